@@ -70,16 +70,16 @@ def api(
     ] = None,
     node: Annotated[
         int | None,
-        typer.Option("--node", min=0, metavar="ID", help="The broker to ask; else the one that can answer."),
+        typer.Option("--node", min=0, metavar="ID", help="Broker to send the request to [default: chosen by API]."),
     ] = None,
     version: Annotated[
         int | None,
-        typer.Option("--version", min=0, metavar="N", help="Version of the API; else the highest both sides have."),
+        typer.Option("--version", min=0, metavar="N", help="Version of the API [default: highest common version]."),
     ] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Send a request that can destroy records, positions or access.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
     """Send one request of any API of Kafka and print the response, both as JSON.
 

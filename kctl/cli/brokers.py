@@ -33,13 +33,11 @@ def brokers() -> None:
 def disks(
     common: Common,
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", min=0, show_default=False)] = None,
-    replicas: Annotated[
-        bool, typer.Option("--replicas", help="Show the size of each replica instead, the largest first.")
-    ] = False,
+    replicas: Annotated[bool, typer.Option("--replicas", help="Show all replicas, largest first.")] = False,
 ) -> int:
-    """Show the log directories of brokers: free space, space used by replicas, and the largest replica.
+    """Show free space and replica sizes of the log directories of brokers.
 
-    Without an ID, shows all brokers. Exits with 3 if a broker is fenced, or has replicas and is not registered.
+    Exits with 3 if a broker is fenced, or has replicas and is not registered.
     """
     from kctl.cli.absent_brokers import find_absent  # the client: not wanted for --help
     from kctl.cli.admin_client import admin_of

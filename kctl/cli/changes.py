@@ -29,12 +29,14 @@ MOST_NAMES = 10
 UNKNOWN = "unknown"
 """The result of a change that was sent and that no response confirmed."""
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Let the brokers check, and change nothing.")]
-ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change on the brokers, and change nothing.")]
+ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes, and change nothing.")]
 """Of what the other side cannot check without doing it."""
-Execute = Annotated[bool, typer.Option("--execute", help="Make the changes; without it, a dry run.")]
-Yes = Annotated[bool, typer.Option("--yes", help="The same as --execute.")]
-YesUnneeded = Annotated[bool, typer.Option("--yes", help="Not needed here: the change is made without asking.")]
+Execute = Annotated[bool, typer.Option("--execute", help="Make the changes. Otherwise the command is a dry run.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")]
+YesUnneeded = Annotated[
+    bool, typer.Option("--yes", hidden=True, help="Accepted without effect: the change needs no confirmation.")
+]
 
 
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
@@ -109,7 +111,7 @@ def end_change(
 
 def say_dry_run(common: Common, what: str) -> None:
     """Report that nothing was done, what would be, and what does it."""
-    common.say(f"{common.environment.program}: dry run, nothing was changed: {what}; --execute does it")
+    common.say(f"{common.environment.program}: dry run: {what}. Add --execute to make the change.")
 
 
 def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError], check: str = "") -> int:

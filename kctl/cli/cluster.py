@@ -25,13 +25,13 @@ app = Commands(no_args_is_help=True)
 
 @app.callback()
 def cluster() -> None:
-    """Show brokers, controller, features and the quorum of controllers."""
+    """Show brokers, features, and the controller quorum."""
 
 
 @app.command()
 @with_common(*SHAPES)
 def describe(common: Common) -> int:
-    """Show the id of the cluster, its brokers with racks and states, the controller, and the levels of its features.
+    """Show cluster ID, brokers with racks and states, the controller, and feature levels.
 
     Exits with 3 if a broker is fenced, or has replicas and is not registered.
     """
@@ -96,7 +96,7 @@ def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
 @app.command()
 @with_common(*SHAPES)
 def quorum(common: Common) -> int:
-    """Show the voting controllers, the brokers that copy their log, and how far each is behind."""
+    """Show controllers and brokers with their lag behind the metadata log."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)

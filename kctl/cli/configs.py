@@ -36,7 +36,7 @@ Keys = Annotated[list[str], typer.Argument(metavar="[NAME] KEY...", show_default
 
 @app.callback()
 def configs() -> None:
-    """Show and change configs of topics, brokers and groups."""
+    """Show and change configs of topics, brokers, and groups."""
 
 
 @app.command()
@@ -47,12 +47,12 @@ def show(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help=f"Name, or id of a broker; {DEFAULTS} have none.")
     ] = None,
-    changed: Annotated[bool, typer.Option("--changed", help="Only what is set, not the defaults.")] = False,
-    docs: Annotated[bool, typer.Option("--docs", help="Also what each property means.")] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Hide defaults.")] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="Add descriptions.")] = False,
 ) -> int:
-    """Show each property with its value, where that was set, and its default.
+    """Show configs with their values, sources, and defaults.
 
-    Properties that brokers keep secret have no value.
+    Secret configs have no value.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.nearest_names import suggest_resources
@@ -75,7 +75,7 @@ def show(
 @app.command("set")
 @with_common(*SHAPES)
 def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
-    """Set properties of one resource and leave its others alone."""
+    """Set configs of a resource. Other configs are not changed."""
     resources, pairs = _resource(kind, rest)
     return change(common, dict.fromkeys(resources, _some(read_pairs(pairs, "'KEY=VALUE'"))), dry_run=dry_run)
 
@@ -83,7 +83,7 @@ def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: Y
 @app.command()
 @with_common(*SHAPES)
 def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
-    """Remove properties of one resource, so that the default applies again."""
+    """Restore the defaults of configs."""
     resources, keys = _resource(kind, rest)
     return change(common, dict.fromkeys(resources, _some(dict.fromkeys(keys))), dry_run=dry_run)
 
@@ -161,7 +161,7 @@ def default_of(entry: "ConfigEntry") -> str | None:
 
 def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
     if not entries:
-        raise click.UsageError("No property is named.")
+        raise click.UsageError("No config is given.")
     return entries
 
 

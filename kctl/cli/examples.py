@@ -10,7 +10,7 @@ from typing import NamedTuple
 class Ending(Enum):
     """How an example comes to its end."""
 
-    BY_ITSELF = "by itself"
+    BY_ITSELF = "without a signal"
     BY_CTRL_C = "by Ctrl-C"
     NEEDS_SPARK = "needs Spark, or another cluster: its command line alone is checked"
 
@@ -89,7 +89,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl topics trim": (
         Example("Show what would be deleted", "kctl topics trim orders --before @-7d"),
-        Example("Delete what is before offset 3 of partition 0", "kctl topics trim orders:0 --before 3 --yes"),
+        Example("Delete the records before offset 3 of partition 0", "kctl topics trim orders:0 --before 3 --yes"),
     ),
     "kctl cluster describe": (Example("Brokers, controller and features", "kctl cluster describe"),),
     "kctl cluster quorum": (Example("Voters and their lag", "kctl cluster quorum"),),
@@ -118,7 +118,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Move, with at most 50 MB a second", "kctl partitions move plan.json --throttle 50MB"),
         Example("Continue after Ctrl-C", "kctl partitions move plan.json --resume"),
     ),
-    "kctl partitions list": (Example("What is being moved", "kctl partitions list"),),
+    "kctl partitions list": (Example("Partitions that are being moved", "kctl partitions list"),),
     "kctl partitions elect": (
         Example("Show which leaders would change", "kctl partitions elect --all --dry-run"),
         Example("The preferred leaders of a topic", "kctl partitions elect orders"),
@@ -229,9 +229,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl profile list": (Example("All profiles", "kctl profile list"),),
-    "kctl profile show": (
-        Example("Settings of a profile, and where each comes from", "kctl profile show dev --origin"),
-    ),
+    "kctl profile show": (Example("Settings of a profile with their sources", "kctl profile show dev --origin"),),
     "kctl profile use": (Example("Make it the current profile", "kctl profile use dev"),),
     "kctl profile create": (
         Example("A cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
@@ -322,7 +320,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Freeze broker 1", "kctl sandbox tell start 1 freeze", _SPARK),
         Example("Drop all packets to all brokers", "kctl sandbox tell start all blackhole", _SPARK),
         Example("Refuse connections to broker 2", "kctl sandbox tell start 2 refuse", _SPARK),
-        Example("Reset connections at once", "kctl sandbox tell start 2 reset", _SPARK),
+        Example("Reset connections", "kctl sandbox tell start 2 reset", _SPARK),
         Example("Reset connections when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
         Example("Accept connections and never respond", "kctl sandbox tell start 2 silence", _SPARK),
         Example("Handle requests and drop the responses", "kctl sandbox tell start 2 drop-answers", _SPARK),

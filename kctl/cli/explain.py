@@ -19,19 +19,21 @@ def explain(
     ctx: typer.Context,
     text: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CODE|TEXT]...", help="What to explain. Without it, all exit codes are listed."),
+        typer.Argument(
+            metavar="[CODE|TEXT]...", help="Code, name, or message to explain [default: list all exit codes]."
+        ),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List everything that can be explained.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List all topics.")] = False,
     output: Annotated[
         Output | None,
         output_option(*SHAPES),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Explain an exit code, an error, a timeout, a property, a finding of kctl why, or a line that kctl has printed.
+    """Explain an exit code, an error, a finding, a property, a timeout, a topic config, or a message.
 
-    Takes 12, CONNECT_TIMEOUT, ConnectTimeout, UNKNOWN_TOPIC_OR_PARTITION, "error 3", --connect-timeout, linger.ms,
-    retention.ms, lag, group-stuck, "fault 7" or any words.
+    Examples: 12, CONNECT_TIMEOUT, UNKNOWN_TOPIC_OR_PARTITION, --connect-timeout, linger.ms, retention.ms, lag,
+    group-stuck, or a line that kctl printed.
     """
     from kctl.cli.explanations.answer import listing_of, text_lines  # the whole catalogue: not wanted for --help
 

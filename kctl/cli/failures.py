@@ -431,7 +431,7 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         and error.key == "sasl.jaas.config"
         and "needs sasl.jaas.config" in str(error)
     ):
-        return "-X sasl.username=NAME, with the password in $KCTL_SASL_PASSWORD, stands for it"
+        return "use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"
     if isinstance(error, errors.BrokerError) and error.name in BROKER_HINTS:
         return BROKER_HINTS[error.name]
     return HINTS.get(code, "")

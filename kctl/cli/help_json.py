@@ -23,9 +23,9 @@ app = Commands()
 
 @app.command("help-json")
 def help_json(ctx: typer.Context) -> int:
-    """Print all commands and their options as JSON: docs/schemas/help.v1.json describes it.
+    """Print the command tree as JSON (docs/schemas/help.v1.json).
 
-    Fields may be added; existing ones keep their meaning while `v` stays the same.
+    New fields may be added. Existing fields keep their meaning while `v` stays the same.
     """
     import json  # wanted only here
 

@@ -56,7 +56,9 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
             look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
     except (CommandError, KafkaError) as error:
         if not pending:
-            common.say(f"{common.environment.program}: note: it is not known which brokers know the changes: {error}")
+            common.say(
+                f"{common.environment.program}: note: cannot confirm that all brokers have applied the change: {error}"
+            )
     unsure = sorted({*left, *pending})
     silent, late = [each for each in unsure if each not in heard], [each for each in unsure if each in heard]
     if silent:

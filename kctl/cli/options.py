@@ -366,7 +366,7 @@ def _note_default_ports(shared: Common) -> None:
     for entry in servers.text.split(","):
         if has_no_port(entry.strip()):
             shared.say(
-                f"{shared.environment.program}: note: {servers.origin} {entry.strip()} names no port: "
+                f"{shared.environment.program}: note: {servers.origin} {entry.strip()} has no port: "
                 f"{DEFAULT_PORT} is used"
             )
 
@@ -504,7 +504,7 @@ def with_common(
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     """Raise click.UsageError where an option was given before the name of a subcommand."""
     for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
-        raise click.UsageError(f"{name} belongs after '{subcommand}', which has options of its own.", ctx)
+        raise click.UsageError(f"{name} belongs after '{subcommand}'.", ctx)
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:

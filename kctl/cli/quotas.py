@@ -43,18 +43,18 @@ Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=f"{', '.join(K
 
 @app.callback()
 def quotas() -> None:
-    """Limit how fast clients produce, fetch and send requests, and show which limit applies."""
+    """Manage client quotas."""
 
 
 def entity_options(
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="A user, without User:.")] = None,
-    user_default: Annotated[bool, typer.Option("--user-default", help="All users without their own quota.")] = False,
-    client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="A client id.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name without User:.")] = None,
+    user_default: Annotated[bool, typer.Option("--user-default", help="Select the default of all users.")] = False,
+    client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="Client ID.")] = None,
     client_id_default: Annotated[
-        bool, typer.Option("--client-id-default", help="All client ids without their own quota.")
+        bool, typer.Option("--client-id-default", help="Select the default of all client IDs.")
     ] = False,
-    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="An address of clients.")] = None,
-    ip_default: Annotated[bool, typer.Option("--ip-default", help="All addresses without their own quota.")] = False,
+    ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="IP address of clients.")] = None,
+    ip_default: Annotated[bool, typer.Option("--ip-default", help="Select the default of all addresses.")] = False,
 ) -> Names:
     """Return the names of the parts of an entity."""
     found: dict[str, str | None] = {}
@@ -76,7 +76,7 @@ def entity_options(
 @with_common(*SHAPES)
 @with_options(names=entity_options)
 def list_(common: Common, names: Names) -> int:
-    """List the quotas that are set: all, or those whose user, client id or address is named."""
+    """List quotas, for all entities or for a user, client ID, or address."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -104,9 +104,9 @@ def set_(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Set quotas of a user, a client id, a user with a client id, or an address, and leave its others alone.
+    """Set quotas of a user, a client ID, both, or an address.
 
-    Rates are bytes or requests a second and hold for each broker on its own. Bytes may be a size: 1MB, 512KiB.
+    Rates are bytes or requests per second for each broker. Sizes such as 1MB or 512KiB work.
     """
     values = {_key(key, "'KEY=VALUE'"): _value(key, text) for key, text in read_pairs(pairs, "'KEY=VALUE'").items()}
     return _change(common, names, values, dry_run=dry_run)
@@ -122,10 +122,7 @@ def unset(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - as above
 ) -> int:
-    """Remove quotas of one entity, so that the default quotas apply, if there are any.
-
-    The result of a quota that was not set is "not set".
-    """
+    """Remove quotas, so that defaults apply."""
     return _change(common, names, dict.fromkeys(_key(key, "'KEY'") for key in keys), dry_run=dry_run)
 
 
@@ -133,9 +130,9 @@ def unset(
 @with_common(*SHAPES)
 @with_options(names=entity_options)
 def describe(common: Common, names: Names) -> int:
-    """Show which quotas apply to a client of that user, client id or address, and where each was set.
+    """Show the effective quotas of a client, with their sources.
 
-    Of several the first applies: the user with the client id, the user, the client id, and each before its default.
+    The most specific quota applies: user with client ID, user, client ID, and then defaults.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.client.admin import effective_quotas

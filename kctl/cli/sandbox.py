@@ -29,7 +29,7 @@ _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 @app.callback()
 def sandbox() -> None:
-    """Run a Kafka cluster inside this process, for trying things out."""
+    """Run a local test cluster."""
 
 
 @app.command()
@@ -43,13 +43,13 @@ def up(
             min=0,
             max=HIGHEST_PORT,
             metavar="N",
-            help="Node i listens on this port + i - 1; 0: any free ports.",
+            help="Port of the first broker. The other brokers use the next ports. 0 uses free ports.",
         ),
     ] = 9092,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="NAME[:PARTITIONS]", help="A topic to start with; repeatable."),
+        typer.Option("--topic", metavar="NAME[:PARTITIONS]", help="Topic to create at startup. Repeatable."),
     ] = None,
     replication_factor: Annotated[
         int,
@@ -62,57 +62,67 @@ def up(
     ] = 1,
     configs: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="KEY=VALUE", help="A broker property, by its official name; repeatable."),
+        typer.Option("--config", metavar="KEY=VALUE", help="Broker config by its official name. Repeatable."),
     ] = None,
     node_ids_from: Annotated[
-        int, typer.Option("--node-ids-from", min=0, max=1000, metavar="N", help="Id of the first broker.")
+        int, typer.Option("--node-ids-from", min=0, max=1000, metavar="N", help="ID of the first broker.")
     ] = 1,
     racks: Annotated[
         str | None,
-        typer.Option("--racks", metavar="RACK,...", help="The rack of each node, in order, repeated as needed."),
+        typer.Option("--racks", metavar="RACK,...", help="Racks of the brokers, in order."),
     ] = None,
     min_insync_replicas: Annotated[
         int,
-        typer.Option("--min-insync-replicas", min=1, max=MOST_NODES, metavar="N", help="Replicas that acks=all needs."),
+        typer.Option(
+            "--min-insync-replicas", min=1, max=MOST_NODES, metavar="N", help="In-sync replicas that acks=all needs."
+        ),
     ] = 1,
     transaction_version: Annotated[
         int,
         typer.Option(
-            "--transaction-version", min=0, max=2, metavar="N", help="2: an epoch for each transaction (KIP-890)."
+            "--transaction-version",
+            min=0,
+            max=2,
+            metavar="N",
+            help="Value of transaction.version. 2 uses an epoch for each transaction (KIP-890).",
         ),
     ] = 2,
-    acls: Annotated[bool, typer.Option("--acls", help="Enforce ACLs; without it, everyone may do everything.")] = False,
+    acls: Annotated[bool, typer.Option("--acls", help="Enforce ACLs.")] = False,
     super_users: Annotated[
         list[str] | None,
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Principal that needs no ACLs (User:ANONYMOUS, or the first of --sasl-user); repeatable.",
+            help="Principal that needs no ACLs. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
         ),
     ] = None,
     sasl_users: Annotated[
         list[str] | None,
         typer.Option(
-            "--sasl-user", metavar="NAME=VALUE", help="Require SASL: a user and the file of its password; repeatable."
+            "--sasl-user",
+            metavar="NAME=VALUE",
+            help="User and password file for SASL. Requires clients to use SASL. Repeatable.",
         ),
     ] = None,
     tls_certificate: Annotated[
         Path | None,
-        typer.Option("--tls-certificate", metavar="FILE", help="Require TLS: a PEM file with key and certificates."),
+        typer.Option(
+            "--tls-certificate", metavar="FILE", help="PEM file with key and certificates. Requires clients to use TLS."
+        ),
     ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Accept commands of `kctl sandbox tell` on this socket [default: the one that it looks for].",
+            help="Socket for commands of `kctl sandbox tell` [default: a socket that other commands find].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
-    """Start the cluster and run it until Ctrl-C; its records are kept in memory.
+    """Start a cluster and run it until Ctrl-C. Records are kept in memory.
 
-    Once connections are accepted, its bootstrap servers are printed on stdout.
+    Prints the bootstrap servers on stdout when the cluster is ready.
     """
     if port and port + nodes - 1 > HIGHEST_PORT:
         raise click.BadParameter(
@@ -176,18 +186,16 @@ def up(
 @app.command()
 def tell(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command, such as: start 2 freeze.")],
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command, such as: start 2 freeze.")],
     control: Annotated[
         Path | None,
-        typer.Option(
-            "--control", metavar="PATH", help="The socket of `kctl sandbox up`; else that of the running sandbox."
-        ),
+        typer.Option("--control", metavar="PATH", help="Socket of the sandbox [default: the running sandbox]."),
     ] = None,
 ) -> int:
-    """Send a command to a running cluster: faults, leaders, coordinators. docs/sandbox.md lists them.
+    """Inject a fault into a running sandbox, or move leaders and coordinators.
 
-    Faults of `start NODE|all FAULT` are blackhole, refuse, reset, reset-on-request, silence, freeze, drop-answers and
-    delay.
+    docs/sandbox.md lists the commands. Faults of `start NODE|all FAULT` are blackhole, refuse, reset,
+    reset-on-request, silence, freeze, drop-answers, and delay.
     """
     from kctl.cli.sandbox_control import PATIENCE_S, chosen_socket
     from kctl.sandbox import control_socket
@@ -214,14 +222,12 @@ def status(
     ctx: typer.Context,
     control: Annotated[
         Path | None,
-        typer.Option(
-            "--control", metavar="PATH", help="The socket of `kctl sandbox up`; else those of all running sandboxes."
-        ),
+        typer.Option("--control", metavar="PATH", help="Socket of a sandbox [default: all running sandboxes]."),
     ] = None,
     output: Annotated[Output | None, output_option(*SHAPES)] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show the running sandboxes of this user: brokers, partitions that each leads, and faults."""
+    """Show running sandboxes with their brokers and faults."""
     from kctl.cli.formats.listing import write_listing
     from kctl.cli.sandbox_control import no_sandbox, read_status, status_listing
 

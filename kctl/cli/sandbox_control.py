@@ -67,7 +67,9 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
     if not found:
         raise no_sandbox()
     listed = "; ".join(f"{state['bootstrap']}: --control {path}" for path, state in found.items())
-    raise CommandError(ExitCode.USAGE, f"{len(found)} sandboxes are running", f"name one of them: {listed}")
+    raise CommandError(
+        ExitCode.USAGE, f"{len(found)} sandboxes are running", f"choose one with --control PATH: {listed}"
+    )
 
 
 def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, Any]:

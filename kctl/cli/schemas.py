@@ -29,28 +29,31 @@ LATEST = "latest"
 
 app = Commands(no_args_is_help=True)
 
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Name of the subject, such as orders-value.")]
-SchemaFile = Annotated[str, typer.Argument(metavar="FILE", help="The schema; - is stdin.")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Subject, such as orders-value.")]
+SchemaFile = Annotated[str, typer.Argument(metavar="FILE", help="Schema file. - reads stdin.")]
 Type = Annotated[
     str | None,
-    typer.Option("--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema (by the file's extension)."),
+    typer.Option(
+        "--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema [default: from the file extension]."
+    ),
 ]
 References = Annotated[
     list[str] | None,
     typer.Option(
         "--reference",
         metavar="REFERENCE",
-        help="NAME=SUBJECT@VERSION: a schema that this one refers to as NAME. Repeatable.",
+        help="Referenced schema as NAME=SUBJECT@VERSION. Repeatable.",
     ),
 ]
 Version = Annotated[
-    str | None, typer.Option("--version", metavar="N", help="Version of the subject (latest).", show_default=False)
+    str | None,
+    typer.Option("--version", metavar="N", help="Version of the subject [default: latest].", show_default=False),
 ]
 
 
 @app.callback()
 def schemas() -> None:
-    """List, show, check, register and delete the schemas of a registry."""
+    """Manage schemas of a schema registry."""
 
 
 @app.command("list")
@@ -58,13 +61,11 @@ def schemas() -> None:
 def list_(
     common: Common,
     prefix: Annotated[
-        str, typer.Argument(metavar="[PREFIX]", help="Only subjects that begin with it.", show_default=False)
+        str, typer.Argument(metavar="[PREFIX]", help="Prefix of the subjects to list.", show_default=False)
     ] = "",
-    deleted: Annotated[
-        bool, typer.Option("--deleted", help="Include subjects that are deleted, but not permanently.")
-    ] = False,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Include deleted subjects that can be restored.")] = False,
 ) -> int:
-    """List the subjects of the registry, with their versions."""
+    """List subjects with their versions."""
     output = common.choose_output(*SHAPES)
     registry = _registry(common)
     rows: list[Row] = []
@@ -81,10 +82,10 @@ def list_(
 @with_common(*SHAPES)
 def show(
     common: Common,
-    name: Annotated[str, typer.Argument(metavar="SUBJECT|ID", help="Name of the subject, or the id of a schema.")],
+    name: Annotated[str, typer.Argument(metavar="SUBJECT|ID", help="Subject, or schema ID.")],
     version: Version = None,
 ) -> int:
-    """Show a schema: the latest of a subject, another version, or the schema with an id."""
+    """Show a schema by subject and version, or by ID."""
     output = common.choose_output(*SHAPES)
     registry = _registry(common)
     row: Row
@@ -108,7 +109,10 @@ def check(
     kind: Type = None,
     references: References = None,
 ) -> int:
-    """Check whether a schema is compatible with a version of a subject. Exits with 24 where it is not."""
+    """Check whether a schema is compatible with a subject.
+
+    Exits with 24 if the schema is incompatible.
+    """
     output = common.choose_output(*SHAPES)
     schema = _schema(common, file, kind, references)
     wanted = _version(version)
@@ -134,7 +138,10 @@ def register(
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
 ) -> int:
-    """Register a schema as the next version of a subject. One that the subject has already keeps its id."""
+    """Register a schema as the next version of a subject.
+
+    A schema that the subject already has keeps its ID.
+    """
     output = common.choose_output(*SHAPES)
     schema = _schema(common, file, kind, references)
     registry = _registry(common)
@@ -154,12 +161,16 @@ def delete(
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Delete permanently what was already deleted; the ids are lost.")
+        bool, typer.Option("--permanent", help="Delete a deleted subject permanently. Its schema IDs are lost.")
     ] = False,
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Delete a subject, or one version of it. Records with its schema id stay readable until --permanent."""
+    """Delete a subject, or one version.
+
+    Shows the versions and prompts for confirmation. In scripts, add --execute. Records stay readable until
+    --permanent.
+    """
     output = common.choose_output(*SHAPES)
     registry = _registry(common)
     versions = registry.versions(subject, deleted=permanent) if version is None else [_number(version, "'--version'")]
@@ -184,7 +195,7 @@ def config(
     common: Common,
     subject: Annotated[
         str | None,
-        typer.Argument(metavar="[SUBJECT]", help="Name of the subject; without it, the level of the whole registry."),
+        typer.Argument(metavar="[SUBJECT]", help="Subject [default: the level of the whole registry]."),
     ] = None,
     level: Annotated[
         str | None,
@@ -193,7 +204,7 @@ def config(
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted by every change
 ) -> int:
-    """Show or set the compatibility level of a subject, or of the registry."""
+    """Show or set the compatibility level of a subject or the registry."""
     output = common.choose_output(*SHAPES)
     registry = _registry(common)
     row: Row = {"subject": subject, "compatibility": registry.compatibility(subject), "result": "unchanged"}

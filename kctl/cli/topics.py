@@ -25,22 +25,20 @@ app = Commands(no_args_is_help=True)
 
 Names = Annotated[
     list[str],
-    typer.Argument(metavar="TOPIC...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
+    typer.Argument(metavar="TOPIC...", show_default=False, help="Topics, or '/PATTERN/' for all topics that match."),
 ]
 Described = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TOPIC]...", show_default=False, help="Names, or '/PATTERN/' for all that match."),
+    typer.Argument(metavar="[TOPIC]...", show_default=False, help="Topics, or '/PATTERN/' for all topics that match."),
 ]
 UnderReplicated = Annotated[
     bool,
     typer.Option(
         "--under-replicated",
-        help="Only partitions with a replica that is not in sync; of all topics, if none is named.",
+        help="Show only partitions with replicas that are not in sync.",
     ),
 ]
-Offline = Annotated[
-    bool, typer.Option("--offline", help="Only partitions without a leader; of all topics, if none is named.")
-]
+Offline = Annotated[bool, typer.Option("--offline", help="Show only partitions without a leader.")]
 Name = Annotated[
     str,
     typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False, help="A name, or '/PATTERN/' for all that match."),
@@ -50,7 +48,7 @@ NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=F
 
 @app.callback()
 def topics() -> None:
-    """List, describe, create, change, trim and delete topics."""
+    """List, create, alter, and delete topics."""
 
 
 @app.command("list")
@@ -60,11 +58,9 @@ def list_(
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
-    size: Annotated[
-        bool, typer.Option("--size", help="Show the size of all replicas of a topic; asks every broker.")
-    ] = False,
+    size: Annotated[bool, typer.Option("--size", help="Show the size of all replicas. Queries all brokers.")] = False,
 ) -> int:
-    """List the topics you can see: partitions, replication factor, under-replicated and offline partitions, size."""
+    """List topics with partitions and replication factor."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.changes import report_failures
     from kctl.cli.topic_rows import Health, list_listing, topic_sizes
@@ -93,14 +89,12 @@ def describe(
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
     configs: Annotated[
-        bool, typer.Option("--configs", help="Show the configs instead, each with its source and default.")
+        bool, typer.Option("--configs", help="Show configs with source and default instead of partitions.")
     ] = False,
-    docs: Annotated[bool, typer.Option("--docs", help="With --configs: also describe each config.")] = False,
-    size: Annotated[
-        bool, typer.Option("--size", help="Show the size of each partition instead, on every replica.")
-    ] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="With --configs, add descriptions.")] = False,
+    size: Annotated[bool, typer.Option("--size", help="Show the size of each replica instead.")] = False,
 ) -> int:
-    """Show the partitions of topics: leader, replicas, and which of them are in sync."""
+    """Show leader, replicas, and in-sync replicas of each partition."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.named_partitions import chosen_topics, parse_patterns
     from kctl.cli.nearest_names import suggest_topics
@@ -154,11 +148,9 @@ def create(
     ] = None,
     configs: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="KEY=VALUE", help="A property of the topics; repeatable."),
+        typer.Option("--config", metavar="KEY=VALUE", help="Topic config. Repeatable."),
     ] = None,
-    if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Accept topics that exist already, and leave them unchanged.")
-    ] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Skip topics that already exist.")] = False,
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
@@ -217,18 +209,20 @@ def alter(
     names: Names,
     configs: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="KEY=VALUE", help="Set a property; KEY- removes it; repeatable."),
+        typer.Option(
+            "--config", metavar="KEY=VALUE", help="Topic config to set. KEY- restores the default. Repeatable."
+        ),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, metavar="N", help="New total number of partitions of each topic."),
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="New total number of partitions."),
     ] = None,
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
-    """Change properties of topics one by one, or add partitions.
+    """Change configs of topics, or add partitions.
 
-    Records stay where they are: with more partitions, a key may map to another partition than before.
+    Existing records are not moved. With more partitions, new records of a key may go to another partition.
     """
     from kctl.cli.named_partitions import parse_patterns  # the client: not wanted for --help
     from kctl.cli.topic_configs import Alteration, alter_topics
@@ -245,10 +239,14 @@ def offsets(
     name: Name,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="WHERE", help="Offset at start, end, @time or max-timestamp; else both ends."),
+        typer.Option(
+            "--at",
+            metavar="WHERE",
+            help="Offset to show: start, end, @TIME, or max-timestamp [default: start and end].",
+        ),
     ] = None,
 ) -> int:
-    """Show the start and end offsets of a topic's partitions, or their offsets at a time."""
+    """Show the start and end offsets of partitions, or the offsets at a time."""
     from kctl.cli.topic_offsets import show_offsets  # the client: not wanted for --help
 
     return show_offsets(common, common.choose_output(*SHAPES), name, at)
@@ -260,12 +258,15 @@ def trim(
     common: Common,
     name: Name,
     before: Annotated[
-        str, typer.Option("--before", metavar="WHERE", help="Delete the records before this offset, @time or end.")
+        str, typer.Option("--before", metavar="WHERE", help="First offset to keep: an offset, @TIME, or end.")
     ],
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Delete the oldest records of a topic: shows them, then asks on a terminal; elsewhere it needs --execute."""
+    """Delete the oldest records of a topic.
+
+    Shows the offsets and prompts for confirmation. In scripts, add --execute.
+    """
     from kctl.cli.topic_offsets import trim_topic  # the client: not wanted for --help
 
     return trim_topic(common, common.choose_output(*SHAPES), name, before, execute=execute or yes)
@@ -279,7 +280,10 @@ def delete(
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Delete topics and all their records: shows them, then asks on a terminal; elsewhere it needs --execute."""
+    """Delete topics and all their records.
+
+    Shows the topics and prompts for confirmation. In scripts, add --execute.
+    """
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.named_partitions import parse_patterns
     from kctl.cli.topic_deletion import delete_topics

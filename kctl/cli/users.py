@@ -38,26 +38,26 @@ app = Commands(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Mechanisms = Annotated[
     list[str] | None,
-    typer.Option("--mechanism", parser=MECHANISMS, help="SCRAM mechanism (all); repeatable."),
+    typer.Option("--mechanism", parser=MECHANISMS, help="SCRAM mechanism. Repeatable [default: all]."),
 ]
 
 
 @app.callback()
 def users() -> None:
-    """List, create, change and delete users that log in by SCRAM."""
+    """Manage SCRAM users."""
 
 
 def password_options(
     password_file: Annotated[
         str | None,
-        typer.Option("--password-file", metavar="FILE", help="Read the password from a file; - is stdin."),
+        typer.Option("--password-file", metavar="FILE", help="File with the password. - reads stdin."),
     ] = None,
     password_from: Annotated[
         str | None,
         typer.Option(
             "--password-from",
             metavar="SOURCE",
-            help="Where the password is: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS.",
+            help="Source of the password: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER, or prompt:WORDS.",
         ),
     ] = None,
     iterations: Annotated[
@@ -67,7 +67,7 @@ def password_options(
             min=FEWEST_ITERATIONS,
             max=MOST_ITERATIONS,
             metavar="N",
-            help="Hash iterations.",
+            help="Number of hash iterations.",
         ),
     ] = FEWEST_ITERATIONS,
 ) -> "tuple[str | None, str | None, int]":
@@ -83,7 +83,7 @@ Password = tuple[str | None, str | None, int]
 def list_(
     common: Common, names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None
 ) -> int:
-    """List users with their SCRAM mechanisms and iterations."""
+    """List users with SCRAM mechanisms and iterations."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -112,9 +112,9 @@ def create(
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Create a user with a password, which is asked for on the terminal unless an option names its source.
+    """Create a SCRAM user.
 
-    The brokers get the password salted and hashed.
+    Prompts for the password, unless an option sets its source. Brokers store a salted hash.
     """
     return _set_password(common, name, password, mechanisms, is_new=True, dry_run=dry_run)
 
@@ -130,7 +130,10 @@ def alter(
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Change the password of a user: for the mechanisms that it has, or for those that are named."""
+    """Change the password of a user.
+
+    Changes all mechanisms that the user has, unless --mechanism is set.
+    """
     return _set_password(common, name, password, mechanisms, is_new=False, dry_run=dry_run)
 
 
@@ -143,9 +146,9 @@ def delete(
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Delete users, or the credentials of some mechanisms.
+    """Delete users, or single mechanisms.
 
-    They are shown, and deleted with --execute, or after a yes on a terminal. Open connections stay open.
+    Lists the credentials and prompts for confirmation. In scripts, add --execute. Existing connections stay open.
     """
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.client.wording import counted, one_line

@@ -26,7 +26,10 @@ MOST_NAMED = 5
 
 @app.callback()
 def wait() -> None:
-    """Wait for topics, brokers or a group; exit with 17 and what is missing after --api-timeout."""
+    """Wait until topics, brokers, or groups are ready.
+
+    Exits with 17 and the missing condition after --api-timeout.
+    """
 
 
 @app.command()
@@ -36,12 +39,12 @@ def topic(
     names: Annotated[list[str], typer.Argument(metavar="TOPIC...", show_default=False)],
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, metavar="N", help="Wait until each has at least N partitions."),
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="Minimum number of partitions of each topic."),
     ] = None,
     in_sync: Annotated[bool, typer.Option("--in-sync", help="Wait until all replicas are in sync.")] = False,
-    gone: Annotated[bool, typer.Option("--gone", help="Wait until they no longer exist.")] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="Wait until the topics no longer exist.")] = False,
 ) -> int:
-    """Wait until topics exist and each partition has a leader."""
+    """Wait until topics exist and all partitions have a leader."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     if gone and (partitions is not None or in_sync):
@@ -78,13 +81,12 @@ def group(
     common: Common,
     name: Annotated[str, typer.Argument(metavar="GROUP", show_default=False)],
     state: Annotated[
-        str | None, typer.Option("--state", metavar="NAME", help="Wait for this state: Stable, Empty, ... (Stable).")
+        str | None,
+        typer.Option("--state", metavar="NAME", help="State to wait for, such as Stable or Empty [default: Stable]."),
     ] = None,
-    lag: Annotated[
-        int | None, typer.Option("--lag", min=0, metavar="N", help="Wait until no partition is more than N behind.")
-    ] = None,
+    lag: Annotated[int | None, typer.Option("--lag", min=0, metavar="N", help="Maximum lag of each partition.")] = None,
 ) -> int:
-    """Wait until a group is in a state, or has caught up."""
+    """Wait until a group has a state, or has caught up."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     wanted = (state or "Stable") if state or lag is None else None

@@ -373,7 +373,7 @@ def test_running_transaction_of_a_hidden_id_is_undecided_and_not_aborted(kafka: 
         wait_until(lambda: verdicts() != [], NOTICED_MS, "the rules of the topic")
         assert verdicts() == ["undecided"]
         nothing = listed("abort", f"{topic}:0", "--execute")
-        assert (nothing.code, f"no transaction hangs on {topic}-0" in nothing.stderr) == (0, True), nothing
+        assert (nothing.code, f"no hanging transactions found on {topic}-0" in nothing.stderr) == (0, True), nothing
         refused = listed("abort", f"{topic}:0", "--start-offset", "0", "--execute")
         assert refused.code == ExitCode.NOT_ABLE_YET, refused
         assert "try again with the right to describe its transactional.id" in refused.stderr

@@ -67,7 +67,7 @@ def test_dry_run_changes_nothing(bootstrap: str, topic: str) -> None:
         (("set", "topic", "no-such-topic", "retention.ms=1"), ExitCode.UNKNOWN_RESOURCE, "no-such-topic"),
         (("set", "topic", "TOPIC", "retention.ms=soon"), ExitCode.USAGE, "Not a number"),
         (("set", "topic", "TOPIC", "no.such=1"), ExitCode.USAGE, "no.such"),
-        (("set", "topic", "TOPIC"), ExitCode.USAGE, "No property is named."),
+        (("set", "topic", "TOPIC"), ExitCode.USAGE, "No config is given."),
         (("set", "topic", "TOPIC", "retention.ms"), ExitCode.USAGE, "'retention.ms' is not KEY=VALUE"),
         (("set", "broker", "first", "a=1"), ExitCode.USAGE, "'first' is not the id of a broker"),
         (("set", "planet", "mars", "a=1"), ExitCode.USAGE, "'planet' is not one of topic, broker"),

@@ -112,7 +112,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
         (("-p", "0"), "--partition cannot be combined with --group"),
         (("-o", "stored-5"), "starts at the committed offsets anyway"),
         (("--tail", "5"), "--tail cannot be combined with --offset, --from-beginning or --group"),
-        (("-X", "enable.auto.commit=true"), "kctl commits by itself"),
+        (("-X", "enable.auto.commit=true"), "kctl commits after writing"),
     ],
 )
 def test_consume_with_group_rejects_options_that_the_group_decides(arguments: tuple[str, ...], text: str) -> None:

@@ -14,11 +14,11 @@ def test_servers_without_a_port_are_dialled_at_9092(command: tuple[str, ...]) ->
     told = " ".join((ended.stderr + ended.stdout.decode()).split())
     assert ended.code == ExitCode.DNS, told
     assert "kctl-a.invalid:9092" in told
-    assert "note: --bootstrap kctl-c.invalid names no port: 9092 is used" in told
+    assert "note: --bootstrap kctl-c.invalid has no port: 9092 is used" in told
 
 
 def test_note_on_the_default_port_is_for_verbose_only() -> None:
-    assert "names no port" not in kctl("topics", "list", "-b", HOSTS, "--api-timeout", "1s").stderr
+    assert "has no port" not in kctl("topics", "list", "-b", HOSTS, "--api-timeout", "1s").stderr
 
 
 @pytest.mark.parametrize(("entry", "advice"), [("::1", "[::1]:9092"), ("9093", "localhost:9093"), ("a:", "a:9092")])

@@ -235,7 +235,7 @@ def test_delete_shows_first_and_deletes_then(bootstrap: str, topic: str, group: 
     shown = kctl("groups", "delete", group, "-b", bootstrap)
     assert shown.code == 0
     assert shown.stdout.decode().splitlines()[1].split() == [group, "Empty", "2", "would", "be", "deleted"]
-    assert "dry run, nothing was changed: 1 group would be deleted; --execute does it" in shown.stderr
+    assert "dry run: 1 group would be deleted. Add --execute to make the change." in shown.stderr
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
     done = kctl("groups", "delete", group, "-b", bootstrap, "--execute", "--output", "json")
     assert (done.code, done.stderr) == (0, "")

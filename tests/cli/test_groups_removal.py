@@ -17,7 +17,7 @@ def test_static_member_that_is_gone_is_shown_then_removed(bootstrap: str, topic:
     check("members", words)
     ended = kctl(*words)
     assert ended.code == 0
-    assert "dry run, nothing was changed: 1 member would be removed; --execute does it" in ended.stderr
+    assert "dry run: 1 member would be removed. Add --execute to make the change." in ended.stderr
     ended = kctl(*words, "--execute", "--output", "json")
     assert ended.code == 0
     document = json.loads(ended.stdout)

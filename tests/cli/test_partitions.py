@@ -245,7 +245,7 @@ def test_unclean_election_needs_execute(cluster: ServedSandbox) -> None:
     partition.elect(-1)
     shown = run(cluster, "elect", "orders:0", "--unclean", "--output", "json")
     assert [row["result"] for row in rows(shown)] == ["would be elected"]
-    says = "dry run, nothing was changed: 1 partition would get a leader, and records may be lost; --execute does it"
+    says = "dry run: 1 partition would get a leader, and records may be lost. Add --execute to make the change."
     assert (shown.code, shown.stderr) == (0, f"kctl partitions: {says}\n")
     assert partition.leader_id == -1
     for flag in ("--execute", "--yes"):

@@ -50,8 +50,8 @@ def test_trim_is_a_dry_run_until_execute(bootstrap: str, filled: str) -> None:
         0,
         ["would be deleted", "would be deleted", "nothing to delete"],
     )
-    says = "nothing was changed: up to 10 records of 2 partitions would be deleted; --execute does it"
-    assert ended.stderr == f"kctl topics: dry run, {says}\n"
+    says = "dry run: up to 10 records of 2 partitions would be deleted. Add --execute to make the change."
+    assert ended.stderr == f"kctl topics: {says}\n"
     assert ends(bootstrap, filled) == [(0, 10), (0, 4), (0, 0)]
     for flag in ("--execute", "--yes"):
         ended = trim(bootstrap, filled, "--before", "6", flag)

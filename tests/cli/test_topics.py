@@ -45,7 +45,7 @@ def test_delete_without_a_terminal_only_shows_what_it_would_delete(bootstrap: st
     ended = kctl("topics", "delete", topic, "-b", bootstrap, stdin=b"y\n")
     assert ended.code == 0
     assert ended.stdout.decode().splitlines()[1].split() == [topic, "3", "1", "would", "be", "deleted"]
-    assert "dry run, nothing was changed: 1 topic would be deleted" in ended.stderr
+    assert "dry run: 1 topic would be deleted" in ended.stderr
     assert _is_there(bootstrap, topic)
 
 

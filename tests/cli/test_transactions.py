@@ -91,7 +91,7 @@ def test_describe_shows_partitions_and_names_what_is_missing(own: ServedSandbox)
 
 def test_hanging_transaction_is_found_and_aborted(own: ServedSandbox) -> None:
     none = run(own, "hanging")
-    assert (none.code, none.stderr) == (0, "kctl transactions: no transaction hangs on 3 partitions\n")
+    assert (none.code, none.stderr) == (0, "kctl transactions: no hanging transactions found (3 partitions checked)\n")
     hang(own, "lost", 0)
     with begin(own, "open", 0, 1) as producer:
         assert stable_end(own, 0) == 0
@@ -107,7 +107,7 @@ def test_hanging_transaction_is_found_and_aborted(own: ServedSandbox) -> None:
 
         dry = run(own, "abort", "t:0", "--start-offset", "0")
         assert (dry.code, stable_end(own, 0)) == (0, 0)
-        says = "dry run, nothing was changed: 1 transaction would be aborted; --execute does it"
+        says = "dry run: 1 transaction would be aborted. Add --execute to make the change."
         assert dry.stderr == f"kctl transactions: {says}\n"
         [done] = rows(own, "abort", "t:0", "--start-offset", "0", "--execute")
         assert (done["result"], stable_end(own, 0)) == ("aborted", 1)
@@ -122,7 +122,7 @@ def test_abort_without_an_offset_aborts_what_hangs_and_nothing_else(own: ServedS
         assert [row["result"] for row in rows(own, "abort", "t:0", "--yes")] == ["aborted", "aborted"]
         assert [row["verdict"] for row in rows(own, "hanging", "--all")] == ["running"]
         again = run(own, "abort", "t:0", "--yes")
-        assert (again.code, again.stderr) == (0, "kctl transactions: no transaction hangs on t-0\n")
+        assert (again.code, again.stderr) == (0, "kctl transactions: no hanging transactions found on t-0\n")
         producer.commit_transaction(timeout=30)
 
 

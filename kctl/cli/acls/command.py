@@ -28,13 +28,13 @@ app = Commands(no_args_is_help=True)
 
 Principals = Annotated[
     list[str] | None,
-    typer.Option("--principal", metavar="PRINCIPAL", help="Rules that allow or deny this principal; repeatable."),
+    typer.Option("--principal", metavar="PRINCIPAL", help="Principal of the rules. Repeatable."),
 ]
 
 
 @app.callback()
 def acls() -> None:
-    """List, create and delete ACLs, and check what they allow."""
+    """Manage ACLs and test permissions."""
 
 
 @app.command("list")
@@ -43,7 +43,8 @@ def acls() -> None:
 def list_(common: Common, resources: Resources, options: RuleOptions, principals: Principals = None) -> int:
     """List the rules that match all options, or all rules.
 
-    For a resource, its rules by prefix and by '*' are listed too; --prefixed lists only those of that prefix.
+    For a resource, also lists rules with a matching prefix and with '*'. --prefixed lists only rules with exactly
+    this prefix.
     """
     from kctl.cli.acls.run import list_rules
 
@@ -58,17 +59,17 @@ def create(
     resources: Resources,
     options: RuleOptions,
     producer: Annotated[
-        bool, typer.Option("--producer", help="The operations of a producer, on topics and transactional ids.")
+        bool, typer.Option("--producer", help="Select the operations of a producer on topics and transactional IDs.")
     ] = False,
     consumer: Annotated[
-        bool, typer.Option("--consumer", help="The operations of a consumer, on topics and groups.")
+        bool, typer.Option("--consumer", help="Select the operations of a consumer on topics and groups.")
     ] = False,
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Create a rule for each combination of principal, operation, resource and host.
+    """Create rules for all combinations of principal, operation, resource, and host.
 
-    A rule that exists already stays as it is. Where one rule allows and another denies, the denial holds.
+    Existing rules are not changed. A deny rule overrides allow rules.
     """
     from kctl.cli.acls.run import create_rules, rules_of_clients
 
@@ -92,8 +93,8 @@ def delete(
 ) -> int:
     """Delete the rules that match all options.
 
-    They are shown, and deleted with --execute, or after a yes on a terminal. A name selects only the rules of that
-    name; with --prefixed, only those of that prefix.
+    Lists the rules and prompts for confirmation. In scripts, add --execute. A name selects only rules with this name,
+    and with --prefixed only rules with this prefix.
     """
     from kctl.cli.acls.run import delete_rules
 
@@ -108,16 +109,16 @@ def delete(
 @with_options(resources=resource_options)
 def check(
     common: Common,
-    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:NAME, or NAME of a user.")],
+    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Principal to test: User:NAME or NAME.")],
     resources: Resources,
     operations: Operations = None,
     host: Annotated[
-        str | None, typer.Option("--host", metavar="ADDRESS", help="The address of the client (any).")
+        str | None, typer.Option("--host", metavar="ADDRESS", help="Address of the client [default: any].")
     ] = None,
 ) -> int:
-    """Show whether a principal may do something, and which rule decides or is missing.
+    """Test whether a principal has a permission, and show the rule.
 
-    Exits with 0 if all is allowed, else with 3. The default operation is read, or describe where nothing is read.
+    Exits with 3 if access is denied. Without --operation, tests read, or describe for resources that cannot be read.
     """
     from kctl.cli.acls.check import check_access
 

@@ -25,7 +25,11 @@ Principals = list[str] | None
 Names = list[str] | None
 Operations = Annotated[
     list[str] | None,
-    typer.Option("--operation", metavar="NAME", help="Such as read, write, describe, alter-configs, all; repeatable."),
+    typer.Option(
+        "--operation",
+        metavar="NAME",
+        help="Operation, such as read, write, describe, alter-configs, or all. Repeatable.",
+    ),
 ]
 
 
@@ -41,25 +45,23 @@ class Resources(NamedTuple):
 
 def resource_options(
     topics: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="A topic, or '*' for all; repeatable.")
+        list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Topic, or '*' for all. Repeatable.")
     ] = None,
     groups: Annotated[
-        list[str] | None, typer.Option("--group", "-g", metavar="GROUP", help="A group, or '*' for all; repeatable.")
+        list[str] | None, typer.Option("--group", "-g", metavar="GROUP", help="Group, or '*' for all. Repeatable.")
     ] = None,
-    cluster: Annotated[bool, typer.Option("--cluster", help="The cluster itself.")] = False,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Select the cluster resource.")] = False,
     transactional_ids: Annotated[
-        list[str] | None, typer.Option("--transactional-id", metavar="ID", help="A transactional id; repeatable.")
+        list[str] | None, typer.Option("--transactional-id", metavar="ID", help="Transactional ID. Repeatable.")
     ] = None,
     delegation_tokens: Annotated[
-        list[str] | None, typer.Option("--delegation-token", metavar="ID", help="A delegation token; repeatable.")
+        list[str] | None, typer.Option("--delegation-token", metavar="ID", help="Delegation token. Repeatable.")
     ] = None,
     users: Annotated[
         list[str] | None,
-        typer.Option("--user", metavar="NAME", help="A user whose delegation tokens are meant; repeatable."),
+        typer.Option("--user", metavar="NAME", help="User whose delegation tokens are selected. Repeatable."),
     ] = None,
-    prefixed: Annotated[
-        bool, typer.Option("--prefixed", help="Each name stands for all names that begin with it.")
-    ] = False,
+    prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat names as prefixes.")] = False,
 ) -> Resources:
     """Return the resources that are named."""
     named = [
@@ -98,15 +100,17 @@ class RuleOptions(NamedTuple):
 def rule_options(
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="PRINCIPAL", help="Who is allowed: User:NAME, or User:* for all; repeatable."),
+        typer.Option(
+            "--allow", metavar="PRINCIPAL", help="Principal to allow: User:NAME, or User:* for all. Repeatable."
+        ),
     ] = None,
     deny: Annotated[
-        list[str] | None, typer.Option("--deny", metavar="PRINCIPAL", help="Who is denied; repeatable.")
+        list[str] | None, typer.Option("--deny", metavar="PRINCIPAL", help="Principal to deny. Repeatable.")
     ] = None,
     operations: Operations = None,
     hosts: Annotated[
         list[str] | None,
-        typer.Option("--host", metavar="ADDRESS", help="Only clients from this address (any); repeatable."),
+        typer.Option("--host", metavar="ADDRESS", help="Address of clients. Repeatable [default: any]."),
     ] = None,
 ) -> RuleOptions:
     """Return what the options say of rules."""

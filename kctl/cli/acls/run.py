@@ -58,7 +58,7 @@ def _need(option: str, missing: set[str]) -> None:
 def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bool, consumer: bool) -> list[AclRule]:
     """Return the rules that producers or consumers need. Raises: click.UsageError: a resource is missing."""
     if options.operations:
-        raise click.UsageError("--producer and --consumer name the operations: leave --operation out.")
+        raise click.UsageError("--producer and --consumer set the operations: omit --operation.")
     kinds = {kind for kind, _ in resources.named}
     if producer:
         _need("--producer", {"topic"} - kinds)

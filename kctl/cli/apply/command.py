@@ -19,32 +19,28 @@ app = Commands()
 def apply(
     common: Common,
     positional: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The YAML file, as with --file.", show_default=False)
+        str | None, typer.Argument(metavar="[FILE]", help="YAML file, like --file.", show_default=False)
     ] = None,
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - reads stdin.")
-    ] = None,
+    file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="YAML file. - reads stdin.")] = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Only show how the cluster differs; exit with 3 if it does.")
+        bool, typer.Option("--diff", help="Show the differences, and exit with 3 if the cluster differs.")
     ] = False,
     export: Annotated[
         bool,
-        typer.Option("--export", help="Print the existing topics and ACLs in this format, and change nothing."),
+        typer.Option("--export", help="Print the existing topics and ACLs as a file."),
     ] = False,
     prune: Annotated[
         bool,
-        typer.Option(
-            "--prune", help="Also delete topics and ACLs and unset properties that the file does not declare."
-        ),
+        typer.Option("--prune", help="Delete topics, ACLs, and configs that the file does not contain."),
     ] = False,
     dry_run: DryRun = False,
-    execute: Annotated[bool, typer.Option("--execute", help="With --prune: delete without asking.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="With --prune, delete without confirmation.")] = False,
     yes: Yes = False,
 ) -> int:
-    """Create and change topics and ACLs to match a file.
+    """Create and change topics and ACLs to match a YAML file.
 
-    The changes are shown and checked by the brokers first. Nothing is deleted without --prune; that asks on a terminal,
-    and elsewhere needs --execute.
+    Shows the changes and validates them on the brokers first. With --prune, kctl also deletes, and prompts for
+    confirmation. In scripts, add --execute.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 

@@ -144,7 +144,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     what = f"{counted(len(plan.changes), 'change')} would be made"
     if wish.dry_run:
-        common.say(f"{common.environment.program}: dry run, nothing was changed: {what}")
+        common.say(f"{common.environment.program}: dry run: {what}")
     else:
         say_dry_run(common, f"{what}, {_deletions(plan.changes)}")
     return ExitCode.OK

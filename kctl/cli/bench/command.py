@@ -53,7 +53,7 @@ LEAST_RECORD_BYTES = 24
 app = Commands(no_args_is_help=True)
 
 Records = Annotated[
-    int, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="How many records.")
+    int, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="Number of records.")
 ]
 
 
@@ -73,23 +73,23 @@ def load_options(
     ] = "100B",
     topic: Annotated[
         str | None,
-        typer.Option(
-            "--topic", metavar="TOPIC", help="An existing topic; without, one is created, and deleted at the end."
-        ),
+        typer.Option("--topic", metavar="TOPIC", help="Existing topic [default: a temporary topic]."),
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option("--partitions", "-p", min=1, metavar="N", help="Partitions of the topic, if one is created."),
+        typer.Option("--partitions", "-p", min=1, metavar="N", help="Partitions of the temporary topic."),
     ] = None,
     replication_factor: Annotated[
         int | None,
         typer.Option(
-            "--replication-factor", "-r", min=1, metavar="N", help="Replication factor of the topic, if one is created."
+            "--replication-factor", "-r", min=1, metavar="N", help="Replication factor of the temporary topic."
         ),
     ] = None,
     compression: Annotated[
         str | None,
-        typer.Option("--compression", metavar="NAME", help="Codec of batches: none, gzip, snappy, lz4 or zstd (none)."),
+        typer.Option(
+            "--compression", metavar="NAME", help="Compression: none, gzip, snappy, lz4, or zstd [default: none]."
+        ),
     ] = None,
 ) -> Load:
     """Return what was chosen."""
@@ -104,11 +104,10 @@ class Sending(NamedTuple):
 
 
 def sending_options(
-    rate: Annotated[
-        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
-    ] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
     acks: Annotated[
-        str | None, typer.Option("--acks", metavar="ACKS", help="Required acknowledgements: all, 1 or 0 (all).")
+        str | None,
+        typer.Option("--acks", metavar="ACKS", help="Required acknowledgments: all, 1, or 0 [default: all]."),
     ] = None,
 ) -> Sending:
     """Return what was chosen. Raises: click.BadParameter: what is no rate."""
@@ -120,14 +119,14 @@ def sending_options(
 
 @app.callback()
 def bench() -> None:
-    """Measure producing, consuming, or both: records/s, MB/s and latencies."""
+    """Measure throughput and latency."""
 
 
 @app.command()
 @with_common(*SHAPES)
 @with_options(load=load_options, sending=sending_options)
 def produce(common: Common, load: Load, sending: Sending, records: Records = 100_000) -> int:
-    """Send records as fast as they are accepted; latency is from send() to the acknowledgement."""
+    """Measure sending. The latency is from send() to the acknowledgment."""
     return _run(common, Kind.PRODUCE, records, load, sending)
 
 
@@ -135,9 +134,9 @@ def produce(common: Common, load: Load, sending: Sending, records: Records = 100
 @with_common(*SHAPES)
 @with_options(load=load_options)
 def consume(common: Common, load: Load, records: Records = 100_000) -> int:
-    """Read records from the start of a topic; latency is that of a poll that returned some.
+    """Measure reading. The latency is the time of a poll that returned records.
 
-    Without --topic the records are sent first, which is not measured. Stops at the end of a topic with fewer records.
+    Without --topic, kctl sends the records first. Ends early if a topic has fewer records.
     """
     return _run(common, Kind.CONSUME, records, load, Sending(None, None))
 
@@ -146,9 +145,9 @@ def consume(common: Common, load: Load, records: Records = 100_000) -> int:
 @with_common(*SHAPES)
 @with_options(load=load_options, sending=sending_options)
 def end_to_end(common: Common, load: Load, sending: Sending, records: Records = 1_000) -> int:
-    """Send records and read them; latency is from send() to the consumer.
+    """Measure the latency from send() to the consumer.
 
-    One at a time; with --rate, N a second, whether or not the one before has arrived.
+    Sends one record at a time, or --rate records per second.
     """
     return _run(common, Kind.END_TO_END, records, load, sending)
 

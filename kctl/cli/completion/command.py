@@ -24,49 +24,50 @@ app = Commands(no_args_is_help=True)
 
 @app.callback()
 def completion() -> None:
-    """Complete commands and names in your shell: bash, zsh, fish or PowerShell.
+    """Set up completion for bash, zsh, fish, or PowerShell.
 
-    Commands and options are completed without starting kctl. Names of topics and groups are fetched from the cluster
-    that the command line, a profile or KCTL_BOOTSTRAP_SERVERS names, for 300 ms at most
-    (KCTL_COMPLETION_TIMEOUT_MS); without a response nothing is offered.
+    Topics and groups are completed from the cluster, within 300ms (KCTL_COMPLETION_TIMEOUT_MS). If the cluster does
+    not respond, the list is empty.
     """
 
 
 @app.command()
 def bash(ctx: typer.Context) -> int:
-    """Print the script of bash: source <(kctl completion bash)."""
+    """Print the bash completion script: source <(kctl completion bash)."""
     return _print(ctx, Shell.BASH)
 
 
 @app.command()
 def zsh(ctx: typer.Context) -> int:
-    """Print the file _kctl of zsh, for a folder in $fpath."""
+    """Print the zsh completion script: save it as _kctl in a directory of $fpath."""
     return _print(ctx, Shell.ZSH)
 
 
 @app.command()
 def fish(ctx: typer.Context) -> int:
-    """Print the script of fish: kctl completion fish | source."""
+    """Print the fish completion script: kctl completion fish | source."""
     return _print(ctx, Shell.FISH)
 
 
 @app.command()
 def powershell(ctx: typer.Context) -> int:
-    """Print the script of PowerShell: kctl completion powershell | Out-String | Invoke-Expression."""
+    """Print the PowerShell completion script: kctl completion powershell | Out-String | Invoke-Expression."""
     return _print(ctx, Shell.POWERSHELL)
 
 
 @app.command()
 def install(
     ctx: typer.Context,
-    shell: Annotated[Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish or powershell.")] = None,
+    shell: Annotated[
+        Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish, or powershell [default: from $SHELL].")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that kctl did not write.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Write the script where your shell finds it: the one that $SHELL names, unless you name another.
+    """Install the completion script for your shell.
 
-    Start-up files are not changed: if one needs a line, that line is printed.
+    Start-up files are not changed. If a start-up file needs a line, kctl prints the line.
     """
     from kctl.cli.completion.install import write_script
 

@@ -83,7 +83,7 @@ def consume(
     common: Common,
     topics: Annotated[
         list[str],
-        typer.Argument(metavar="TOPIC...", help="What to read: names, or '/orders-.*/' for all that match."),
+        typer.Argument(metavar="TOPIC...", help="Topics to read, or '/orders-.*/' for all topics that match."),
     ],
     offset: Annotated[
         list[str] | None,
@@ -91,40 +91,46 @@ def consume(
             "--offset",
             "-o",
             metavar="RANGE",
-            help="Where to start and end: start, 42, -10 (the last 10), 100:200, @-1h:end, stored; 0=5 for one "
-            "partition. Repeatable, the later wins. Default: start.",
+            help="Offsets to read: start, end, 42, -10 (last 10), 100:200, @-1h:end, stored. P=OFFSET applies "
+            "to partition P. Repeatable [default: start].",
             show_default=False,
         ),
     ] = None,
-    from_beginning: Annotated[bool, typer.Option("--from-beginning", help="The same as -o start.")] = False,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="Start at the first record, like -o start.")
+    ] = False,
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="TIME", help="Start at a time or a duration ago: the same as -o @-1h."),
     ] = None,
     tail: Annotated[
         int | None,
-        typer.Option("--tail", min=0, max=MOST_TAIL, metavar="N", help="The newest N records in total, then stop."),
+        typer.Option(
+            "--tail", min=0, max=MOST_TAIL, metavar="N", help="Print the newest N records in total, then exit."
+        ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="With --tail: continue with new records.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="With --tail, continue with new records.")] = False,
     limit: Annotated[
-        int | None, typer.Option("--max", "-n", min=0, metavar="N", help="Stop after N records.", show_default=False)
+        int | None, typer.Option("--max", "-n", min=0, metavar="N", help="Exit after N records.", show_default=False)
     ] = None,
     exit_at_end: Annotated[
-        bool, typer.Option("--exit-at-end", "-e", help="Stop at the end offsets as of startup.")
+        bool, typer.Option("--exit-at-end", "-e", help="Exit after the last record that existed at startup.")
     ] = False,
     exit_on_loss: Annotated[
-        bool, typer.Option("--exit-on-loss", help="Exit with 24 if records are gone before they were read.")
+        bool, typer.Option("--exit-on-loss", help="Exit with 24 if records were deleted before kctl read them.")
     ] = False,
     idle_timeout: Annotated[
         int | None,
         typer.Option(
-            "--idle-timeout", parser=duration_ms, metavar="DURATION", help="Stop after this time without a record."
+            "--idle-timeout", parser=duration_ms, metavar="DURATION", help="Exit after this time without a record."
         ),
     ] = None,
     isolation: Annotated[
         str | None,
         typer.Option(
-            "--isolation", metavar="LEVEL", help="Which records: read_uncommitted (default) or read_committed."
+            "--isolation",
+            metavar="LEVEL",
+            help="Records to read: read_uncommitted or read_committed [default: read_uncommitted].",
         ),
     ] = None,
     max_memory: Annotated[
@@ -132,7 +138,7 @@ def consume(
         typer.Option(
             "--max-memory",
             metavar="SIZE",
-            help="Memory for records fetched ahead, and the largest decompressed batch (64MiB).",
+            help="Maximum memory for fetched records, and for a decompressed batch [default: 64MiB].",
         ),
     ] = None,
     template: FormatOption = None,
@@ -145,7 +151,12 @@ def consume(
     grep: GrepOption = None,
     partitions: Annotated[
         list[str] | None,
-        typer.Option("--partition", "-p", metavar="N", help="Only these: 0, 0,2 or 2-4; repeatable."),
+        typer.Option(
+            "--partition",
+            "-p",
+            metavar="N",
+            help="Partitions to read, such as 0, 0,2, or 2-4. Repeatable [default: all].",
+        ),
     ] = None,
     group: Annotated[
         str | None,
@@ -153,17 +164,16 @@ def consume(
             "--group",
             "-g",
             metavar="GROUP",
-            help="Share the partitions with this group's other members, and commit what was written. -o then sets "
-            "where to start without a commit.",
+            help="Join this consumer group and commit the offsets of printed records. -o applies only to "
+            "partitions without a committed offset.",
         ),
     ] = None,
     decoding: DecodeRequest = NO_DECODING,
 ) -> int:
-    """Print the records of topics.
+    """Print records from topics.
 
-    Without -n or -e it continues until Ctrl-C. With --output jsonl each record is one object from which it can be
-    reproduced: {topic, partition, offset, timestamp, key, value, headers: [[name, value], ...]}, null where null, and
-    {"base64": "..."} where the bytes are not UTF-8.
+    Runs until Ctrl-C unless -n, -e, or an end offset is set. --output jsonl prints a JSON object per line, which
+    `kctl produce -i jsonl` reads.
     """
     words = click.parsed(parse_topics, topics, "TOPIC")
     if since is not None:

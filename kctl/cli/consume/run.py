@@ -157,7 +157,7 @@ def _check_group(request: ReadRequest) -> None:
 def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:
     if config.enable_auto_commit:
         raise click.UsageError(
-            "enable.auto.commit=true would commit records that are not written yet; kctl commits by itself."
+            "enable.auto.commit=true would commit records that are not written yet; kctl commits after writing."
         )
     if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in request.specs):
         raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")

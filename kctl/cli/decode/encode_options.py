@@ -47,31 +47,31 @@ def encode_options(
         typer.Option(
             "--encode",
             metavar="SCHEMA",
-            help="Encode JSON keys and values, or with key= or value= before it only these, by a schema of the "
-            "registry: SUBJECT[@VERSION], id:N, topic (TOPIC-value), record:NAME, topic-record:NAME, or auto: the one "
-            "that each jsonl record names. Or without a registry: avro, protobuf, json, msgpack. Repeatable.",
+            help="Encode JSON input with a registry schema: SUBJECT[@VERSION], id:N, topic (TOPIC-value), "
+            "record:NAME, topic-record:NAME, or auto (schema in each jsonl record). Without a registry: "
+            "avro, protobuf, json, msgpack. key= or value= encodes one of them. Repeatable.",
         ),
     ] = None,
     avsc: Annotated[
-        str | None, typer.Option("--avsc", metavar="FILE", help="Avro schema, of --encode avro or to --register.")
+        str | None, typer.Option("--avsc", metavar="FILE", help="Avro schema for --encode avro or --register.")
     ] = None,
     protoset: Annotated[
         str | None,
         typer.Option(
             "--protoset",
             metavar="FILE",
-            help="Protobuf FileDescriptorSet, of --encode protobuf or of a schema that the registry has as text.",
+            help="Protobuf FileDescriptorSet for --encode protobuf, or for a schema that the registry stores as text.",
         ),
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
     ] = None,
     json_schema: Annotated[
-        str | None, typer.Option("--json-schema", metavar="FILE", help="JSON Schema to --register.")
+        str | None, typer.Option("--json-schema", metavar="FILE", help="JSON Schema for --register.")
     ] = None,
     register: Annotated[
         bool,
-        typer.Option("--register", help="Register the schema of --avsc or --json-schema under the subject first."),
+        typer.Option("--register", help="Register the schema of --avsc or --json-schema first."),
     ] = False,
 ) -> EncodeRequest:
     """Return what to encode by.

@@ -61,18 +61,18 @@ def decode_options(
             "--decode",
             callback=_checked,
             metavar="FORM",
-            help="Decode keys and values, or with key= or value= before it only these: auto (by the schema id before "
-            "them), avro, protobuf, json-schema, json or msgpack; the registry is -X schema.registry.url=URL. "
-            "Repeatable.",
+            help="Decode keys and values: auto (schema ID in the data), avro, protobuf, json-schema, json, or "
+            "msgpack. key=FORMAT or value=FORMAT decodes one of them. The registry is -X "
+            "schema.registry.url=URL. Repeatable.",
         ),
     ] = None,
     avsc: Annotated[
         str | None,
-        typer.Option("--avsc", metavar="FILE", help="Avro schema of data without a schema id, and reader's schema."),
+        typer.Option("--avsc", metavar="FILE", help="Avro schema for data without a schema ID, and reader schema."),
     ] = None,
     protoset: Annotated[
         str | None,
-        typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet of --decode protobuf."),
+        typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet for --decode protobuf."),
     ] = None,
     message: Annotated[
         str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
@@ -81,13 +81,15 @@ def decode_options(
         bool,
         typer.Option(
             "--strict",
-            help="Exit with 24 at the first key or value that cannot be decoded, instead of printing it raw.",
+            help="Exit with 24 if a key or value cannot be decoded, instead of printing it raw.",
         ),
     ] = False,
     jq: Annotated[
         str | None,
         typer.Option(
-            "--jq", metavar="PROGRAM", help="Print the output of a jq program, whose input is each record as in jsonl."
+            "--jq",
+            metavar="PROGRAM",
+            help="Print the output of a jq program. Its input is the record as in --output jsonl.",
         ),
     ] = None,
 ) -> DecodeRequest:

@@ -191,7 +191,7 @@ LIMITS = (
         AdminConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "The same for an admin client.",
+        "An idle connection of an admin client is closed after this time. That is not a failure.",
         "tests/unit/network/test_idle_expiry.py::test_idle_channels_go_least_recently_used_first_and_all_at_once",
     ),
     Limit(
@@ -226,7 +226,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The longest such wait. After a refusal it is the first wait, which doubles up to 10s.",
+        "Maximum wait before reconnecting to a broker. After a refused connection, the wait doubles up to 10s.",
         "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
@@ -242,7 +242,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.backoff.ExponentialBackoff",
-        "The longest such wait.",
+        "Maximum wait before a failed request is retried.",
         "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(

@@ -17,15 +17,13 @@ FormatOption = Annotated[
         "--format",
         "-f",
         metavar="TEMPLATE",
-        help="What to write for each record: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, "
-        "%d timestamp, \\n \\t \\xNN; the verbs and modifiers of rpk and kcl. Default: %v\\n.",
+        help="Output template: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, %d "
+        "timestamp, \\n \\t \\xNN. Templates of rpk and kcl work [default: %v\\n].",
     ),
 ]
 KcatFormatOption = Annotated[
     str | None,
-    typer.Option(
-        "--kcat-format", metavar="TEMPLATE", help="The same with kcat's tokens: %s %S %R %k %K %T %t %p %o %h."
-    ),
+    typer.Option("--kcat-format", metavar="TEMPLATE", help="Output template of kcat: %s %S %R %k %K %T %t %p %o %h."),
 ]
 KeySeparatorOption = Annotated[
     str | None,
@@ -36,16 +34,16 @@ DelimiterOption = Annotated[
     typer.Option("--delimiter", "-D", metavar="TEXT", help="End of each record (\\n); escapes \\n \\t \\0 \\xNN."),
 ]
 PrintOffsetsOption = Annotated[
-    bool, typer.Option("--print-offsets", help="Write partition and offset before each record.")
+    bool, typer.Option("--print-offsets", help="Print partition and offset before each record.")
 ]
 NullOption = Annotated[
-    str | None, typer.Option("--null", metavar="TEXT", help="What to write for a null key or value (nothing).")
+    str | None, typer.Option("--null", metavar="TEXT", help="String to print for a null key or value [default: empty].")
 ]
 CsvSafeOption = Annotated[
     bool,
     typer.Option(
         "--csv-safe",
-        help="With --output csv: put an apostrophe before values that a spreadsheet would take for formulas.",
+        help="With --output csv, add an apostrophe before values that spreadsheets run as formulas.",
     ),
 ]
 GrepOption = Annotated[
@@ -53,7 +51,7 @@ GrepOption = Annotated[
     typer.Option(
         "--grep",
         metavar="PATTERN",
-        help="Only records whose key or value contains a match: [!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX; ! inverts it, "
-        "k: v: t: look at key, value, topic, hk: hv: h:NAME= at headers. Repeatable: all must hold.",
+        help="Print only records whose key or value matches a regular expression. Prefixes: k: v: t: match key, "
+        "value, or topic, hk: hv: h:NAME= match headers, ! inverts. Repeated patterns must all match.",
     ),
 ]

@@ -147,7 +147,7 @@ def _partitions(
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"group {group_id} has no committed offsets to reset",
-            "name the topics with --topic",
+            "choose topics with --topic",
         )
     return dict(old)
 

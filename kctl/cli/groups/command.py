@@ -33,7 +33,7 @@ DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
 app = Commands(no_args_is_help=True)
 
-_NAMES = "Names, or '/PATTERN/' for all that match."
+_NAMES = "Topics, or '/PATTERN/' for all topics that match."
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False, help=_NAMES)]
 AnyNames = Annotated[
     list[str] | None,
@@ -44,9 +44,9 @@ All = Annotated[bool, typer.Option("--all", help="Show all groups, as without a 
 
 @app.callback()
 def groups() -> None:
-    """List, describe and change consumer, share and streams groups.
+    """Inspect consumer, share, and streams groups, and change their offsets.
 
-    A command that changes a group first shows what it would do, then asks on a terminal; elsewhere it needs --execute.
+    Commands that change a group show the change and prompt for confirmation. In scripts, add --execute.
     """
 
 
@@ -56,16 +56,23 @@ def list_(
     common: Common,
     states: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="NAME", help="Only groups in this state: Stable, Empty, ...; repeatable."),
+        typer.Option(
+            "--state", metavar="NAME", help="Show only groups in this state, such as Stable or Empty. Repeatable."
+        ),
     ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option(
-            "--type", metavar="NAME", help="Only groups of this type: classic, consumer, share, streams; repeatable."
+            "--type",
+            metavar="NAME",
+            help="Show only groups of this type: classic, consumer, share, or streams. Repeatable.",
         ),
     ] = None,
 ) -> int:
-    """List the groups of all brokers; exits with 3 when those of a broker are missing."""
+    """List groups.
+
+    Exits with 3 if a broker does not respond and its groups are missing.
+    """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -94,7 +101,7 @@ def list_(
 @app.command()
 @with_common(*SHAPES)
 def describe(common: Common, names: AnyNames = None, show_all: All = False) -> int:
-    """Show groups: state, assignor, coordinator, members, and each partition with its lag."""
+    """Show state, assignor, coordinator, members, and lag of groups."""
     from kctl.cli.groups.describe import describe_groups  # the client: not wanted for --help
 
     wanted = _named(names, show_all=show_all)
@@ -110,7 +117,7 @@ def lag(
     topics: groups_offsets.Topics = None,
     threshold: Annotated[
         int | None,
-        typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 when a partition is more than N behind."),
+        typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 if the lag of a partition exceeds N."),
     ] = None,
     rates: Annotated[
         bool, typer.Option("--rates", help="Measure rates and the time to catch up, for 30s or three commits.")
@@ -121,7 +128,7 @@ def lag(
         typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval."),
     ] = WATCH_MS,
     count: Annotated[
-        int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N refreshes; implies --watch.")
+        int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N refreshes. Implies --watch.")
     ] = None,
 ) -> int:
     """Show the lag of groups by partition: in records, and the age of the next unread record.
@@ -144,7 +151,7 @@ def lag(
 @app.command()
 @with_common(*SHAPES)
 def members(common: Common, names: Names) -> int:
-    """Show the members of groups, and the partitions of each."""
+    """Show the members of groups and their partitions."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.groups.describe import member_row
     from kctl.cli.groups.lookup import chosen_groups
@@ -167,7 +174,10 @@ def members(common: Common, names: Names) -> int:
 @app.command()
 @with_common(*SHAPES)
 def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
-    """Delete groups and their committed offsets: a dry run, unless --execute is given."""
+    """Delete groups and their committed offsets.
+
+    Shows the groups and prompts for confirmation. In scripts, add --execute.
+    """
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.groups.lookup import chosen_groups, find_groups, refuse_members
     from kctl.cli.groups.positions import count_positions

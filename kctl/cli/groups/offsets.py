@@ -16,7 +16,7 @@ from kctl.cli.options import Common, with_common
 Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
 Topics = Annotated[
     list[str] | None,
-    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Only this topic, or these partitions; repeatable."),
+    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Topic or partitions to include. Repeatable [default: all]."),
 ]
 LARGEST_OFFSET = 2**63 - 1
 
@@ -26,47 +26,51 @@ def reset_offsets(
     common: Common,
     group: Group,
     topics: Topics = None,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end, skipping all existing records.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="Set the first offset.")] = False,
+    to_latest: Annotated[
+        bool, typer.Option("--to-latest", help="Set the end offset, which skips all existing records.")
+    ] = False,
     to_current: Annotated[
         bool,
-        typer.Option(
-            "--to-current", help="To the committed offset, or to the nearest offset in the log if it is outside."
-        ),
+        typer.Option("--to-current", help="Keep the committed offset, or set the nearest existing offset."),
     ] = False,
     to_offset: Annotated[
-        int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="To this offset.")
+        int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="New offset.")
     ] = None,
     shift_by: Annotated[
         int | None,
-        typer.Option("--shift-by", metavar="N", help="Move the committed offset by N, backwards if negative."),
+        typer.Option("--shift-by", metavar="N", help="Number of records to move forward, or backward if negative."),
     ] = None,
     to_datetime: Annotated[
         str | None,
-        typer.Option("--to-datetime", metavar="TIME", help="To the first record at or after a time (UTC)."),
+        typer.Option("--to-datetime", metavar="TIME", help="Time of the first record to read (UTC)."),
     ] = None,
     by_duration: Annotated[
         str | None,
-        typer.Option("--by-duration", metavar="DURATION", help="To the first record of the last 1h, 2d, PT30M ..."),
+        typer.Option(
+            "--by-duration", metavar="DURATION", help="Age of the first record to read, such as 1h, 2d, or PT30M."
+        ),
     ] = None,
     from_file: Annotated[
         Path | None,
-        typer.Option("--from-file", metavar="FILE", help="To the offsets in a file: topic,partition,offset, or JSON."),
+        typer.Option("--from-file", metavar="FILE", help="File with new offsets: topic,partition,offset, or JSON."),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write the new offsets to a file that --from-file reads."),
+        typer.Option("--export", metavar="FILE", help="File for the new offsets, in the format of --from-file."),
     ] = None,
     create: Annotated[
-        bool, typer.Option("--create", help="Create the group if it does not exist; needs --topic or --from-file.")
+        bool, typer.Option("--create", help="Create the group if it does not exist. Needs --topic or --from-file.")
     ] = False,
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Set the committed offsets of a group: shows old and new ones, and sets them with --execute.
+    """Set the committed offsets of a group.
 
-    Without --topic: every partition with a committed offset.
-    An offset outside of the log is moved to its nearest end. The group must have no members.
+    Shows the new offsets and prompts for confirmation. In scripts, add --execute.
+
+    Without --topic, resets all partitions with a committed offset. Offsets outside of the log are moved to the
+    nearest existing offset. The group must have no members.
     """
     from kctl.cli.groups.change import Reset, run_reset  # the client: not wanted for --help
 
@@ -85,7 +89,7 @@ def reset_offsets(
         problem = f"{' and '.join(chosen)} cannot be combined" if chosen else "choose a target"
         raise click.UsageError(f"{problem}: use one of {', '.join(given)}.")
     if from_file is not None and topics:
-        raise click.UsageError("--from-file cannot be combined with --topic: the file names the partitions.")
+        raise click.UsageError("--from-file cannot be combined with --topic: the file lists the partitions.")
     flag, value = next(iter(chosen.items()))
     if create and not topics and from_file is None:
         raise click.UsageError("--create needs --topic or --from-file: a new group has committed nothing.")
@@ -97,9 +101,10 @@ def reset_offsets(
 def delete_offsets(
     common: Common, group: Group, topics: Topics = None, execute: Execute = False, yes: Yes = False
 ) -> int:
-    """Delete the committed offsets of a group for topics: shows them, and deletes them with --execute.
+    """Delete committed offsets of a group.
 
-    No member of the group may be subscribed to the topics.
+    Shows the offsets and prompts for confirmation. In scripts, add --execute. Members of the group must not be
+    subscribed to the topics.
     """
     from kctl.cli.groups.change import run_delete  # the client: not wanted for --help
 

@@ -112,7 +112,7 @@ def _committed(place: PartitionOffsets) -> int:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"{place.partition}: no committed offset to shift",
-            "name the partitions with --topic, or use another target for this one",
+            "choose partitions with --topic, or use another target for this partition",
         )
     return place.committed
 

@@ -25,18 +25,19 @@ def remove_members(
     group: Group,
     instances: Annotated[
         list[str] | None,
-        typer.Option("--instance", metavar="ID", help="The static member with this group.instance.id; repeatable."),
+        typer.Option("--instance", metavar="ID", help="Static member with this group.instance.id. Repeatable."),
     ] = None,
     members: Annotated[
         list[str] | None,
-        typer.Option("--member", metavar="ID", help="The member with this member id; repeatable."),
+        typer.Option("--member", metavar="ID", help="Member with this member ID. Repeatable."),
     ] = None,
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Remove members from a group: shows them, and removes them with --execute.
+    """Remove members from a group.
 
-    Others get their partitions at once, before session.timeout.ms. A member that still runs joins again.
+    Shows the members and prompts for confirmation. In scripts, add --execute. Other members get the partitions
+    immediately. A removed member that still runs joins again.
     """
     from kctl.cli.admin_client import open_admin  # the client: not wanted for --help
     from kctl.cli.groups.lookup import find_group, find_members, member_text

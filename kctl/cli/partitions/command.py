@@ -18,13 +18,16 @@ from kctl.grammar.sizes import parse_size_bytes
 app = Commands(no_args_is_help=True)
 
 Topics = Annotated[
-    list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Without any: all topics.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions [default: all topics]."
+    ),
 ]
 
 
 @app.callback()
 def partitions() -> None:
-    """Move partitions between brokers and elect their leaders."""
+    """Move partitions between brokers, and elect leaders."""
 
 
 @app.command()
@@ -34,26 +37,26 @@ def plan(
     topics: Topics = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="ID,...", help="Use only these brokers, with replicas spread evenly: 1,2,3."),
+        typer.Option(
+            "--to", metavar="ID,...", help="Brokers for all replicas, such as 1,2,3. Replicas are spread evenly."
+        ),
     ] = None,
     away_from: Annotated[
-        str | None, typer.Option("--away-from", metavar="ID,...", help="Leave no replica on these brokers.")
+        str | None, typer.Option("--away-from", metavar="ID,...", help="Brokers to remove all replicas from.")
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option("--replication-factor", "-r", min=1, metavar="N", help="Give each partition N replicas."),
+        typer.Option("--replication-factor", "-r", min=1, metavar="N", help="New replication factor."),
     ] = None,
-    ignore_racks: Annotated[
-        bool, typer.Option("--ignore-racks", help="Place replicas without regard to the racks of brokers.")
-    ] = False,
+    ignore_racks: Annotated[bool, typer.Option("--ignore-racks", help="Ignore racks when placing replicas.")] = False,
     rollback: Annotated[
         Path | None,
-        typer.Option("--rollback", metavar="FILE", help="Write the plan that undoes this one to a file."),
+        typer.Option("--rollback", metavar="FILE", help="File for a plan that restores the current replicas."),
     ] = None,
 ) -> int:
-    """Print which replicas go where, with as few copies as possible; nothing is moved.
+    """Print a plan that moves replicas, with as few copies as possible.
 
-    The plan is JSON as Kafka's kafka-reassign-partitions reads and writes it.
+    The plan has the JSON format of kafka-reassign-partitions.sh. Nothing is moved.
     """
     from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # the client: not wanted for --help
 
@@ -69,14 +72,14 @@ def plan(
 def move(
     common: Common,
     path: Annotated[
-        Path, typer.Argument(metavar="PLAN", show_default=False, help="File with the plan, as kctl or Kafka wrote it.")
+        Path, typer.Argument(metavar="PLAN", show_default=False, help="Plan written by kctl or by Kafka's tools.")
     ],
     throttle: Annotated[
         str | None,
         typer.Option(
             "--throttle",
             metavar="SIZE",
-            help="Maximum bytes per second that each broker sends, and receives, such as 50MB.",
+            help="Maximum bytes per second for each broker, such as 50MB.",
         ),
     ] = None,
     wait: Annotated[
@@ -85,21 +88,21 @@ def move(
             "--wait",
             parser=duration_ms,
             metavar="DURATION",
-            help="Maximum time to wait for the end; 0s only starts the move (no limit).",
+            help="Maximum time to wait for the end. 0s starts the move and exits [default: no limit].",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a move that was interrupted, and remove its throttle.")
+        bool, typer.Option("--resume", help="Continue an interrupted move, and remove its throttle.")
     ] = False,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Cancel the moves that have not ended, and remove their throttle.")
+        bool, typer.Option("--cancel", help="Cancel unfinished moves, and remove their throttle.")
     ] = False,
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
-    """Carry out a plan, show the progress, and remove the throttle at the end.
+    """Move partitions according to a plan, show the progress, and remove the throttle.
 
-    --api-timeout bounds each request, not the move.
+    --api-timeout limits each request, not the move.
     """
     from kctl.cli.partitions.move import Wanted, run_move  # the client: not wanted for --help
 
@@ -110,7 +113,7 @@ def move(
 @app.command("list")
 @with_common(*SHAPES)
 def list_(common: Common) -> int:
-    """List the partitions that are being moved."""
+    """List partitions that are being moved."""
     from kctl.cli.partitions.moves_list import run_list  # the client: not wanted for --help
 
     return run_list(common, common.choose_output(*SHAPES))
@@ -123,18 +126,18 @@ def elect(
     topics: Annotated[
         list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Partitions of all topics.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Select the partitions of all topics.")] = False,
     unclean: Annotated[
         bool,
-        typer.Option("--unclean", help="Elect any live replica where there is no leader; records may be lost."),
+        typer.Option("--unclean", help="Elect any live replica if a partition has no leader. Records may be lost."),
     ] = False,
     dry_run: ShownDryRun = False,
     execute: Execute = False,
-    yes: Annotated[bool, typer.Option("--yes", help="The same as --execute.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
-    """Elect the preferred leaders, which are the first replicas.
+    """Elect the preferred leaders.
 
-    With --unclean it shows the partitions and asks on a terminal; elsewhere it needs --execute.
+    With --unclean, shows the partitions and prompts for confirmation. In scripts, add --execute.
     """
     from kctl.cli.partitions.elect import run_elect  # the client: not wanted for --help
 

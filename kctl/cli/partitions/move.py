@@ -332,5 +332,5 @@ def _refuse_moving(view: View) -> None:
         raise CommandError(
             ExitCode.NOT_ABLE_YET,
             f"already being moved: {of_plan}, {listed(view.moves)}; nothing was changed",
-            "--resume continues a move of this plan, --cancel ends it",
+            "--resume continues a move of this plan, and --cancel stops the move",
         )

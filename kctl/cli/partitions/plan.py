@@ -59,7 +59,7 @@ def run_plan(common: Common, wish: Wish) -> int:
     if wish.to and wish.away_from:
         raise click.UsageError("--to cannot be combined with --away-from: --to names all brokers to use.")
     if wish.replication_factor and not wish.topics:
-        raise click.UsageError("Missing argument 'TOPIC': --replication-factor is for the topics that are named.")
+        raise click.UsageError("Missing argument 'TOPIC': --replication-factor needs topics.")
     with admin_of(common) as admin:
         cluster = admin.describe_cluster()
         everything = _all_partitions(admin, wish)

@@ -28,10 +28,10 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 @app.callback()
 def pipeline() -> None:
-    """Move many records with Spark: to files and back, synced, checked, mirrored, replayed, counted.
+    """Export, import, mirror, replay, and count topics with Spark.
 
-    On this machine, or on a cluster with --master; run again, a job continues where it ended.
-    Needs the extra `spark` (pip install '.[spark]' in a checkout) and Java 17.
+    Jobs run on this machine, or on a cluster with --master. Run a job again to continue. Needs the extra `spark` (pip
+    install '.[spark]' in a checkout) and Java 17.
     """
 
 

@@ -42,8 +42,8 @@ def column_options(
         typer.Option(
             "--decode",
             metavar="FORM",
-            help="Decode keys and values into columns, or only one of them with key= or value= in front: auto, avro, "
-            "protobuf or json-schema; the registry is -X schema.registry.url=URL. Repeatable.",
+            help="Decode keys and values into columns: auto, avro, protobuf, or json-schema. key=FORMAT or "
+            "value=FORMAT decodes one of them. The registry is -X schema.registry.url=URL. Repeatable.",
         ),
     ] = None,
     schema: Annotated[
@@ -51,13 +51,15 @@ def column_options(
         typer.Option(
             "--schema",
             metavar="SCHEMA",
-            help="Schema to read by: SUBJECT, SUBJECT@VERSION or id:N, with key= or value= before it for one of them "
-            "(latest of TOPIC-key and TOPIC-value). Repeatable.",
+            help="Reader schema: SUBJECT, SUBJECT@VERSION, or id:N. key= or value= applies to one of them. "
+            "Repeatable [default: latest of TOPIC-key and TOPIC-value].",
         ),
     ] = None,
     message: Annotated[
         list[str] | None,
-        typer.Option("--message", metavar="NAME", help="Full name of the Protobuf message (first of its file)."),
+        typer.Option(
+            "--message", metavar="NAME", help="Full name of the Protobuf message [default: first message of the file]."
+        ),
     ] = None,
 ) -> ColumnOptions:
     """Return what was said. Raises: click.UsageError: an unknown form, or a schema of what is not decoded."""

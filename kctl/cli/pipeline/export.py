@@ -56,7 +56,7 @@ def export(
     spark: SparkOptions,
     topics: Annotated[
         list[str],
-        typer.Argument(metavar="TOPIC...", help="What to export: names, or '/orders-.*/' for all that match."),
+        typer.Argument(metavar="TOPIC...", help="Topics to export, or '/orders-.*/' for all topics that match."),
     ],
     to: ToOption,
     file_format: FileFormatOption = "parquet",
@@ -78,7 +78,7 @@ def export(
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Keep the committed offsets of this group, or of '/app-.*/' all that match, for import; repeatable.",
+            help="Group, or '/app-.*/', whose committed offsets are exported. Repeatable.",
         ),
     ] = None,
     range_size: RangeSizeOption = "64MiB",

@@ -49,29 +49,30 @@ def import_(
         typer.Argument(
             parser=target_text,
             metavar="LOCATION",
-            help="What kctl pipeline export wrote: a folder, s3://, gs:// or abfs://, or a table.",
+            help="Export to read: a directory, an s3://, gs://, or abfs:// URL, or a table.",
         ),
     ],
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="TOPIC", help="Only this exported topic; repeatable."),
+        typer.Option("--topic", metavar="TOPIC", help="Exported topic to import. Repeatable [default: all]."),
     ] = None,
     to_topic: ToTopicOption = None,
     keep_partitions: KeepPartitionsOption = False,
     keep_timestamps: KeepTimestampsOption = False,
     unordered: Annotated[
-        bool, typer.Option("--unordered", help="Import ranges of a partition in parallel: faster, but out of order.")
+        bool,
+        typer.Option("--unordered", help="Import ranges of a partition in parallel, which does not keep their order."),
     ] = False,
     create: Annotated[
         bool,
-        typer.Option("--create", help="Create topics that the target lacks, with the partitions and configs exported."),
+        typer.Option("--create", help="Create missing topics with the exported partitions and configs."),
     ] = False,
     groups: Annotated[
         list[str] | None,
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Have this exported group, or of '/app-.*/' all that match, continue in the target; repeatable.",
+            help="Group, or '/app-.*/', whose exported offsets are restored. Repeatable.",
         ),
     ] = None,
     allow_loss: AllowLossOption = False,
@@ -81,14 +82,14 @@ def import_(
             "--progress",
             parser=files_text,
             metavar="LOCATION",
-            help="Folder for the progress of the import, required for a table; else in the export.",
+            help="Location for the progress of the import. Required for tables [default: in the export].",
         ),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Produce the records of an export, each at least once.
 
-    Run it again to continue: ranges that were acknowledged whole are skipped.
+    Run the command again to continue. Completed ranges are skipped.
     """
     output = common.choose_output(*SHAPES)
 

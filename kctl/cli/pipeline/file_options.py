@@ -13,27 +13,29 @@ ToOption = Annotated[
         "--to",
         parser=target_text,
         metavar="LOCATION",
-        help="A folder, which all workers of a cluster must see at this path; s3://, gs:// or abfs://; or a table, "
-        "iceberg:CATALOG.DB.TABLE or delta:URL.",
+        help="Target: a directory, an s3://, gs://, or abfs:// URL, iceberg:CATALOG.DB.TABLE, or delta:URL. All "
+        "workers of a cluster must see the directory at this path.",
     ),
 ]
 StartOption = Annotated[
     str,
     typer.Option(
-        "--start", metavar="WHERE", help="Where partitions that the target does not have begin: earliest or latest."
+        "--start", metavar="WHERE", help="Start offset for partitions not yet in the target: earliest or latest."
     ),
 ]
 FileFormatOption = Annotated[
-    str, typer.Option("--file-format", metavar="NAME", help="Format of files: parquet or json (lines), with zstd.")
+    str,
+    typer.Option("--file-format", metavar="NAME", help="File format: parquet or json (lines), compressed with zstd."),
 ]
 LayoutOption = Annotated[
-    str, typer.Option("--layout", metavar="NAME", help="Subfolders per topic: topic (none), date or hour, in UTC.")
+    str,
+    typer.Option("--layout", metavar="NAME", help="Subdirectories of a topic: topic (none), date, or hour, in UTC."),
 ]
 LevelOption = Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="Compression level of zstd.")]
 FileSizeOption = Annotated[
     str | None,
     typer.Option(
-        "--file-size", metavar="SIZE", help="Target size of a file (the table's own property, or one file a range)."
+        "--file-size", metavar="SIZE", help="Target size of files [default: the table property, or one file per range]."
     ),
 ]
 RoundTimeOption = Annotated[
@@ -42,7 +44,7 @@ RoundTimeOption = Annotated[
         "--round-time",
         parser=duration_ms,
         metavar="DURATION",
-        help="Interval at which finished files become part of the target while tasks run (60s).",
+        help="Interval of commits to the target [default: 60s].",
     ),
 ]
 BadRecordOption = Annotated[
@@ -50,11 +52,11 @@ BadRecordOption = Annotated[
     typer.Option(
         "--on-bad-record",
         metavar="POLICY",
-        help="For records with a value that the target cannot hold: error, or list them in _errors and write them "
-        "without the value (null) or not at all (skip).",
+        help="Action for records with a value that the target cannot store: error, null (write without the "
+        "value), or skip. Bad records are listed in _errors.",
     ),
 ]
 RangeSizeOption = Annotated[
     str,
-    typer.Option("--range-size", metavar="SIZE", help="Approximate size that one task reads, as stored in the log."),
+    typer.Option("--range-size", metavar="SIZE", help="Approximate size of a task, as stored in the log."),
 ]

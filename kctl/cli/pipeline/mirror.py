@@ -45,27 +45,25 @@ def mirror(
     target: TargetOptions,
     continuing: ContinuingOptions,
     spark: SparkOptions,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="What to mirror.")],
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Topics to mirror.")],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Name of this mirror: a run continues where the last one ended."),
+        typer.Option("--name", metavar="NAME", help="Name of the mirror, which identifies its progress."),
     ] = None,
     create: Annotated[
         bool,
-        typer.Option(
-            "--create", help="Create topics and partitions that the target lacks, with the configs of the source."
-        ),
+        typer.Option("--create", help="Create missing topics and partitions with the configs of the source."),
     ] = False,
     restart: Annotated[
         bool,
-        typer.Option("--restart", help="Copy everything from the beginning, appended to what the target already has."),
+        typer.Option("--restart", help="Copy all records again, after the existing records of the target."),
     ] = False,
     groups: Annotated[
         list[str] | None,
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Carry over the committed offsets of this group, or of '/app-.*/' all that match; repeatable.",
+            help="Group, or '/app-.*/', whose committed offsets are copied. Repeatable.",
         ),
     ] = None,
     from_position: Annotated[
@@ -73,16 +71,15 @@ def mirror(
         typer.Option(
             "--from-position",
             metavar="WHERE",
-            help="Continue at these offsets of the source instead of where the last run ended: 0=500,1=700 "
-            "(PARTITION=OFFSET), or end.",
+            help="Source offsets to continue at: 0=500,1=700 (PARTITION=OFFSET), or end [default: end of the "
+            "last run].",
         ),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Copy topics to another cluster, each record exactly once.
 
-    Partitions, headers and timestamps stay the same. Run it again to continue: after a kill at any point, or for
-    records that arrived since. See docs/pipeline-mirror.md.
+    Partitions, headers, and timestamps stay the same. Run the command again to continue. See docs/pipeline-mirror.md.
     """
     if not target.is_given:
         raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")

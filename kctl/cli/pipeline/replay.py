@@ -32,15 +32,15 @@ def replay(
     common: Common,
     target: TargetOptions,
     spark: SparkOptions,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read, such as a dead-letter topic.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to read, such as a dead-letter topic.")],
     export: Annotated[
         str | None,
         typer.Option(
             "--from-export",
             parser=target_text,
             metavar="LOCATION",
-            help="Read the topic from this export: a folder, or s3://, gs:// or abfs://; or from a table, "
-            "iceberg:CATALOG.DB.TABLE or delta:URL.",
+            help="Export to read the topic from: a directory, an s3://, gs://, or abfs:// URL, "
+            "iceberg:CATALOG.DB.TABLE, or delta:URL.",
         ),
     ] = None,
     topic_header: Annotated[
@@ -48,25 +48,27 @@ def replay(
         typer.Option(
             "--topic-from-header",
             metavar="NAME",
-            help="Produce each record to the topic that this header names; --to-topic is for records without it.",
+            help="Header with the target topic. Records without the header go to --to-topic.",
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Only records from this time on: 2024-05-01T12:00:00Z, -1h."),
+        typer.Option("--since", metavar="TIME", help="First timestamp to replay, such as 2024-05-01T12:00:00Z or -1h."),
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only records before this time.")] = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Only records whose key matches.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the timestamps to replay (exclusive).")
+    ] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Pattern that keys must match.")] = None,
     headers: Annotated[
         list[str] | None,
-        typer.Option("--header", metavar="NAME[=VALUE]", help="Only records with this header; repeatable."),
+        typer.Option("--header", metavar="NAME[=VALUE]", help="Header that records must have. Repeatable."),
     ] = None,
     offsets: Annotated[
         list[str] | None,
         typer.Option(
             "--offset",
             metavar="RANGE",
-            help="Only these offsets, FROM:TO or PARTITION=FROM:TO; TO is not included. Repeatable.",
+            help="Offsets to replay: FROM:TO or PARTITION=FROM:TO. TO is exclusive. Repeatable.",
         ),
     ] = None,
     jq: Annotated[
@@ -74,12 +76,10 @@ def replay(
         typer.Option(
             "--jq",
             metavar="PROGRAM",
-            help="Only records that a jq program selects; its input is what consume --output jsonl prints.",
+            help="Program of jq that selects records. Its input is the record as in consume --output jsonl.",
         ),
     ] = None,
-    rate: Annotated[
-        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
-    ] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
     max_attempts: Annotated[
         int,
         typer.Option(
@@ -87,7 +87,7 @@ def replay(
             min=1,
             max=MOST_ATTEMPTS,
             metavar="N",
-            help="Skip records that were replayed N times already, by their header kctl-replay-attempts.",
+            help="Maximum number of replays of a record, counted in the header kctl-replay-attempts.",
         ),
     ] = 3,
     keep_partitions: KeepPartitionsOption = False,
@@ -95,14 +95,14 @@ def replay(
     allow_loss: AllowLossOption = False,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Name of this replay; a run continues where the last one ended."),
+        typer.Option("--name", metavar="NAME", help="Name of the replay, which identifies its progress."),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Produce records of a topic, an export or a table again, each once.
+    """Produce records of a topic, an export, or a table again, each once.
 
-    Run with the same options, or under the same --name, it continues after the records already replayed. --dry-run
-    reads and counts the records, and writes nothing.
+    Run the command again with the same options, or the same --name, to continue. --dry-run counts the records and
+    writes nothing.
     """
     if target.topic is None and topic_header is None:
         raise click.UsageError("Choose a target: --to-topic or --topic-from-header.")

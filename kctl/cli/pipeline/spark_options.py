@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 AllowLossOption = Annotated[
-    bool, typer.Option("--allow-loss", help="Continue although records were deleted, or the target would lose some.")
+    bool, typer.Option("--allow-loss", help="Continue even if records were deleted, or the target would lose records.")
 ]
 
 
@@ -41,10 +41,10 @@ class ContinuingOptions(NamedTuple):
 
 
 def continuing_options(
-    continuous: Annotated[bool, typer.Option("--continuous", help="Continue with new records, until Ctrl-C.")] = False,
+    continuous: Annotated[bool, typer.Option("--continuous", help="Continue with new records until Ctrl-C.")] = False,
     interval: Annotated[
         int | None,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval (10s)."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval [default: 10s]."),
     ] = None,
     allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
@@ -125,30 +125,28 @@ class SparkOptions(NamedTuple):
 
 def spark_options(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be read and written, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show partitions, offsets, and tasks, and change nothing.")
     ] = False,
     master: Annotated[
         str | None,
         typer.Option(
-            "--master", metavar="URL", help=f"Where Spark runs: local[N] or spark://HOST:PORT ({LOCAL_MASTER})."
+            "--master", metavar="URL", help=f"Spark master: local[N] or spark://HOST:PORT [default: {LOCAL_MASTER}]."
         ),
     ] = None,
     spark_conf: Annotated[
         list[str] | None,
-        typer.Option("--spark-conf", metavar="KEY=VALUE", help="A property of Spark; repeatable. Never a secret."),
+        typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark property, never a secret. Repeatable."),
     ] = None,
     spark_log: Annotated[
         Path | None,
-        typer.Option(
-            "--spark-log", metavar="FILE", help="File for Spark's log; without it, the log is kept only after errors."
-        ),
+        typer.Option("--spark-log", metavar="FILE", help="File for Spark's log [default: kept only after errors]."),
     ] = None,
     worker_python: Annotated[
         str | None,
         typer.Option(
             "--worker-python",
             metavar="PATH",
-            help="Python of a cluster's workers; else $PYSPARK_PYTHON, or the Python of kctl.",
+            help="Python of the workers of a cluster [default: $PYSPARK_PYTHON, then the Python of kctl].",
         ),
     ] = None,
 ) -> SparkOptions:

@@ -55,9 +55,9 @@ SHOWN = (
 )
 MOST_KEYS = 5
 EXPLANATION = (
-    "gaps: offsets without a record, as compaction and transactions leave them. share percent: of the topic's records. "
-    "distinct keys: an estimate, within about 2%. p50, p99: 50% or 99% of the values are at most this, rounded up to a "
-    "power of two. unordered: records whose timestamp is earlier than that of the record before."
+    "gaps: offsets without a record, after compaction or transactions. share percent: share of the topic's records. "
+    "distinct keys: an estimate with an error of about 2%. p50, p99: the size of 50% or 99% of the values, rounded up "
+    "to a power of two. unordered: records with an earlier timestamp than the previous record."
 )
 
 
@@ -66,16 +66,16 @@ EXPLANATION = (
 def stats(
     common: Common,
     spark: SparkOptions,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What to read.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to read.")],
     html: Annotated[
         Path | None,
-        typer.Option("--html", parser=path, metavar="FILE", help="Write the statistics as an HTML page too."),
+        typer.Option("--html", parser=path, metavar="FILE", help="File for an HTML page of the statistics."),
     ] = None,
 ) -> int:
-    """Count what is in a topic: records, sizes, keys, gaps, timestamps and schema ids, partition by partition.
+    """Count records, sizes, keys, gaps, timestamps, and schema IDs of a topic.
 
-    Reads all of it once. The skew is the largest partition over the mean of all; --output json also has the
-    most frequent keys and the records of each schema id.
+    Reads the whole topic once. The skew is the largest partition divided by the mean. --output json adds the most
+    frequent keys and the records of each schema ID.
     """
     output = common.choose_output(*SHAPES)
 

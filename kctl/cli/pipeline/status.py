@@ -29,16 +29,17 @@ def status(
         typer.Argument(
             parser=target_text,
             metavar="LOCATION",
-            help="What kctl pipeline export or sync wrote: a folder, s3://, gs:// or abfs://, iceberg: or delta:.",
+            help="Export or sync to show: a directory, an s3://, gs://, or abfs:// URL, or an iceberg: or "
+            "delta: table.",
         ),
     ],
     prometheus: Annotated[
         bool, typer.Option("--prometheus", help="Print metrics in the text format of Prometheus.")
     ] = False,
 ) -> int:
-    """Show where an export is: offsets, lag, age of the newest record, sizes.
+    """Show offsets, lag, age, and size of an export.
 
-    Needs no Spark. With bootstrap servers, also shows the ends of the partitions and the lag.
+    Does not need Spark. With bootstrap servers, also shows the ends of the partitions and the lag.
     """
     output = common.choose_output(*SHAPES)
 

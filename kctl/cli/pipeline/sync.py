@@ -39,23 +39,26 @@ def sync(
     common: Common,
     columns: ColumnOptions,
     spark: SparkOptions,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="What to sync, by name.")],
+    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Topics to sync.")],
     to: ToOption,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             "--checkpoint",
             metavar="FOLDER",
-            help="Where Spark keeps offsets, on this machine (_checkpoint in the folder of --to; else required).",
+            help="Directory on this machine for Spark's offsets. Required if --to is not a directory [default: "
+            "_checkpoint in --to].",
         ),
     ] = None,
     start: StartOption = "earliest",
     trigger: Annotated[
         int | None,
-        typer.Option("--trigger", parser=duration_ms, metavar="DURATION", help="Interval between batches (10s)."),
+        typer.Option(
+            "--trigger", parser=duration_ms, metavar="DURATION", help="Interval between batches [default: 10s]."
+        ),
     ] = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", help="Stop after the records that exist at startup.")
+        bool, typer.Option("--available-now", help="Exit after the records that existed at startup.")
     ] = False,
     max_records: Annotated[
         int | None,
@@ -63,13 +66,13 @@ def sync(
             "--max-records-per-batch",
             min=1,
             metavar="N",
-            help="Maximum number of offsets in a batch (10000000; with --available-now no limit).",
+            help="Maximum number of offsets in a batch [default: 10000000, or no limit with --available-now].",
         ),
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
-            "--group", "-g", metavar="GROUP", help="Also commit progress to this consumer group, without members."
+            "--group", "-g", metavar="GROUP", help="Consumer group without members that receives the progress."
         ),
     ] = None,
     file_format: FileFormatOption = "parquet",
@@ -82,9 +85,9 @@ def sync(
     allow_loss: AllowLossOption = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Keep files or a table up to date with topics, each record exactly once, until Ctrl-C.
+    """Keep files or a table up to date until Ctrl-C, each record exactly once.
 
-    A streaming query of Spark on format("kctl"). Run it again to continue, even after a kill at any point.
+    Runs as a Spark streaming query. Run the command again to continue.
     """
     names, pattern = parsed_topics(topics)
     if pattern:

@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from kctl.pipeline.jobs.mirror_groups import GroupOffset
 
 ToTopicOption = Annotated[
-    str | None, typer.Option("--to-topic", metavar="TOPIC", help="The target's topic; else that of the same name.")
+    str | None,
+    typer.Option("--to-topic", metavar="TOPIC", help="Target topic [default: the name of the source topic]."),
 ]
-KeepPartitionsOption = Annotated[bool, typer.Option("--keep-partitions", help="Keep the partitions; else by key.")]
+KeepPartitionsOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-partitions", help="Keep the partitions of records. Otherwise the key determines the partition."
+    ),
+]
 KeepTimestampsOption = Annotated[
-    bool, typer.Option("--keep-timestamps", help="Keep the timestamps; else the time of writing.")
+    bool,
+    typer.Option("--keep-timestamps", help="Keep the timestamps of records. Otherwise records get the current time."),
 ]
 _LIMITS = (
     "default.api.timeout.ms",
@@ -78,11 +85,11 @@ def target_options(
     to_bootstrap: Annotated[
         str | None,
         typer.Option(
-            "--to-bootstrap", metavar="HOST:PORT", help="Bootstrap servers of the target; else the source's cluster."
+            "--to-bootstrap", metavar="HOST:PORT", help="Bootstrap servers of the target [default: the source cluster]."
         ),
     ] = None,
     to_config: Annotated[
-        Path | None, typer.Option("--to-config", metavar="FILE", help="A .properties file for the target's cluster.")
+        Path | None, typer.Option("--to-config", metavar="FILE", help="Client properties file for the target cluster.")
     ] = None,
 ) -> TargetOptions:
     """Return what was said of the target."""

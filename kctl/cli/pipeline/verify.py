@@ -32,14 +32,14 @@ def verify(
     common: Common,
     target: TargetOptions,
     spark: SparkOptions,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The source.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Source topic.")],
     export: Annotated[
         str | None,
         typer.Option(
             "--to-export",
             parser=target_text,
             metavar="LOCATION",
-            help="Compare with an export or a table, including offsets.",
+            help="Export or table to compare with, including offsets.",
         ),
     ] = None,
     groups: Annotated[
@@ -47,22 +47,21 @@ def verify(
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Also check that this group, or each of '/app-.*/', continues at the same record in the target; "
-            "repeatable.",
+            help="Group, or '/app-.*/', that must continue with the same record in the target. Repeatable.",
         ),
     ] = None,
     ignore_timestamps: Annotated[
-        bool, typer.Option("--ignore-timestamps", help="Treat records that differ only in their timestamps as equal.")
+        bool, typer.Option("--ignore-timestamps", help="Ignore differences in timestamps.")
     ] = False,
     allow_behind: Annotated[
         bool,
-        typer.Option("--allow-behind", help="Accept a target that is still behind its source."),
+        typer.Option("--allow-behind", help="Ignore records missing at the end of the target."),
     ] = False,
 ) -> int:
     """Compare two topics, or a topic and its export.
 
-    Reports which records are missing, changed, duplicate or reordered. Exits with 3 when they differ. Each
-    partition is compared with the one of the same number. See docs/pipeline-import.md.
+    Exits with 3 if records are missing, changed, duplicate, or reordered. Partitions are compared by number. See
+    docs/pipeline-import.md.
     """
     if export is not None and target.is_given:
         raise click.UsageError("--to-export cannot be combined with another --to option.")

@@ -64,14 +64,12 @@ def probe(
     write_out: options.WriteOut = None,
     diff: options.Diff = None,
 ) -> int:
-    """Try every address of every broker and show each phase: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
+    """Test the connection to every broker, step by step: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
 
-    The brokers that these advertise are tried too, and findings are reported; docs/probe.md explains them.
+    The probe also tests all addresses that the brokers advertise. In scripts, use -q, --output, or --write-out.
 
-    A live view on a terminal, one line for each event elsewhere, objects with --output jsonl, one line with -q.
-
-    Exits with 0 when the cluster can be used; else with the code of the cause: that of the nodes given when none of
-    them works, 18 when no broker works where it is advertised, 19 when the group has no coordinator.
+    Exit codes: 0 if the cluster is usable, 18 if no advertised address works, 19 if the group has no coordinator,
+    otherwise the code of the connection error.
     """
     if diff is not None:
         from kctl.cli.probe.diff import show_differences  # wanted only here

@@ -16,37 +16,43 @@ def _duration(name: str, text: str) -> Any:
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 for any problem, even if the cluster is usable.")]
 Group = Annotated[
-    str | None, typer.Option("--group", "-g", metavar="GROUP", help="Find the coordinator of this consumer group too.")
+    str | None, typer.Option("--group", "-g", metavar="GROUP", help="Consumer group whose coordinator is also tested.")
 ]
-Idle = Annotated[int, _duration("--idle", "Keep each connection idle for this time, then check that it still works.")]
-CertWarn = Annotated[int, _duration("--cert-warn", "Report certificates that expire within this time (21d).")]
+Idle = Annotated[int, _duration("--idle", "Time to keep each connection idle before testing it again.")]
+CertWarn = Annotated[
+    int, _duration("--cert-warn", "Time within which expiring certificates are reported [default: 21d].")
+]
 Resolve = Annotated[
     list[str] | None,
-    typer.Option("--resolve", metavar="HOST:PORT:IP", help="Address to use for this host and port; repeatable."),
+    typer.Option("--resolve", metavar="HOST:PORT:IP", help="IP address for this host and port. Repeatable."),
 ]
 Sni = Annotated[
     str | None,
-    typer.Option("--sni", metavar="NAME", help="Server name to send in TLS (SNI), and to check certificates for."),
+    typer.Option("--sni", metavar="NAME", help="Server name for TLS (SNI) and for certificate checks."),
 ]
 TryProtocols = Annotated[
     bool,
     typer.Option(
         "--try-protocols/--no-try-protocols",
-        help="If a server seems to expect TLS, or no TLS, try that once, without credentials.",
+        help="If a server seems to expect another protocol (TLS or plaintext), test that protocol without credentials.",
     ),
 ]
-Watch = Annotated[bool, typer.Option("--watch", help="Repeat the probe, with statistics of each address.")]
-Count = Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Stop after N rounds; implies --watch.")]
-Interval = Annotated[int | None, _duration("--interval", "Interval between rounds (1s); implies --watch.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Repeat the probe until Ctrl-C, with statistics for each address.")
+]
+Count = Annotated[int | None, typer.Option("--count", min=1, metavar="N", help="Exit after N rounds. Implies --watch.")]
+Interval = Annotated[int | None, _duration("--interval", "Interval between rounds. Implies --watch [default: 1s].")]
 WriteOut = Annotated[
     str | None,
-    typer.Option("--write-out", metavar="TEMPLATE", help="Print only this for each address: '%{host} %{outcome}\\n'."),
+    typer.Option(
+        "--write-out", metavar="TEMPLATE", help="Output template for each address, such as '%{host} %{outcome}\\n'."
+    ),
 ]
 Diff = Annotated[
     tuple[Path, Path] | None,
     typer.Option(
         "--diff",
         metavar="BEFORE AFTER",
-        help="Compare two saved results (--output json or jsonl); nothing is probed.",
+        help="Compare two saved results (--output json or jsonl) without connecting.",
     ),
 ]

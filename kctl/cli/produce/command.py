@@ -76,7 +76,8 @@ def produce(
         list[str] | None,
         typer.Argument(
             metavar="TOPIC [FILE]...",
-            help="Topic, and files to send; - or no file is stdin. With --topic-from-record all arguments are files.",
+            help="Topic, and files to send. Without files, or for -, kctl reads stdin. With "
+            "--topic-from-record, all arguments are files.",
             show_default=False,
         ),
     ] = None,
@@ -85,7 +86,7 @@ def produce(
         typer.Option(
             "--input",
             "-i",
-            help="Format of the input: lines, or jsonl as consume --output jsonl writes it.",
+            help="Input format: lines, or jsonl as written by consume --output jsonl.",
             show_default=False,
         ),
     ] = InputForm.LINES,
@@ -95,15 +96,20 @@ def produce(
             "--format",
             "-f",
             metavar="TEMPLATE",
-            help="Template of a record, with the verbs of consume -f, such as '%k:%v\\n', '%V{big32}%v' or '%v{json}'.",
+            help="Input template with the verbs of consume -f, such as '%k:%v\\n', '%V{big32}%v', or '%v{json}'.",
         ),
     ] = None,
     file_per_message: Annotated[
-        bool, typer.Option("--file-per-message", help="Each file is one record, as kcat does without -l.")
+        bool, typer.Option("--file-per-message", help="Send each file as one record, like kcat without -l.")
     ] = False,
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", "-D", metavar="TEXT", help="End of a record (\\n); escapes \\n \\t \\0 \\xNN."),
+        typer.Option(
+            "--delimiter",
+            "-D",
+            metavar="TEXT",
+            help="Delimiter after each record, with escapes \\n \\t \\0 \\xNN [default: \\n].",
+        ),
     ] = None,
     key_separator: Annotated[
         str | None,
@@ -111,68 +117,72 @@ def produce(
             "--key-separator",
             "-K",
             metavar="TEXT",
-            help="Separator of key and value; a line without it is a value.",
+            help="Separator between key and value. Lines without it are values.",
         ),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", "-k", metavar="TEXT", help="Key of every record without a key."),
+        typer.Option("--key", "-k", metavar="TEXT", help="Key for records without a key."),
     ] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option(
-            "--header", "-H", metavar="NAME=VALUE", help="A header of every record; NAME alone is null. Repeatable."
+            "--header",
+            "-H",
+            metavar="NAME=VALUE",
+            help="Header for all records. NAME without a value is null. Repeatable.",
         ),
     ] = None,
     tombstones: Annotated[
-        bool, typer.Option("--tombstones", "-Z", help="An empty value is null, which deletes its key.")
+        bool, typer.Option("--tombstones", "-Z", help="Send empty values as null (tombstones).")
     ] = False,
     null: Annotated[
         str | None,
-        typer.Option("--null", metavar="TEXT", help="With -f: a key or value that is this text is null."),
+        typer.Option("--null", metavar="TEXT", help="With -f, send keys and values with this content as null."),
     ] = None,
     topic_from_record: Annotated[
-        bool, typer.Option("--topic-from-record", help="Each record goes to the topic that it names.")
+        bool, typer.Option("--topic-from-record", help="Send each record to the topic in the record.")
     ] = False,
     keep_partition: Annotated[
-        bool, typer.Option("--keep-partition", help="With -i jsonl: each record goes to the partition that it names.")
+        bool, typer.Option("--keep-partition", help="With -i jsonl, keep the partition of each record.")
     ] = False,
     now: Annotated[
         bool,
-        typer.Option("--now", help="Give each record the current time instead of the timestamp that it has."),
+        typer.Option("--now", help="Replace record timestamps with the current time."),
     ] = False,
     partition: Annotated[
         int | None,
-        typer.Option("--partition", "-p", min=0, max=MOST_PARTITION, metavar="N", help="Send to this partition."),
+        typer.Option("--partition", "-p", min=0, max=MOST_PARTITION, metavar="N", help="Partition to send to."),
     ] = None,
     partitioner: Annotated[
         str | None,
         typer.Option(
             "--partitioner",
             metavar="NAME",
-            help="Partitioner: default (by key, else sticky) or round_robin.",
+            help="Partitioner: default (by key, or sticky without a key) or round_robin.",
         ),
     ] = None,
     no_create: Annotated[
-        bool, typer.Option("--no-create", help="Exit with 23 if a topic does not exist, instead of creating it.")
+        bool, typer.Option("--no-create", help="Exit with 23 if a topic does not exist, instead of creating the topic.")
     ] = False,
     acks: Annotated[
-        str | None, typer.Option("--acks", metavar="ACKS", help="Required acknowledgements: all, 1 or 0 (all).")
+        str | None,
+        typer.Option("--acks", metavar="ACKS", help="Required acknowledgments: all, 1, or 0 [default: all]."),
     ] = None,
     compression: Annotated[
         str | None,
-        typer.Option("--compression", metavar="NAME", help="Codec of batches: none, gzip, snappy, lz4 or zstd (none)."),
+        typer.Option(
+            "--compression", metavar="NAME", help="Compression: none, gzip, snappy, lz4, or zstd [default: none]."
+        ),
     ] = None,
-    rate: Annotated[
-        str | None, typer.Option("--rate", metavar="N/s", help="At most N records a second, such as 500/s.")
-    ] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
     transaction: Annotated[
-        bool, typer.Option("--txn", help="All or nothing: one transaction, aborted after any error and after Ctrl-C.")
+        bool, typer.Option("--txn", help="Send all records in one transaction, aborted on any error or Ctrl-C.")
     ] = False,
     transactional_id: Annotated[
         str | None,
         typer.Option(
-            "--txn-id", metavar="ID", help="Like --txn, with this transactional.id, which fences older producers."
+            "--txn-id", metavar="ID", help="Transactional ID. Implies --txn and fences older producers with this ID."
         ),
     ] = None,
     undelivered: Annotated[
@@ -180,7 +190,7 @@ def produce(
         typer.Option(
             "--undelivered",
             metavar="FILE",
-            help="Write undelivered records to this new file, in the format that -i jsonl reads.",
+            help="New file for undelivered records, in the format of -i jsonl.",
         ),
     ] = None,
     delivery_timeout: Annotated[
@@ -189,16 +199,15 @@ def produce(
             "--delivery-timeout",
             parser=duration_ms,
             metavar="DURATION",
-            help="Timeout of one record from reading it to its acknowledgement (120s).",
+            help="Maximum time to deliver a record [default: 120s].",
         ),
     ] = None,
     encoding: EncodeRequest = NO_ENCODING,
 ) -> int:
-    """Send records to a topic: lines, files, templates or jsonl.
+    """Send records to a topic.
 
-    Exits with 20 if a record was not delivered, or with 18 if the cause is an advertised address. kctl then lists
-    number and cause for each partition. Exits with 24 for malformed input and shows its line and byte: the records
-    before it are delivered.
+    Exits with 20 if a record was not delivered, and with 24 if the input is malformed. Records before the malformed
+    line are still delivered.
     """
     parsed_template = _template(template, null)
     request = ProduceRequest(
@@ -276,7 +285,7 @@ def _refuse_contradictions(
         raise click.UsageError("--null requires --format.")
     has_topic = is_jsonl or (form.template is not None and form.template.has_topic)
     if request.topic is None and not has_topic:
-        raise click.UsageError("--topic-from-record needs records that name one: --input jsonl, or %t in --format.")
+        raise click.UsageError("--topic-from-record needs topics in the records: --input jsonl, or %t in --format.")
     if request.is_transaction and request.undelivered is not None:
         raise click.UsageError(
             "--undelivered cannot be combined with --txn: nothing is delivered then, so send the whole input again."

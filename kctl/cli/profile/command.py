@@ -17,28 +17,28 @@ app = Commands(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False)]
 Shape = Annotated[Output | None, output_option(*SHAPES)]
-Project = Annotated[bool, typer.Option("--project", help="In the project's .kctl.toml, not in your own file.")]
-Use = Annotated[bool, typer.Option("--use", help="Make it the current profile.")]
+Project = Annotated[bool, typer.Option("--project", help="Use the project file .kctl.toml instead of your file.")]
+Use = Annotated[bool, typer.Option("--use", help="Make the profile the current profile.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a profile of that name.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing profile.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("-X", metavar="KEY=VALUE", help="A property, by its official name; repeatable."),
+    typer.Option("-X", metavar="KEY=VALUE", help="Kafka client property by its official name. Repeatable."),
 ]
 
 
 @app.callback()
 def profile() -> None:
-    """Keep clusters by name: list, show, use, create, edit, delete, import, export, check, trust.
+    """Manage connection profiles.
 
-    Do not write secrets down: a value can be ${env:NAME}, ${file:PATH}, ${cmd:COMMAND},
-    ${keyring:SERVICE/USER} or ${prompt:WORDS}.
+    Values can be references to secrets: ${env:NAME}, ${file:PATH}, ${cmd:COMMAND}, ${keyring:SERVICE/USER}, or
+    ${prompt:WORDS}.
     """
 
 
 @app.command("list")
 def list_(ctx: typer.Context, output: Shape = None, as_json: AsJson = False) -> int:
-    """List the profiles, and which one is current."""
+    """List profiles, and show the current profile."""
     from kctl.cli.profile.show import list_profiles
 
     return list_profiles(ctx.obj, (shape_of_json(output) if as_json else output) or Output.TABLE)
@@ -50,10 +50,10 @@ def show(
     common: Common,
     name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     origin: Annotated[
-        bool, typer.Option("--origin", help="Show every property and where its value comes from, including defaults.")
+        bool, typer.Option("--origin", help="Show all properties including defaults, with the source of each value.")
     ] = False,
 ) -> int:
-    """Show the properties that a call would use: flags, -X, variables, profile. Secrets stay hidden."""
+    """Show the effective properties from options, -X, variables, and the profile. Secrets are hidden."""
     from kctl.cli.profile.show import show_settings
 
     return show_settings(common, common.choose_output(*SHAPES), origin=origin, named=name)
@@ -63,12 +63,12 @@ def show(
 def use(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
-    none: Annotated[bool, typer.Option("--none", help="Make no profile the current one.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Unset the current profile.")] = False,
     project: Project = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
     quiet: Quiet = False,
 ) -> int:
-    """Make a profile the current one: calls without -C use it."""
+    """Set the current profile. Commands without -C use it."""
     if (name is None) is not none:
         raise click.UsageError("give the name of a profile, or --none.", ctx)
     from kctl.cli.profile.change import use_profile
@@ -82,20 +82,18 @@ def create(
     name: Name,
     bootstrap: Annotated[
         list[str] | None,
-        typer.Option(
-            "--bootstrap", "-b", metavar="HOST:PORT", help="Bootstrap servers, separated by commas or repeated."
-        ),
+        typer.Option("--bootstrap", "-b", metavar="HOST:PORT", help="Bootstrap servers, comma-separated."),
     ] = None,
     security_protocol: Annotated[
         str | None,
-        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."),
+        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."),
     ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(
             "--sasl-mechanism",
             metavar="NAME",
-            help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+            help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or OAUTHBEARER.",
         ),
     ] = None,
     user: Annotated[
@@ -109,7 +107,7 @@ def create(
         typer.Option(
             "--password-from",
             metavar="SOURCE",
-            help="Where the password is: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS.",
+            help="Source of the password: env:NAME, file:PATH, cmd:COMMAND, keyring:SERVICE/USER, or prompt:WORDS.",
         ),
     ] = None,
     override: Overrides = None,
@@ -143,14 +141,14 @@ def edit(
     name: Annotated[str | None, typer.Argument(metavar="[PROFILE]", show_default=False)] = None,
     override: Overrides = None,
     unset: Annotated[
-        list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a property; repeatable.")
+        list[str] | None, typer.Option("--unset", metavar="KEY", help="Property to remove. Repeatable.")
     ] = None,
     project: Project = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Change a profile: with -X and --unset directly, without them by opening its file in $VISUAL or $EDITOR.
+    """Change a profile with -X and --unset, or open its file in $VISUAL or $EDITOR.
 
-    The edited file is checked before it replaces the old one.
+    kctl checks the edited file before it replaces the old file.
     """
     if override or unset:
         if name is None:
@@ -180,25 +178,26 @@ def delete(
 def import_(
     ctx: typer.Context,
     name: Name,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A configuration file of another tool; - is stdin.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Configuration file of another tool. - reads stdin.")],
     form: Annotated[
         str | None,
         typer.Option(
             "--from",
             parser=FORMAT,
             metavar=FORMAT.metavar,
-            help="Tool that the file belongs to [default: detected from its contents].",
+            help="Tool that the file belongs to [default: detected from the content].",
         ),
     ] = None,
     rpk_profile: Annotated[
-        str | None, typer.Option("--rpk-profile", metavar="NAME", help="Which of rpk's profiles; else its current one.")
+        str | None,
+        typer.Option("--rpk-profile", metavar="NAME", help="Profile of rpk [default: the current profile of rpk]."),
     ] = None,
     make_current: Use = False,
     force: Force = False,
     project: Project = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Create a profile from a Java .properties file, a configuration of kcat or librdkafka, or rpk's."""
+    """Create a profile from a file of Java clients, kcat, librdkafka, or rpk."""
     from kctl.cli.profile.transfer import import_profile
 
     return import_profile(
@@ -211,14 +210,14 @@ def export(
     ctx: typer.Context,
     name: Name,
     form: Annotated[
-        str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="Tool to write for.")
+        str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="Tool to write the file for.")
     ] = "java",
-    with_secrets: Annotated[
-        bool, typer.Option("--with-secrets", help="Include passwords and keys, which are left out otherwise.")
-    ] = False,
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write a file (0600), not stdout.")] = None,
+    with_secrets: Annotated[bool, typer.Option("--with-secrets", help="Include passwords and keys.")] = False,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="File to write, with mode 0600 [default: stdout].")
+    ] = None,
 ) -> int:
-    """Write a profile as a Java .properties file, for kcat and librdkafka, or for rpk."""
+    """Write a profile as a file for Java clients, kcat, librdkafka, or rpk."""
     from kctl.cli.profile.transfer import export_profile
 
     return export_profile(ctx.obj, name, form, with_secrets=with_secrets, to=to)
@@ -228,13 +227,13 @@ def export(
 def check(
     ctx: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="[PROFILE]...", show_default=False)] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 on warnings as well.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")] = False,
     output: Shape = None,
     as_json: AsJson = False,
 ) -> int:
-    """Look for mistakes in profiles without asking any server; exits with 2 when one cannot work.
+    """Find mistakes in profiles without connecting. Exits with 2 if a profile cannot work.
 
-    Checks names, values and their combinations, references, files and their permissions, and ports.
+    Checks names, values, combinations, references, file permissions, and ports.
     """
     from kctl.cli.profile.check import check_profiles
 
@@ -245,10 +244,13 @@ def check(
 @app.command()
 def trust(
     ctx: typer.Context,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Withdraw the trust.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the trust.")] = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Trust the project's .kctl.toml as it is now. Without this, and after each later change, it is not used."""
+    """Trust the project file .kctl.toml in its current state.
+
+    kctl uses a project file only if it is trusted and unchanged since.
+    """
     from kctl.cli.profile.change import trust_project
 
     return trust_project(ctx.obj, revoke=revoke)

@@ -51,7 +51,7 @@ def run_abort(common: Common, output: Output, wanted: Abort) -> int:
             common, output, listing, failed, f"{counted(len(chosen), 'transaction')} would be aborted", check
         )
     write_listing(common.environment, output, listing)
-    common.say(f"{common.environment.program}: no transaction hangs on {partition}")
+    common.say(f"{common.environment.program}: no hanging transactions found on {partition}")
     return ExitCode.OK
 
 

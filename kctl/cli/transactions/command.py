@@ -19,13 +19,13 @@ LARGEST_ID = 2**63 - 1
 
 Topics = Annotated[
     list[str] | None,
-    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Only this topic, or these partitions; repeatable."),
+    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Topic or partitions to include. Repeatable [default: all]."),
 ]
 
 
 @app.callback()
 def transactions() -> None:
-    """List and describe transactions, and find and abort those that hang."""
+    """List transactions, and find and abort hanging transactions."""
 
 
 @app.command("list")
@@ -35,7 +35,9 @@ def list_(
     states: Annotated[
         list[str] | None,
         typer.Option(
-            "--state", metavar="NAME", help="Only transactions in this state: Ongoing, Empty, ...; repeatable."
+            "--state",
+            metavar="NAME",
+            help="Show only transactions in this state, such as Ongoing or Empty. Repeatable.",
         ),
     ] = None,
     producer_ids: Annotated[
@@ -45,7 +47,7 @@ def list_(
             min=0,
             max=LARGEST_ID,
             metavar="N",
-            help="Only transactions of this producer id; repeatable.",
+            help="Show only transactions of this producer ID. Repeatable.",
         ),
     ] = None,
     older_than: Annotated[
@@ -54,17 +56,20 @@ def list_(
             "--older-than",
             parser=duration_ms,
             metavar="DURATION",
-            help="Only transactions that have been open for longer (Kafka 3.8).",
+            help="Show only transactions that have been open longer. Needs Kafka 3.8.",
         ),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
-            "--pattern", metavar="PATTERN", help="Only transactions whose whole transactional.id matches (Kafka 4.1)."
+            "--pattern", metavar="PATTERN", help="Show only transactional IDs that match completely. Needs Kafka 4.1."
         ),
     ] = None,
 ) -> int:
-    """List the transactional.ids of all brokers; exits with 3 when those of a broker are missing."""
+    """List transactional IDs.
+
+    Exits with 3 if a broker does not respond and its transactions are missing.
+    """
     from kctl.cli.transactions.look import Filter, list_transactions  # the client: not wanted for --help
 
     wanted = Filter(states or (), producer_ids or (), older_than, pattern)
@@ -77,10 +82,7 @@ def describe(
     common: Common,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", show_default=False)],
 ) -> int:
-    """Show transactions: state, coordinator, producer, timeout, and the partitions that take part.
-
-    ID is a transactional.id.
-    """
+    """Show state, coordinator, producer, timeout, and partitions of transactional IDs."""
     from kctl.cli.transactions.look import describe_transactions  # the client: not wanted for --help
 
     return describe_transactions(common, common.choose_output(*SHAPES), list(dict.fromkeys(ids)))
@@ -92,14 +94,14 @@ def hanging(
     common: Common,
     topics: Topics = None,
     broker: Annotated[
-        int | None, typer.Option("--broker", min=0, metavar="ID", help="Only partitions that this broker leads.")
+        int | None, typer.Option("--broker", min=0, metavar="ID", help="Check only partitions that this broker leads.")
     ] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Include transactions that are running.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Include running transactions.")] = False,
 ) -> int:
-    """Find open transactions that no coordinator will end; read_committed consumers stop before them.
+    """Find hanging transactions, which stop read_committed consumers.
 
-    A transaction hangs when it is open on a partition and its coordinator does not have it. One is overdue when its
-    coordinator has not aborted it a minute after its timeout.
+    A transaction hangs if it is open on a partition and no coordinator will complete it. It is overdue if the
+    coordinator did not abort it within a minute after its timeout.
     """
     from kctl.cli.transactions.look import show_hanging  # the client: not wanted for --help
 
@@ -118,26 +120,26 @@ def abort(
             min=0,
             max=LARGEST_ID,
             metavar="N",
-            help="Only the transaction that begins at this offset; without it, all that hang or are overdue.",
+            help="Start offset of the transaction to abort [default: all hanging and overdue transactions].",
         ),
     ] = None,
     force: Annotated[
         bool,
         typer.Option(
             "--force",
-            help="Abort it even if it is running or undecided; its records in other partitions may still be committed.",
+            help="Abort running and undecided transactions. Their records in other partitions may still be committed.",
         ),
     ] = False,
     execute: Execute = False,
     yes: Yes = False,
 ) -> int:
-    """Abort hanging transactions of a partition: shows them, and aborts them with --execute.
+    """Abort hanging transactions of a partition.
 
-    The abort is written by the leader of the partition (WriteTxnMarkers), without the coordinator.
+    Shows the transactions and prompts for confirmation. In scripts, add --execute.
     """
     from kctl.cli.transactions.abort import Abort, run_abort  # the client: not wanted for --help
 
     if force and start_offset is None:
-        raise click.UsageError("--force needs --start-offset: name the transaction.")
+        raise click.UsageError("--force needs --start-offset.")
     wanted = Abort(partition, start_offset, is_forced=force, execute=execute or yes)
     return run_abort(common, common.choose_output(*SHAPES), wanted)

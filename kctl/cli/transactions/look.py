@@ -150,7 +150,9 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
     if not transactions and not errors:
         running = len(found.transactions)
         more = f"; {counted(running, 'open transaction')} running" if running else ""
-        common.say(f"{_program(common)}: no transaction hangs on {counted(len(partitions), 'partition')}{more}")
+        common.say(
+            f"{_program(common)}: no hanging transactions found ({counted(len(partitions), 'partition')} checked){more}"
+        )
     return report_failures(common, True, errors)
 
 

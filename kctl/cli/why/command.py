@@ -34,10 +34,12 @@ app = Commands(cls=WhyGroup, no_args_is_help=True)
 
 @app.callback()
 def why() -> None:
-    """Find out what is wrong with a group, a topic or the cluster. A name alone finds the group or topic.
+    """Find problems with a group, a topic, or the cluster.
 
-    Sends read-only requests and prints findings, the most severe first, each with its evidence, its consequence, and
-    the command that fixes it; that command is never run. Exit codes: 0 nothing found, 3 a warning or error was found.
+    Prints findings with evidence, impact, and the command that fixes them. kctl only sends read requests and never
+    runs the fix.
+
+    Exit codes: 0 no problems, 3 a warning or an error was found.
     """
 
 
@@ -49,7 +51,7 @@ def group(
     name: Annotated[str, typer.Argument(metavar="GROUP", show_default=False)],
     options: WhyOptions,
 ) -> int:
-    """Show why a group does not read: members, offsets, the partitions it reads and their brokers."""
+    """Find out why a consumer group is stuck or slow."""
     from kctl.cli.why.run import show_group  # the client: not wanted for --help
 
     return show_group(common, name, options)
@@ -63,7 +65,7 @@ def topic(
     name: Annotated[str, typer.Argument(metavar="TOPIC", show_default=False)],
     options: WhyOptions,
 ) -> int:
-    """Show what is wrong with a topic: leaders, replicas in sync, timestamps, configs and brokers."""
+    """Find problems with a topic: leaders, replicas, timestamps, and configs."""
     from kctl.cli.why.run import show_topic  # the client: not wanted for --help
 
     return show_topic(common, name, options)
@@ -73,7 +75,7 @@ def topic(
 @with_common(*SHAPES)
 @with_options(options=why_options)
 def cluster(common: Common, options: WhyOptions) -> int:
-    """Show what is wrong with the cluster: brokers, controllers, disks and all topics."""
+    """Find problems with brokers, controllers, disks, and all topics."""
     from kctl.cli.why.run import show_cluster  # the client: not wanted for --help
 
     return show_cluster(common, options)

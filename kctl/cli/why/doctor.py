@@ -20,16 +20,16 @@ def doctor(
     options: WhyOptions,
     groups: Annotated[
         list[str] | None,
-        typer.Option("--group", "-g", metavar="GROUP", help="Check this group instead of all; repeatable."),
+        typer.Option("--group", "-g", metavar="GROUP", help="Group to check. Repeatable [default: all]."),
     ] = None,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topic", metavar="TOPIC", help="Check this topic instead of all; repeatable."),
+        typer.Option("--topic", metavar="TOPIC", help="Topic to check. Repeatable [default: all]."),
     ] = None,
 ) -> int:
-    """Look for everything that `kctl why` finds, in the whole cluster.
+    """Check the whole cluster and all groups.
 
-    With --group or --topic only these, and the brokers. Exit codes: 0 nothing found, 3 a warning or an error was found.
+    --group and --topic limit the check. Exit codes: 0 no problems, 3 a warning or an error was found.
     """
     from kctl.cli.why.run import show_all  # the client: not wanted for --help
 

@@ -27,17 +27,17 @@ class WhyOptions(NamedTuple):
 def why_options(
     watch: Annotated[
         bool,
-        typer.Option("--watch", help="Check twice, --interval apart, because many findings are about changes."),
+        typer.Option("--watch", help="Take two samples, --interval apart, to detect problems that show over time."),
     ] = False,
     interval: Annotated[
         int,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two checks."),
+        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two samples."),
     ] = DEFAULT_INTERVAL_MS,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Check for this finding only; repeatable.")
+        list[str] | None, typer.Option("--only", metavar="ID", help="Finding to check for. Repeatable [default: all].")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="ID", help="Do not report this finding; repeatable.")
+        list[str] | None, typer.Option("--ignore", metavar="ID", help="Finding to ignore. Repeatable.")
     ] = None,
     severity: Annotated[
         str,
@@ -55,7 +55,7 @@ def why_options(
             min=1,
             max=100_000,
             metavar="N",
-            help="Maximum number of requests in total [default: 200, or 50 for each broker if that is more]",
+            help="Maximum number of requests in total [default: 200, or 50 for each broker if that is more].",
         ),
     ] = None,
     serve: Annotated[
@@ -63,7 +63,7 @@ def why_options(
         typer.Option(
             "--serve",
             metavar="HOST:PORT",
-            help="Check every --interval and serve metrics for Prometheus at /metrics; :PORT means 127.0.0.1:PORT.",
+            help="Address for Prometheus metrics at /metrics, refreshed every --interval. :PORT means 127.0.0.1:PORT.",
         ),
     ] = None,
 ) -> WhyOptions:

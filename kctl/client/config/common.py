@@ -59,9 +59,11 @@ class ClientConfig(SecurityConfig):
 
     # --- waits between attempts -------------------------------------------------------------------------------------
     reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before reconnecting to a broker.")
-    reconnect_backoff_max_ms = duration("reconnect.backoff.max.ms", 1000, "Longest such wait.")
+    reconnect_backoff_max_ms = duration(
+        "reconnect.backoff.max.ms", 1000, "Maximum wait before reconnecting to a broker."
+    )
     retry_backoff_ms = duration("retry.backoff.ms", 100, "First wait before a failed request is retried.")
-    retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Longest such wait.")
+    retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Maximum wait before a failed request is retried.")
 
     # --- metadata ---------------------------------------------------------------------------------------------------
     metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Age at which metadata is refreshed.")
@@ -171,5 +173,7 @@ class AdminConfig(ClientConfig):
     connections_max_idle_ms = duration(
         "connections.max.idle.ms", 300_000, "Idle time after which a connection is closed; -1: never.", low=-1
     )
-    enable_metrics_push = flag("enable.metrics.push", False, "Metrics are not sent in either case.")
+    enable_metrics_push = flag(
+        "enable.metrics.push", False, "Accepted for compatibility. kctl never sends client metrics."
+    )
     retries = whole("retries", INT_MAX, "How often a failed request is retried within its call.")

@@ -105,7 +105,9 @@ class ConsumerConfig(ClientConfig):
 
     # --- topics -------------------------------------------------------------------------------------------------------
     allow_auto_create_topics = flag("allow.auto.create.topics", True, "Requesting metadata of a topic may create it.")
-    exclude_internal_topics = flag("exclude.internal.topics", True, "A pattern does not match internal topics.")
+    exclude_internal_topics = flag(
+        "exclude.internal.topics", True, "Whether subscriptions by pattern skip internal topics."
+    )
 
     @property
     def auto_offset_reset_duration_ms(self) -> int | None:

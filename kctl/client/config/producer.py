@@ -69,7 +69,7 @@ class ProducerConfig(ClientConfig):
         "partitioner.class",
         "default",
         ("default", "round_robin"),
-        "default: by key hash, else sticky; round_robin: each partition in turn. Java's class names are accepted.",
+        "default (by key hash, or sticky without a key) or round_robin. Java's class names are accepted.",
         {
             prefix + java: name
             for java, name in (("RoundRobinPartitioner", "round_robin"), ("DefaultPartitioner", "default"))

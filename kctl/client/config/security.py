@@ -70,7 +70,7 @@ class SecurityConfig(BaseConfig):
         "sasl.kerberos.service.name", "First part of the brokers' Kerberos principal; required by GSSAPI."
     )
     sasl_kerberos_principal = optional_text(
-        "sasl.kerberos.principal", "Kerberos principal to log in as; default: that of the keytab or the ticket."
+        "sasl.kerberos.principal", "Kerberos principal [default: the principal of the keytab or the ticket]."
     )
     sasl_kerberos_keytab = optional_text(
         "sasl.kerberos.keytab", "File with the principal's key; default: the ticket in the credentials cache."
@@ -80,7 +80,7 @@ class SecurityConfig(BaseConfig):
         "sasl.oauthbearer.token.file", "File with the OAuth token, read again at each login (kctl's own property)."
     )
     sasl_oauthbearer_token_endpoint_url = optional_text(
-        "sasl.oauthbearer.token.endpoint.url", "Where tokens are fetched; file: reads one from a file."
+        "sasl.oauthbearer.token.endpoint.url", "URL of the token endpoint. file: reads a token from a file."
     )
     sasl_oauthbearer_token_endpoint_allow_http = flag(
         "sasl.oauthbearer.token.endpoint.allow.http",
@@ -102,7 +102,7 @@ class SecurityConfig(BaseConfig):
         secret=True,
         alias="sasl.oauthbearer.client.secret",
     )
-    sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope of the token to ask the endpoint for.")
+    sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope of the requested token.")
     sasl_oauthbearer_header_urlencode = flag(
         "sasl.oauthbearer.header.urlencode", False, "URL-encode client id and secret for the token endpoint."
     )
@@ -118,7 +118,9 @@ class SecurityConfig(BaseConfig):
         ("default", "oidc", "aws_msk_iam"),
         "Source of tokens: default (the other properties), oidc (a token endpoint), or aws_msk_iam (AWS credentials).",
     )
-    aws_region = optional_text("aws.region", "Region of aws_msk_iam; else that in the name of the first server.")
+    aws_region = optional_text(
+        "aws.region", "Region of aws_msk_iam [default: the region in the name of the first server]."
+    )
     aws_profile = optional_text("aws.profile", "Profile of aws_msk_iam in AWS's own files; needs boto3.")
     sasl_login_connect_timeout_ms = Property(
         "sasl.login.connect.timeout.ms",

@@ -72,7 +72,7 @@ EXACT_WORDS = (
     Line("transactions list", prints="{transaction}"),
     Line("transactions describe {transaction}", prints="{transaction}"),
     Line("transactions hanging --topic {topic}"),
-    Line("transactions abort {topic}:0", prints="no transaction hangs on {topic}-0"),
+    Line("transactions abort {topic}:0", prints="no hanging transactions found on {topic}-0"),
     Line("api Metadata"),
     Line('api Metadata {{"Topics":[{{"Name":"{topic}"}}]}}', prints='"{topic}"'),
     Line('api Metadata {{"topics":[{{"name":"{topic}"}}]}}', prints='"{topic}"'),

@@ -43,4 +43,4 @@ def test_command_tree_has_default_values_and_property_of_options() -> None:
     assert options["--security-protocol"].values == ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
     assert (options["--grep"].is_repeatable, options["--grep"].is_common) == (True, False)
     assert (options["--quiet"].takes_value, options["--quiet"].is_common) == (False, True)
-    assert consume.arguments[0].help.startswith("What to read")
+    assert consume.arguments[0].help.startswith("Topics to read")

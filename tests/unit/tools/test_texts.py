@@ -33,8 +33,8 @@ def list_topics() -> int:
 
 def test_each_kind_of_text_is_found() -> None:
     assert {
-        "Print the records of topics.",  # the help of a command
-        "Stop at the end offsets as of startup.",  # of an option
+        "Print records from topics.",  # the help of a command
+        "Exit after the last record that existed at startup.",  # of an option
         "The port is closed",  # a page of kctl explain
         "check user name, password and mechanism",  # a hint of the client
         "PATTERN",  # what follows an option

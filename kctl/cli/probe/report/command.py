@@ -32,20 +32,19 @@ def report(
         typer.Argument(
             parser=_file_text,
             metavar="FILE...",
-            help="Files written by probe --output jsonl or json, or by --trace-file; also .gz, and s3://, gs:// or "
-            "abfs:// of a file or folder. The name of a folder groups its files.",
+            help="Files written by probe --output jsonl or json, or by --trace-file. Also .gz files, and s3://, "
+            "gs://, or abfs:// URLs of files or directories. Files are grouped by directory.",
         ),
     ],
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as an HTML page too.")
+        Path | None, typer.Option("--html", metavar="FILE", help="File for an HTML page of the report.")
     ] = None,
     cert_warn: CertWarn = CERT_WARN_MS,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 for any finding.")] = False,
 ) -> int:
-    """Report on saved probe and trace files.
+    """Recommend timeouts from saved probe and trace files.
 
-    For each place: percentiles of each phase and request, expired attempts, certificates that expire, and the
-    --connect-timeout, --request-timeout and --api-timeout to use, with the false expiries to expect.
+    Also reports latencies, timeouts, and certificates that expire soon, for each directory of files.
     """
     output = common.choose_output(*SHAPES)
     from kctl.cli.probe.report.reading import read_file
