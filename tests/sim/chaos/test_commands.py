@@ -34,6 +34,7 @@ def clumsy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Subscription, "rewind", rewind)
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_0_and_with_a_failure_with_1_and_the_line_replays_it(
     plan: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,5 +26,6 @@ def test_no_rule_is_broken(word: str) -> None:
     assert not outcome.violations, failure_line(outcome, word)
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_in_another_process_with_other_hashes() -> None:
     assert run(plan_of("1")).trace_hash == trace_hash_elsewhere("1", "99")

@@ -47,6 +47,7 @@ def undisturbed() -> list[str]:
     return play()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "number", "word"),
     [

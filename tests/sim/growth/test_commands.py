@@ -47,6 +47,7 @@ def check_row(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, size: int
     assert wrong_exponents(found, row.exponents) == {}, costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.line}, {row.scene}")
 def test_cost_of_command_grows_as_its_row_says(row: Row, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     check_row(monkeypatch, tmp_path, row, SIZE)
