@@ -43,7 +43,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has not moved on {partition} from offset {offset} for {seconds}, and {waiting} records wait. "
-        "Its owner is the static member {instance} ({host}), {fate}",
+        "Its owner is the static member {instance} ({host}), which has closed and is expected back until its session "
+        "timeout",
         leads_to="The partitions have no reader until session.timeout.ms of the old member has passed. A process that "
         "has the same group.instance.id at each start leaves no such member.",
         show="kctl groups members {group}",

@@ -69,11 +69,9 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         if poison is not None:
             yield poison
             continue
-        replaced_by = _replacement(group, member, {each.member_id for each in frozen.values()})
         which = f"{counted(len(partitions), 'partition')} with records to read"
         elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
-        has_left = has_left_for_now(member)
-        kind = FINDINGS["static-ghost" if has_left or replaced_by is not None else "group-stuck"]
+        kind = FINDINGS["static-ghost" if has_left_for_now(member) else "group-stuck"]
         offset = group.committed[worst]
         assert offset is not None
         yield kind.found(
@@ -84,7 +82,6 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "waiting": sum(looks.lag(group, tp) or 0 for tp in partitions),
                 "client": member_name(member),
                 "instance": member.group_instance_id or "",
-                "fate": _fate(member, replaced_by),
                 "host": member.host or "an unknown host",
                 "which": f"{which}{f', and moves on {len(moved)} more' if moved else ''}{elsewhere}",
                 "ghost": _ghost_text(group_id, member),
@@ -106,12 +103,6 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 *_quotas(looks, [member]),
             ],
         )
-
-
-def _fate(ghost: MemberDescription, replaced_by: MemberDescription | None) -> str:
-    if replaced_by is not None and not has_left_for_now(ghost):
-        return f"which {ghost.client_id} on the same host has replaced by {member_name(replaced_by)}"
-    return "which has closed and is expected back until its session timeout"
 
 
 def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
@@ -205,17 +196,6 @@ def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
         after = "no schema id" if shape.schema_id is None else f"schema id {shape.schema_id}"
         return f"The record has {after}, those before it {before}"
     return ""
-
-
-def _replacement(group: GroupLook, member: MemberDescription, stuck_ids: set[str]) -> MemberDescription | None:
-    """Return a member of the same client on the same host that works, where a static one is stuck."""
-    if member.group_instance_id is None:
-        return None
-    for other in group.description.members:
-        is_same_process = (other.client_id, other.host) == (member.client_id, member.host)
-        if is_same_process and other.member_id not in stuck_ids and other.group_instance_id is not None:
-            return other
-    return None
 
 
 def _quotas(looks: Looks, members: Sequence[MemberDescription]) -> list[Evidence]:

@@ -56,7 +56,7 @@ def test_partitions_that_no_member_has_are_found() -> None:
     assert found_once(look(groups=group(member("a", 0, 1))), groups=now) == {}
 
 
-def test_static_member_whose_process_was_replaced_is_found() -> None:
+def test_static_member_beside_another_of_its_host_is_not_said_to_be_replaced() -> None:
     members = (member("a", 0, instance="pod-1"), member("b", 1, instance="pod-2"))
     now = look(
         groups=group(*members, committed={0: 5, 1: 20}),
@@ -66,11 +66,9 @@ def test_static_member_whose_process_was_replaced_is_found() -> None:
     )
     before = {"groups": group(*members, committed={0: 5, 1: 10}), "ends": offsets({0: 20, 1: 15})}
     finding = found_once(now, **before)
-    assert finding.keys() == {"static-ghost"}
-    assert "g has not moved on t-0 from offset 5 for 10s, and 25 records wait" in finding["static-ghost"].sentence
-    assert (
-        "static member pod-1 (h), which app on the same host has replaced by pod-2" in finding["static-ghost"].sentence
-    )
+    assert finding.keys() == {"group-stuck"}
+    assert "g has not moved on t-0 from offset 5 for 10s, and 25 records wait" in finding["group-stuck"].sentence
+    assert "kctl groups remove-members g --instance pod-1 --execute" in finding["group-stuck"].cure
 
 
 def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
