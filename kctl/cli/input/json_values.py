@@ -80,7 +80,7 @@ def parse_json(data: bytes) -> Any:
     except UnicodeDecodeError as e:
         raise JsonError("not UTF-8", e.start) from None
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as e:
         raise JsonError(f"not valid JSON: {e.msg[:1].lower()}{e.msg[1:]}", len(text[: e.pos].encode())) from None
     except JsonError:
@@ -126,3 +126,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise JsonError(f"{name} is not valid JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+"""One for all values: a decoder costs as much as a value."""

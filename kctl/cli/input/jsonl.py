@@ -67,7 +67,7 @@ def _check_fields(given: Any) -> None:
 
 def _record(place: str, given: Any, form: Form) -> InputRecord:
     _check_fields(given)
-    return InputRecord(
+    record = InputRecord(
         place,
         _data(given, "value", form),
         _data(given, "key", form),
@@ -75,12 +75,16 @@ def _record(place: str, given: Any, form: Form) -> InputRecord:
         _topic(given.get("topic")),
         _number(given, "partition", _MOST_PARTITION),
         _number(given, "timestamp", _MOST_TIMESTAMP, least=_LEAST_TIMESTAMP),
-        _schema(given, "key", form),
-        _schema(given, "value", form),
     )
+    if not form.encoded:
+        return record
+    return record._replace(key_schema=_schema(given, "key", form), value_schema=_schema(given, "value", form))
 
 
 def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
+    text = given.get(field)
+    if type(text) is str and text.isascii() and not form.encoded and f"{field}_schema" not in given:
+        return text.encode()  # the most usual field
     if field in form.encoded and given.get(field) is not None:
         if field not in form.by_record or given.get(f"{field}_schema") is not None:
             return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")

@@ -4,6 +4,7 @@ import pytest
 
 from kctl.client.producer.sender import Sender
 from tests.sim.kit import SimCluster, run
+from tests.support.growth import calls_of
 
 RECORDS = 20
 EVENTS = 10
@@ -43,3 +44,14 @@ def test_records_are_sent_before_more_are_taken_than_a_bound(monkeypatch: pytest
         assert batches_sent(cluster, 40, linger_ms=0) > 40
 
     run(use, topics={"t": 40})
+
+
+def test_partition_key_and_timestamp_cost_no_call_of_send() -> None:
+    def use(cluster: SimCluster) -> None:
+        with cluster.producer() as producer:
+            producer.partitions_for("t")
+            producer.send("t", b"first")
+            plain = calls_of(lambda: producer.send("t", b"v"))
+            assert calls_of(lambda: producer.send("t", b"v", b"k", 0, [], 7)) <= plain
+
+    run(use, topics={"t": 1})
