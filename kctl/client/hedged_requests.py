@@ -11,6 +11,9 @@ from kctl.client.network.network_client import NetworkClient
 
 SILENCE_MS = 1000
 """Wait for one broker's response before the request is sent to the next one as well."""
+MOST_HEDGES = 8
+"""Requests to further brokers without a response yet, over all requests of a client; each request may be sent to a
+second broker. If all brokers are slow, more requests would make them slower."""
 
 
 class HedgedRequest:
@@ -39,6 +42,8 @@ class HedgedRequests:
         self._clock = clock
         self._open: dict[int, HedgedRequest] = {}
         self._last_number = 0
+        self._hedges = 0
+        """Requests to third and further brokers without a response yet."""
 
     def send(self, outgoing: Outgoing) -> HedgedRequest:
         """Send to a ready node, and to others while it is silent; `on_done` gets the first response or last failure.
@@ -59,9 +64,10 @@ class HedgedRequests:
             if now_ms >= min(request.deadline_at_ms, request.outgoing.wanted_until_ms):
                 continue  # the requests in flight end by themselves
             if now_ms >= request.hedge_at_ms:
-                node = self._network.any_ready_node(avoid=request.asked)
+                may_hedge = len(request.asked) == 1 or self._hedges < MOST_HEDGES
+                node = self._network.any_ready_node(avoid=request.asked) if may_hedge else None
                 if node is None:
-                    continue  # a connection that becomes ready ends the poll
+                    continue  # a connection that becomes ready, or a response, ends the poll
                 self._send_to(number, request, node.node_id, request.deadline_at_ms - now_ms)
             next_at_ms = min(next_at_ms, request.hedge_at_ms)
         return next_at_ms
@@ -69,14 +75,19 @@ class HedgedRequests:
     def _send_to(self, number: int, request: HedgedRequest, node_id: int, timeout_ms: int) -> None:
         request.asked.append(node_id)
         request.pending += 1
+        is_hedge = len(request.asked) > 2
+        self._hedges += is_hedge
         request.hedge_at_ms = self._clock.start_ms() + SILENCE_MS
         self._network.send(
             request.outgoing._replace(
-                node_id=node_id, timeout_ms=timeout_ms, on_done=lambda answer: self._on_answer(number, answer)
+                node_id=node_id,
+                timeout_ms=timeout_ms,
+                on_done=lambda answer: self._on_answer(number, answer, is_hedge=is_hedge),
             )
         )
 
-    def _on_answer(self, number: int, answer: Answer) -> None:
+    def _on_answer(self, number: int, answer: Answer, *, is_hedge: bool) -> None:
+        self._hedges -= is_hedge
         request = self._open.get(number)
         if request is None:
             return  # another node was faster

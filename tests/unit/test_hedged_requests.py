@@ -2,7 +2,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS, ManualClock
 from kctl.client.cluster import Node
 from kctl.client.errors import ConnectionLost
-from kctl.client.hedged_requests import SILENCE_MS, HedgedRequests
+from kctl.client.hedged_requests import MOST_HEDGES, SILENCE_MS, HedgedRequests
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
 from tests.unit.fake_network import FakeNetwork
@@ -91,3 +91,19 @@ def test_nobody_else_is_asked_when_nobody_else_is_ready_or_the_time_is_up() -> N
     scenario.network.up = [1, 2, 3]
     scenario.after(2500)
     assert scenario.asked == [1, 3]
+
+
+def test_requests_of_a_slow_cluster_are_sent_to_few_brokers_beside_the_second() -> None:
+    scenario = Scenario()
+    for _ in range(3 * MOST_HEDGES - 1):
+        scenario.requests.send(Outgoing(1, MetadataRequest(), 30_000, scenario.answers.append, max_version=9))
+    scenario.after(SILENCE_MS)
+    assert scenario.asked == [1] * 3 * MOST_HEDGES + [2] * 3 * MOST_HEDGES
+    scenario.after(SILENCE_MS)
+    assert scenario.asked[6 * MOST_HEDGES :] == [3] * MOST_HEDGES
+    scenario.network.sent[0].answer(MetadataResponse())
+    scenario.run()
+    assert len(scenario.asked) == 7 * MOST_HEDGES, "the third broker has the request still"
+    scenario.network.sent[6 * MOST_HEDGES].answer(MetadataResponse())
+    scenario.run()
+    assert len(scenario.asked) == 7 * MOST_HEDGES + 1
