@@ -51,13 +51,13 @@ def test_every_shape_has_the_finding_and_code_3(bootstrap: str, topic: str, grou
 def test_finding_is_printed_with_all_its_parts(bootstrap: str, topic: str, group: str) -> None:
     printed = kctl("why", "group", group, "-b", bootstrap, "--only", "group-no-members").stdout.decode()
     finding, _, summary = printed.partition("\n\n")
-    assert [" ".join(part.split()) for part in re.split(r"\n  (?=leads to:|evidence:|show:|cure:)", finding)] == [
+    assert [" ".join(part.split()) for part in re.split(r"\n  (?=impact:|evidence:|show:|fix:)", finding)] == [
         f"WARNING group-no-members: group {group} {group} has no active members, and 6 records wait: 6 on {topic}-0",
-        "leads to: The lag grows; after offsets.retention.minutes without members the committed offsets are deleted.",
+        "impact: The lag grows; after offsets.retention.minutes without members the committed offsets are deleted.",
         f"evidence: DescribeGroups, group {group}: state=Empty, members=0",
         f"evidence: ListOffsets, lag by partition: {topic}-0=6",
         f"show: kctl groups lag {group}",
-        f"cure: start the consumers of {group}",
+        f"fix: start the consumers of {group}",
     ]
     assert summary.startswith(f"1 finding about group {group} by ")
     healthy = kctl("why", "topic", topic, "-b", bootstrap, "--only", "no-leader", "--only", "under-min-isr").stdout

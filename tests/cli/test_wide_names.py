@@ -1,5 +1,6 @@
 """Names with wide characters on pseudo-terminals: the columns behind them stand below each other at every width."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -46,5 +47,7 @@ def test_findings_about_wide_names_fit(columns: int, served: ServedSandbox) -> N
     with Terminal("why", "group", group, "-b", served.bootstrap, columns=columns) as terminal:
         lines = terminal.read_all().decode().splitlines()
     assert any(group in line for line in lines)
-    commands = ("  show:", "  cure:")  # a command is not broken
-    assert max(columns_of(line) for line in lines if not line.startswith(commands)) <= columns, lines
+    commands = ("  show:", "  fix:")  # a command is not broken
+    plain = [re.sub(r"\x1b\[\d*m", "", line) for line in lines]
+    assert max(columns_of(line) for line in plain if not line.startswith(commands)) <= columns, lines
+    assert lines[0].startswith("\x1b[31mERROR ")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from kctl.cli.formats.columns import READABLE, wrapped
+from kctl.cli.formats.columns import READABLE, pieces_of, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
-from kctl.cli.formats.rows import Row
+from kctl.cli.formats.rows import Paint, Row
 from kctl.cli.options import Common, Output
 from kctl.client.clock import duration_text
 from kctl.client.errors import AuthorizationError
@@ -16,12 +16,19 @@ from kctl.why.table import FINDINGS, missing_right
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
 MOST_LISTED = 5
 """Requests without a response that a table names; further ones are counted."""
+MOST_ALIKE, MOST_IDS, MOST_SUBJECTS = 5, 10, 3
+"""Findings of one id after the first, ids in the list at the end, and subjects of an id in that list."""
 
 
 def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
     """Write the findings to stdout, and what was not checked: in a table to stdout, else to stderr too."""
     if output is Output.TABLE:
-        write_lines(common.environment, _lines(subject, looks, diagnosis, common.environment.table_width))
+        paint = None
+        if common.environment.colour:
+            from kctl.cli.view.tables import painted  # rich: wanted on a terminal
+
+            paint = painted
+        write_lines(common.environment, _lines(subject, looks, diagnosis, common.environment.table_width, paint))
         return
     facts: dict[str, object] = {"about": subject, "wall_ms": looks.now.wall_ms, "complete": not diagnosis.unchecked}
     if output in (Output.JSON, Output.YAML):
@@ -84,13 +91,25 @@ def _right(unchecked: Unchecked) -> str | None:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def _lines(subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None) -> Iterator[str]:
+def _lines(
+    subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None, paint: Paint | None = None
+) -> Iterator[str]:
+    """Yield the first finding of each id in full, the others by a line, and a list of the ids at the end."""
     width = min(width or READABLE, READABLE)
+    by_id: dict[str, list[Finding]] = {}
     for finding in diagnosis.findings:
-        yield from _finding_lines(finding, width)
+        by_id.setdefault(finding.id, []).append(finding)
+    for first, *others in by_id.values():
+        yield from _finding_lines(first, width, paint)
+        for other in others[:MOST_ALIKE]:
+            yield from _wrapped(f"{other.subject}: {other.sentence}", width, "  also:     ")
+        if len(others) > MOST_ALIKE:
+            yield f"  also:     {len(others) - MOST_ALIKE} more; --output json lists all"
         yield ""
     requests = looks.now.requests + (0 if looks.before is None else looks.before.requests)
     yield from _wrapped(f"{_summary(subject, diagnosis)} by {counted(requests, 'request')}", width)
+    if len(by_id) > 1:
+        yield from _list_of_ids(by_id, width, paint)
     if not diagnosis.findings and diagnosis.checked:
         yield from _wrapped(f"checked: {', '.join(diagnosis.checked)}", width)
     for line in _unchecked_lines(diagnosis):
@@ -110,18 +129,32 @@ def _summary(subject: str, diagnosis: Diagnosis) -> str:
     return f"nothing found about {subject}{' in what could be checked,' if diagnosis.unchecked else ''}"
 
 
-def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{finding.severity.value.upper()} {finding.id}: {finding.subject}", width)
+def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | None) -> Iterator[str]:
+    """Yield a line for each id, with the first subjects."""
+    longest = max(map(len, by_id))
+    for name, found in list(by_id.items())[:MOST_IDS]:
+        severity = found[0].severity.value
+        subjects = listed([one_line(each.subject) for each in found], MOST_SUBJECTS)
+        text = f"  {severity.upper():<7}  {name:<{longest}}  {subjects}"
+        line = pieces_of(text, width)[0]
+        yield line if paint is None else line.replace(severity.upper(), paint("level", severity, severity.upper()), 1)
+    if len(by_id) > MOST_IDS:
+        yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
+
+
+def _finding_lines(finding: Finding, width: int, paint: Paint | None) -> Iterator[str]:
+    for line in _wrapped(f"{finding.severity.value.upper()} {finding.id}: {finding.subject}", width):
+        yield line if paint is None else paint("level", finding.severity.value, line)
     yield from _wrapped(finding.sentence, width, "  ", "  ")
-    yield from _wrapped(finding.leads_to, width, "  leads to: ")
+    yield from _wrapped(finding.leads_to, width, "  impact:   ")
     for evidence in finding.evidence:
         text = f"{evidence.request}, {evidence.of}: {_values(evidence.values)}"
         yield from _wrapped(text, width, "  evidence: ")
     yield f"  show:     {one_line(finding.show)}"
     if finding.cure.startswith("kctl "):
-        yield f"  cure:     {one_line(finding.cure)}"
+        yield f"  fix:      {one_line(finding.cure)}"
     else:
-        yield from _wrapped(finding.cure, width, "  cure:     ")
+        yield from _wrapped(finding.cure, width, "  fix:      ")
 
 
 def _values(values: Mapping[str, object]) -> str:
