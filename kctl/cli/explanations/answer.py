@@ -58,7 +58,7 @@ def _find(asked: str) -> Sequence[Page]:
     found = lookup.find_pages(asked)
     if not found:
         near = lookup.nearest(asked)
-        hint = f"nearest: {', '.join(near)}" if near else "kctl explain --list shows what can be explained"
+        hint = f"nearest: {', '.join(near)}" if near else "list all names with: kctl explain --list"
         if asked.strip() in COMMANDS:
             hint = f"kctl {asked.strip()} --help explains the command"
         raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)

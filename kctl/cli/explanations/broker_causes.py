@@ -54,7 +54,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
         "The coordinator has just taken over and still reads its groups or transactions from its log.",
-        ("Wait: it ends by itself. Large logs take minutes.",),
+        ("Wait: the broker finishes loading automatically. Large logs take minutes.",),
     ),
     "COORDINATOR_NOT_AVAILABLE": BrokerCause(
         "The partition of __consumer_offsets or __transaction_state that the group or producer belongs to has no "
@@ -66,7 +66,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "NOT_COORDINATOR": BrokerCause(
         "The group moved to another broker; it is looked up again automatically.",
-        ("If it persists: kctl probe --group GROUP compares the brokers' answers.",),
+        ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
         "A name is empty, longer than 249 characters, . or .., or has characters other than a-z A-Z 0-9 . _ -; or it "
@@ -91,7 +91,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "UNKNOWN_MEMBER_ID": BrokerCause(
         "The coordinator has forgotten this member: its session timed out, or the group was deleted or moved.",
-        ("A consumer joins again by itself; its earlier commits are refused.",),
+        ("A consumer joins again automatically. Its earlier commits are rejected.",),
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
         "Members join or leave, and partitions are assigned again. No action is needed.",
@@ -114,8 +114,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("The message lists what the broker offers: set sasl.mechanism to one of them.",),
     ),
     "ILLEGAL_SASL_STATE": BrokerCause(
-        "Credentials were sent to a listener that does not ask for any, or in another order than it expects.",
-        ("security.protocol must be that of the listener: kctl probe shows what it speaks.",),
+        "Credentials were sent to a listener that does not expect credentials, or in the wrong order.",
+        ("Set security.protocol to the protocol of the listener. kctl probe shows the protocol.",),
     ),
     "SASL_AUTHENTICATION_FAILED": BrokerCause(
         "The user name or password is wrong, the token has expired, or the user exists for another mechanism only.",
@@ -139,7 +139,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "POLICY_VIOLATION": BrokerCause(
         "A policy of the cluster for topics or configs forbids it.",
-        ("The message is the policy's own; ask the cluster's operators.",),
+        ("The message comes from a policy of the cluster. Contact its operators.",),
     ),
     "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
         "Records before these are missing in the log: it was cut, or an earlier batch expired.",
@@ -158,7 +158,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Look at the disks and the log of that broker.",),
     ),
     "OFFSET_NOT_AVAILABLE": BrokerCause(
-        "A new leader does not know yet how far its followers are. It passes by itself.",
+        "A new leader does not know the offsets of its followers yet. The client retries.",
         ("Wait, or call again with a longer --api-timeout.",),
     ),
     "FENCED_INSTANCE_ID": BrokerCause(

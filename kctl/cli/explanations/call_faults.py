@@ -62,7 +62,8 @@ CALL_FAULTS = (
         ExitCode.CLOSE_TIMEOUT,
         "close stopped at # ms (--close-timeout) in phase ...; offsets committed: ...",
         "",
-        "A broker does not answer the last commit or the leave. The group frees the member after its session timeout.",
+        "A broker does not respond to the last commit or the leave request. The group removes the member "
+        "after its session timeout.",
         _GROUPS,
     ),
     Fault(
@@ -80,8 +81,8 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "timed out after ... (--delivery-timeout...) while ...",
         "",
-        "delivery.timeout.ms counts from send() to the acknowledgement, retries included. The last cause is named: no "
-        "leader, no answer, no connection.",
+        "delivery.timeout.ms counts from send() to the acknowledgment, including retries. The message "
+        "shows the last cause: no leader, no response, no connection.",
         _CALLS,
     ),
     Fault(
@@ -90,7 +91,7 @@ CALL_FAULTS = (
         ExitCode.CLOSE_TIMEOUT,
         "transaction ... may be committed: EndTxn not answered; broker will abort in # s...",
         "a broker aborts transactions that are open longer than transaction.timeout.ms",
-        "The broker aborts it by itself after transaction.timeout.ms.",
+        "The broker aborts the transaction after transaction.timeout.ms.",
         _PRODUCING,
     ),
     Fault(
@@ -152,8 +153,9 @@ CALL_FAULTS = (
         ExitCode.OK,
         "throttled: brokers asked for pauses of # ms (a quota)",
         "",
-        "A quota of the client id or user was exceeded. The client keeps the pause that the broker asks for, and does "
-        "not count it against the request timeout. kctl produce reports the sum at its end, --trace each pause.",
+        "A quota of the client ID or user was exceeded. The client pauses as the broker requests, and does "
+        "not count the pause against the request timeout. kctl produce reports the sum at the end, and "
+        "--trace reports each pause.",
         _PRODUCING,
     ),
     Fault(
@@ -172,7 +174,7 @@ CALL_FAULTS = (
         ExitCode.SIGINT,
         "interrupted (Ctrl-C)",
         "",
-        "The first Ctrl-C closes within --close-timeout, the second leaves at once.",
+        "The first Ctrl-C closes within --close-timeout. The second exits immediately.",
         "tests/cli/test_interrupts.py",
     ),
     Fault(
@@ -181,9 +183,9 @@ CALL_FAULTS = (
         ExitCode.DATA,
         "...-# was read up to offset # of a log that was truncated: ...",
         "",
-        "A replica that lacked the end of the log was elected, as unclean.leader.election.enable allows. With a reset "
-        "policy the position goes back to the first offset that may hold something else, and a note reports it; with "
-        "auto.offset.reset=none the error names that offset: seek there to read what is in its place.",
+        "A replica without the end of the log became leader, which unclean.leader.election.enable allows. "
+        "With a reset policy, the consumer returns to the first offset that may differ, and a note reports "
+        "it. With auto.offset.reset=none, the error shows this offset: seek to it to read the new records.",
         "tests/sim/consumer/test_truncation.py",
     ),
     Fault(

@@ -23,12 +23,12 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         2,
-        "The resolver does not answer",
+        "The resolver does not respond",
         ExitCode.CONNECT_TIMEOUT,
         "no DNS answer within ... (--connect-timeout) [phase dns]",
         "the resolver is slow, not the broker",
-        "The name servers of /etc/resolv.conf cannot be reached or drop the question. No broker was asked yet. Where "
-        "the system's resolver fails before the timeout, the code is 10.",
+        "The name servers in /etc/resolv.conf cannot be reached, or drop the query. No broker was "
+        "contacted. If the resolver fails before the timeout, the exit code is 10.",
         _SPACES,
     ),
     Fault(
@@ -47,7 +47,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "The broker listens on one family, the name has both. Both are tried, in turns; kctl probe shows each.",
+        "The name has IPv4 and IPv6 addresses, but the broker listens on one family. The client tries "
+        "both. kctl probe shows each address.",
         _SPACES,
     ),
     Fault(
@@ -74,8 +75,8 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
         "a firewall drops packets, or the host is down",
-        "A firewall or security group that drops instead of rejecting, or a machine that is gone. Where packets get "
-        "lost: tcptraceroute HOST PORT.",
+        "A firewall or security group drops packets, or the machine is gone. To find the place: "
+        "tcptraceroute HOST PORT.",
         _PEERS,
     ),
     Fault(
@@ -94,7 +95,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PEER,
         "the server is an HTTP server",
         "check the port",
-        "Each server is listed with its own cause. The exit code is that of the server whose connection got furthest.",
+        "kctl lists the cause for each server. The exit code belongs to the server whose connection got furthest.",
         _PEERS,
     ),
     Fault(
@@ -109,7 +110,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         11,
-        "The server closes at once",
+        "The server closes immediately",
         ExitCode.REFUSED,
         "the server ... the connection after # ms [phase apiversions]",
         "a proxy without a backend, a connection quota, or a TLS port",
@@ -226,8 +227,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "the ... certificate...",
         "...ssl.keystore.location...",
-        "The listener has ssl.client.auth=required. In TLS 1.3 the refusal comes only after the handshake, in place "
-        "of the first answer.",
+        "The listener has ssl.client.auth=required. In TLS 1.3, the rejection arrives after the handshake, "
+        "in place of the first response.",
         _KAFKA,
     ),
     Fault(
@@ -245,8 +246,8 @@ CONNECTION_FAULTS = (
         ExitCode.AUTHENTICATION,
         "ApiVersions was answered, but the server closed the connection on the first request (...) [phase ready]",
         "the listener probably requires SASL",
-        "security.protocol is PLAINTEXT or SSL, and the listener is SASL_PLAINTEXT or SASL_SSL. Brokers answer "
-        "ApiVersions without a login and close the connection on any other request.",
+        "security.protocol is PLAINTEXT or SSL, but the listener is SASL_PLAINTEXT or SASL_SSL. Without "
+        "authentication, brokers respond to ApiVersions and close the connection on other requests.",
         _SASL,
     ),
     Fault(
@@ -273,7 +274,7 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "SASL did not finish within ... (--connect-timeout) [phase sasl]",
         "the broker's authentication backend may hang",
-        "The directory, the token endpoint or the callback behind the broker's authentication does not answer.",
+        "The directory, token endpoint, or callback of the broker's authentication does not respond.",
         _SASL,
     ),
     Fault(
@@ -282,8 +283,8 @@ CONNECTION_FAULTS = (
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok; broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
         "fix advertised.listeners of that broker, or make the name resolve here",
-        "Clients ask a bootstrap server once and then talk to the addresses that the brokers advertise. This one is a "
-        "name that only other machines know, such as that of a container.",
+        "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. "
+        "This name is only known to other machines, such as a container name.",
         _ADVERTISED,
     ),
     Fault(
@@ -301,27 +302,27 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PEER,
         "it supports the Kafka protocol but not Metadata: a KRaft controller [phase metadata]",
         "use a listener for clients",
-        "The port is that of controller.listener.names, on which clients find no topics.",
+        "The port belongs to controller.listener.names, which does not serve topics.",
         _KAFKA,
     ),
     Fault(
         32,
-        "A different broker or cluster answers than the one that was meant",
+        "Another broker or cluster responds",
         ExitCode.ADVERTISED_ADDRESS,
         "advertised as broker #, but broker # answers there",
         "a balancer or a port forward leads to the wrong broker",
-        "A balancer in front of several brokers, port forwards that were mixed up, or a list that mixes clusters. "
-        "kctl probe asks every broker for its id.",
+        "A load balancer in front of several brokers, mixed-up port forwards, or a list with brokers of "
+        "several clusters. kctl probe checks the ID of each broker.",
         _ADVERTISED,
     ),
     Fault(
         33,
-        "The broker answers ApiVersions and nothing after it",
+        "The broker responds to ApiVersions only",
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... (--request-timeout...) while waiting for the Metadata answer of ...",
         "",
-        "The broker's request handlers hang or are overloaded: look at its request queue, its disk and its garbage "
-        "collection. The connection is dropped, since answers come in order.",
+        "The request handlers of the broker hang or are overloaded. Check its request queue, disk, and "
+        "garbage collection. The client closes the connection, because responses arrive in order.",
         _PEERS,
     ),
 )

@@ -13,21 +13,21 @@ class CodePage(NamedTuple):
 
 
 CODE_PAGES: dict[ExitCode, CodePage] = {
-    ExitCode.OK: CodePage("Everything that was asked for is done."),
+    ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
-        "Something that kctl does not know: a bug, or an error of a broker without a code of its own.",
+        "An unexpected error: a bug, or an error of a broker without a separate exit code.",
         ("Run it again with -v: an unexpected error then comes with its traceback.",),
     ),
     ExitCode.USAGE: CodePage(
         "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
         "or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
-        ("The message names the option, property or file.", "kctl COMMAND --help"),
+        ("Check the option, property, or file in the message.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
         "It worked, but not everywhere: some topics of several failed; kctl probe found a broker of the cluster that "
         "cannot be used, or with --strict anything that is wrong; kctl pipeline verify found that copies differ, or "
         "kctl probe report --strict has findings.",
-        ("Each item that failed is printed with its own cause.",),
+        ("kctl prints the cause for each failed item.",),
     ),
     ExitCode.DNS: CodePage(
         "The name of a server (broker, schema registry, token endpoint) does not exist, as the resolver reports.",
@@ -39,8 +39,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Refused: is the broker running, and on this port?", "Reset or closed: is there a proxy or a quota between?"),
     ),
     ExitCode.CONNECT_TIMEOUT: CodePage(
-        "A connection was not ready within --connect-timeout. The limit covers DNS, TCP, TLS, ApiVersions and SASL "
-        "together, with the token that a login fetches; the message names the phase in which the time passed.",
+        "A connection was not ready within --connect-timeout. The timeout covers DNS, TCP, TLS, "
+        "ApiVersions, and SASL, including the token request. The message shows the step.",
         (
             "dns: the resolver is slow, not the broker.",
             "tcp: a firewall drops packets, or the host is down.",
@@ -49,11 +49,10 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.TLS: CodePage(
         "TLS failed: one side refused the other's certificate, or they have no version or cipher in common.",
-        ("kctl probe shows the chain that the broker presents, and for which names it is.",),
+        ("Run kctl probe to see the certificate chain of the broker and its names.",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
-        "The broker refused the credentials, or requires some and got none. Refused credentials are never tried "
-        "again by themselves.",
+        "The broker rejected the credentials, or requires credentials. kctl never retries rejected credentials.",
         ("Check user name, password, sasl.mechanism and security.protocol.",),
     ),
     ExitCode.WRONG_PEER: CodePage(
@@ -69,13 +68,13 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Look at that broker: disk, garbage collection, request queue.",),
     ),
     ExitCode.API_TIMEOUT: CodePage(
-        "The whole call ran out of time (--api-timeout), and no single cause blocked it. The message "
-        "shows where the time went. Where one cause did, the exit code is that of the cause.",
+        "The call reached --api-timeout without a single cause. The message shows a time breakdown. If one "
+        "cause blocked the call, kctl exits with the code of this cause.",
         ("Give it more time with --api-timeout, or see with --trace what took it.",),
     ),
     ExitCode.ADVERTISED_ADDRESS: CodePage(
-        "A bootstrap server answered, but an address that the brokers advertise does not work from here, or leads to "
-        "another broker or cluster than it should. Clients use the bootstrap servers only to learn these addresses.",
+        "A bootstrap server responded, but an address that the brokers advertise is unreachable, or leads "
+        "to another broker or cluster. Clients use bootstrap servers only to learn these addresses.",
         (
             "Set advertised.listeners of the broker to what clients can reach.",
             "kctl probe shows bootstrap and advertised names side by side.",
@@ -111,13 +110,13 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "A file, a folder or stdout cannot be written because its disk or a quota is full, or because the disk failed.",
         (
             "Make room, and run it again: a pipeline job continues where it was.",
-            "The message names the file or folder; df -h FOLDER shows the room.",
+            "Check the directory in the message: df -h DIRECTORY shows free space.",
         ),
     ),
     ExitCode.SIGHUP: CodePage(
         "The terminal or the ssh session was closed (SIGHUP), and the command closed within --close-timeout.",
         ("To let a command outlive its terminal, start it with nohup.",),
     ),
-    ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout; the second Ctrl-C leaves at once."),
-    ExitCode.SIGTERM: CodePage("The process was asked to stop, and closed within --close-timeout."),
+    ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout. A second Ctrl-C exits immediately."),
+    ExitCode.SIGTERM: CodePage("SIGTERM: the command closed within --close-timeout."),
 }

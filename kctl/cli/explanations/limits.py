@@ -99,11 +99,11 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "One request, from sending it to its response, also while connecting (ApiVersions, SASL); or the rest of the "
-        "call's timeout, where that is less. A request that expires closes its connection. A look-up whose call ends "
-        "first is abandoned instead: its connection stays open until request.timeout.ms. It is also TCP_USER_TIMEOUT: "
-        "the connection ends when the server's system acknowledges nothing for that long. "
-        "Only JoinGroup may take longer: max.poll.interval.ms plus 5 s, because a coordinator may hold it.",
+        "One request, from sending to the response, including requests while connecting (ApiVersions, "
+        "SASL). If the remaining time of the call is less, the request has the remaining time. A request "
+        "that times out closes its connection. If the call of a lookup ends first, the connection stays "
+        "open until request.timeout.ms. The value also sets TCP_USER_TIMEOUT. Only JoinGroup may take "
+        "longer: max.poll.interval.ms plus 5s.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
     Limit(
@@ -131,8 +131,8 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Closing a producer: delivering the records that were sent, failing the rest, ending its thread. In `kctl "
-        "produce`, where it is set, it starts at the end of the input.",
+        "Closing a producer: delivering sent records, failing the rest, ending its thread. In `kctl "
+        "produce`, a set timeout starts at the end of the input.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
         f"none: each record has its own timeout ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
         "producer",
@@ -199,9 +199,10 @@ LIMITS = (
         ClientConfig,
         "--fail-fast",
         f"{_NETWORK}.refusals.BootstrapRefusal",
-        "Longest time for which all bootstrap servers refuse connections or do not resolve, before any connection, "
-        "or for which an advertised name does not resolve. Servers of another security protocol fail the call after "
-        "two attempts. -1 tries as long as the call lasts; `kctl` sets 5s for commands that end by themselves.",
+        "Maximum time while all bootstrap servers refuse connections or do not resolve, before any "
+        "connection, or while an advertised name does not resolve. Servers with another security protocol "
+        "fail the call after two attempts. -1 retries until the call times out. `kctl` sets 5s for "
+        "commands that do not follow new records.",
         f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
     ),
     Limit(

@@ -38,7 +38,7 @@ def code_page(code: ExitCode, also: str = "") -> Page:
 
 def fault_page(fault: Fault) -> Page:
     """Return the page of a fault."""
-    end = "none: it ends no call" if fault.code is ExitCode.OK else _of_code(fault.code)
+    end = "none: no call fails" if fault.code is ExitCode.OK else _of_code(fault.code)
     facts = [("kctl prints", fault.reason), ("hint", fault.hint), ("exit code", end)]
     return Page(
         "fault",

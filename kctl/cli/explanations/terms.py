@@ -38,8 +38,8 @@ TERMS: dict[str, Term] = {
         ("record batch",),
     ),
     "bootstrap server": Term(
-        "An address that a client connects to first. The broker there returns the addresses of all brokers, and the "
-        "client uses those from then on.",
+        "An address that a client connects to first. The broker returns the addresses of all brokers, "
+        "which the client uses from then on.",
         ("kctl probe", "kctl explain bootstrap.servers"),
         ("bootstrap",),
     ),
@@ -91,7 +91,7 @@ TERMS: dict[str, Term] = {
         ("leader epoch", "producer epoch", "member epoch"),
     ),
     "header": Term(
-        "A name and a value beside the key and value of a record; a name may occur more than once.",
+        "A name and a value in addition to the key and value of a record. Names may repeat.",
         ("kctl consume TOPIC -f '%H\\n'", "kctl produce TOPIC -H NAME=VALUE"),
         ("record header",),
     ),
@@ -145,12 +145,13 @@ TERMS: dict[str, Term] = {
         ("kctl cluster describe", "kctl topics describe TOPIC", "kctl explain metadata.max.age.ms"),
     ),
     "offset": Term(
-        "The number of a record in its partition. A committed offset is that of the next record that a group reads.",
+        "The number of a record in its partition. A committed offset is the offset of the next record that "
+        "a group reads.",
         ("kctl topics offsets TOPIC", "kctl groups lag GROUP"),
         ("committed offset",),
     ),
     "partition": Term(
-        "A part of a topic with an order of its own; records with the same key are in the same partition.",
+        "An ordered part of a topic. Records with equal keys are in one partition.",
         ("kctl topics describe TOPIC",),
     ),
     "principal": Term(
@@ -177,8 +178,8 @@ TERMS: dict[str, Term] = {
         ("broker.rack",),
     ),
     "rebalance": Term(
-        "Sharing out the partitions of a group again, after a member has joined, left or not responded. Members of "
-        "the classic protocol stop reading meanwhile.",
+        "A new assignment of the partitions of a group, after a member joined, left, or stopped "
+        "responding. Members with the classic protocol stop reading during a rebalance.",
         ("kctl groups members GROUP", "kctl why group GROUP --watch --interval 10s"),
         ("rebalancing", "consumer rebalance"),
     ),
@@ -202,8 +203,8 @@ TERMS: dict[str, Term] = {
         ("kctl explain retention.ms", "kctl explain retention.bytes", "kctl topics describe TOPIC --configs"),
     ),
     "sasl": Term(
-        "The login of a client after it has connected: with a password (PLAIN, SCRAM), a token (OAUTHBEARER) or a "
-        "ticket of Kerberos (GSSAPI). A broker that refuses a mechanism names those that it offers.",
+        "Authentication of a connected client with a password (PLAIN, SCRAM), a token (OAUTHBEARER), or a "
+        "Kerberos ticket (GSSAPI). A broker that rejects a mechanism lists its mechanisms.",
         ("kctl probe", "kctl explain sasl.mechanism", "kctl explain sasl.jaas.config"),
         ("login", "kerberos", "gssapi", "oauth", "oauthbearer", "scram"),
     ),

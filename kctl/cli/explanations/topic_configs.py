@@ -21,7 +21,7 @@ TOPIC_CONFIGS: dict[str, str] = {
     "flush.ms": "Time after which the broker forces records to disk; Kafka relies on replicas instead.",
     "follower.replication.throttled.replicas": "Replicas that read from the leader throttled, as PARTITION:BROKER; set "
     "while partitions are moved.",
-    "index.interval.bytes": "How many bytes of records lie between two entries of the offset index.",
+    "index.interval.bytes": "Bytes of records between two entries of the offset index.",
     "leader.replication.throttled.replicas": "Replicas that the leader serves throttled, as PARTITION:BROKER; set "
     "while partitions are moved.",
     "local.retention.bytes": "Size that stays on the broker's disk with tiered storage; -2 is retention.bytes.",
@@ -36,7 +36,7 @@ TOPIC_CONFIGS: dict[str, str] = {
     "min.compaction.lag.ms": "Shortest time that a record stays uncompacted.",
     "min.insync.replicas": "Replicas that must be in sync for acks=all to succeed; with fewer the broker refuses with "
     "NOT_ENOUGH_REPLICAS.",
-    "preallocate": "Whether the broker allocates the file of a new segment at once.",
+    "preallocate": "Whether the broker allocates the file of a new segment immediately.",
     "remote.log.copy.disable": "Whether a topic with tiered storage copies no further segments.",
     "remote.log.delete.on.disable": "Whether segments in tiered storage are deleted when it is switched off.",
     "remote.storage.enable": "Whether the topic uses tiered storage.",
@@ -45,7 +45,7 @@ TOPIC_CONFIGS: dict[str, str] = {
     "time, when its newest record is that old, so records often live longer.",
     "segment.bytes": "Size at which a new segment of the log is started.",
     "segment.index.bytes": "Size of the offset index of a segment.",
-    "segment.jitter.ms": "Random time by which segment.ms is shortened, so that segments do not end all at once.",
+    "segment.jitter.ms": "Maximum random time subtracted from segment.ms, so that segments do not roll simultaneously.",
     "segment.ms": "Time after which a new segment is started even if it is not full.",
     "unclean.leader.election.enable": "Whether a replica that is not in sync may become leader, which loses records.",
 }

@@ -92,7 +92,7 @@ def test_each_fault_by_its_number() -> None:
         ("connection refused", 5),
         ("no SYN-ACK within 2s (--connect-timeout) [phase tcp]", 7),
         ("bootstrap ok; broker 1 advertises 127.0.0.1:19092: connection refused (RST after 0 ms) [phase tcp]", 30),
-        ("the resolver does not answer", 2),
+        ("the resolver does not respond", 2),
         ("certificate expired", 19),
     ],
 )
