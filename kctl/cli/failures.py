@@ -251,7 +251,8 @@ BROKER_HINTS: dict[str, str] = {
     "TOPIC_ALREADY_EXISTS": "kctl topics create --if-not-exists accepts it; kctl topics alter changes one",
     "INVALID_TOPIC_EXCEPTION": "a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'; internal topics are read-only",
     "GROUP_ID_NOT_FOUND": (
-        "kctl groups list shows the groups; brokers delete a group once it had no members for offsets.retention.minutes"
+        "list groups with: kctl groups list. Brokers delete a group that had no members for offsets.retention.minutes; "
+        "create it again with: kctl groups reset-offsets GROUP --topic TOPIC --to-earliest --create --execute"
     ),
     "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
     "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
@@ -266,6 +267,17 @@ BROKER_HINTS: dict[str, str] = {
 }
 """One thing to try after a broker error, by Kafka's name of it."""
 
+OPERATIONS = {
+    "AddOffsetsToTxn": "read", "AlterConfigs": "alter-configs", "ConsumerGroupHeartbeat": "read", "CreateAcls": "alter",
+    "CreatePartitions": "alter", "CreateTopics": "create", "DeleteAcls": "alter", "DeleteGroups": "delete",
+    "DeleteRecords": "delete", "DeleteTopics": "delete", "DescribeAcls": "describe", "DescribeConfigs":
+    "describe-configs", "DescribeGroups": "describe", "DescribeTransactions": "describe", "Fetch": "read",
+    "FindCoordinator": "describe", "IncrementalAlterConfigs": "alter-configs", "InitProducerId": "write", "JoinGroup":
+    "read", "LeaveGroup": "read", "ListOffsets": "describe", "Metadata": "describe", "OffsetCommit": "read",
+    "OffsetDelete": "delete", "OffsetFetch": "describe", "Produce": "write", "SyncGroup": "read",
+}  # fmt: skip
+"""The operation that an API needs on its resource."""
+_REFUSED = re.compile(r"(?P<api>[A-Z]\w+)(?: .*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?))?: ")
 HINTS: dict[ExitCode, str] = {
     ExitCode.DNS: "check the name, and the search domain of the resolver",
     ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
@@ -326,6 +338,23 @@ def explain(error: BaseException) -> Failure:
         tuple(map(with_options, details)),
         *_origin(_root_cause(error)),
     )
+
+
+def _acl_command(error: errors.AuthorizationError) -> str:
+    """Return the command that adds the ACL, behind a colon; empty if the error does not name API and resource."""
+    found = _REFUSED.match(str(error))
+    operation = None if found is None else OPERATIONS.get(found["api"])
+    if found is None or operation is None:
+        return ""
+    from kctl.grammar.command_lines import fill_command  # wanted only for mistakes
+
+    command = f"kctl acls create --allow PRINCIPAL --operation {operation}"
+    if error.name == "CLUSTER_AUTHORIZATION_FAILED":
+        return f": {command} --cluster"
+    if found["kind"] is None:
+        return ""
+    option = found["kind"].replace(".", "-")
+    return ": " + fill_command(f"{command} --{option} {{name}}", {"name": found["name"]})
 
 
 def _root_cause(error: BaseException) -> BaseException:
@@ -434,4 +463,6 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         return "use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"
     if isinstance(error, errors.BrokerError) and error.name in BROKER_HINTS:
         return BROKER_HINTS[error.name]
+    if isinstance(error, errors.AuthorizationError):
+        return f"{HINTS[ExitCode.NOT_AUTHORISED]}{_acl_command(error)}"
     return HINTS.get(code, "")

@@ -60,4 +60,7 @@ def test_unknown_name_hints_at_the_nearest(served: ServedSandbox, words: str, hi
 
 def test_name_like_no_other_keeps_the_usual_hint(served: ServedSandbox) -> None:
     ended = kctl("groups", "lag", "zzz", "-b", served.bootstrap)
-    assert (ended.code, "hint: kctl groups list shows" in ended.stderr) == (ExitCode.UNKNOWN_RESOURCE, True), ended
+    assert (ended.code, "Brokers delete a group" in ended.stderr) == (
+        ExitCode.UNKNOWN_RESOURCE,
+        True,
+    ), ended

@@ -12,6 +12,7 @@ from kctl.cli.failures import (
     CODES,
     JOB_CODES,
     MOST_NODES,
+    OPERATIONS,
     CommandError,
     Failure,
     exit_code,
@@ -21,6 +22,7 @@ from kctl.client import errors
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.pipeline import job_errors
 from kctl.pipeline.job_errors import JobError
+from tests.support.in_process import run_in_process
 
 
 def test_every_error_class_of_the_client_has_its_code() -> None:
@@ -160,3 +162,38 @@ def test_a_bug_is_named_one() -> None:
 def test_control_characters_never_show() -> None:
     failure = explain(errors.AuthenticationError("refused \x1b[2Jhere"))
     assert failure.message == "refused \\x1b[2Jhere"
+
+
+@pytest.mark.parametrize(
+    ("code", "what", "command"),
+    [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata of topic secret", "describe --topic secret"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "CreateTopics of topic a;b", "create --topic 'a;b'"),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, "DescribeGroups of group g", "describe --group g"),
+        (
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "DescribeTransactions of transactional.id t1",
+            "describe --transactional-id t1",
+        ),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "DescribeAcls", "describe --cluster"),
+    ],
+)
+def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what: str, command: str) -> None:
+    hint = explain(broker_error(code, what)).hint
+    assert hint == (
+        "the principal of this connection needs an ACL for that: "
+        f"kctl acls create --allow PRINCIPAL --operation {command}"
+    )
+
+
+@pytest.mark.parametrize("what", ["OffsetCommit", "Produce to t-0 on node 2", "SomethingNew of topic t"])
+def test_denied_request_without_a_resource_has_no_command(what: str) -> None:
+    hint = explain(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, what)).hint
+    assert hint == "the principal of this connection needs an ACL for that"
+
+
+@pytest.mark.parametrize("operation", sorted(set(OPERATIONS.values())))
+def test_operation_of_a_hint_is_one_of_a_resource(operation: str) -> None:
+    resources = (("--topic", "t"), ("--group", "g"), ("--cluster",))
+    lines = (("acls", "create", "--allow", "User:a", "--operation", operation, *each) for each in resources)
+    assert any("bootstrap.servers is not set" in run_in_process(*line).stderr for line in lines)
