@@ -49,11 +49,12 @@ is_in_process = False
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables of a child: ours without any KCTL_*, no profiles, and `extra`."""
+    """Return the variables of a child: ours without any KCTL_*, no profiles, no folder for caches, and `extra`."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
     pure = {"KCTL_PURE": os.environ["KCTL_PURE"]} if "KCTL_PURE" in os.environ else {}
     source = {} if INSTALLED else {"PYTHONPATH": str(ROOT)}
-    return {**ours, **pure, **source, "COLUMNS": "80", "XDG_CONFIG_HOME": NO_PROFILES, **(extra or {})}
+    own = {"COLUMNS": "80", "XDG_CONFIG_HOME": NO_PROFILES, "XDG_CACHE_HOME": os.devnull}
+    return {**ours, **pure, **source, **own, **(extra or {})}
 
 
 def kctl(

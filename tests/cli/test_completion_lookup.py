@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from kctl.sandbox import Sandbox
+from kctl.sandbox import Fault, Sandbox
 from tests.cli.groups_scene import commit
 from tests.cli.processes import Ended, kctl
+from tests.support.bounds import bound
+from tests.support.kafka.waiting import wait_until
 
 pytestmark = pytest.mark.process
 
 PATIENT = {"KCTL_COMPLETION_TIMEOUT_MS": "20000"}
 REFUSED_LONG = {"KCTL_COMPLETION_TIMEOUT_MS": "3000"}
 """Long enough for a connection to fail, whatever the start of the process takes."""
+KEPT_MS = bound(20_000)
 SILENCE = Ended(0, b"", "")
 
 
@@ -64,6 +67,32 @@ def test_names_that_would_steer_a_terminal_are_left_out() -> None:
         commit(served.bootstrap, "red\x1b[31m", {("t", 0): 0})
         commit(served.bootstrap, "plain", {("t", 0): 0})
         assert kctl("__complete", "groups", f"kctl -b {served.bootstrap}", environ=PATIENT) == (0, b"plain\n", "")
+
+
+def test_last_names_are_offered_if_the_cluster_does_not_respond(tmp_path: Path) -> None:
+    environ = {"XDG_CACHE_HOME": str(tmp_path), **REFUSED_LONG}
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        arguments = ("__complete", "topics", f"kctl -b {served.bootstrap} -X client.id=c")
+        assert kctl(*arguments, environ={**environ, **PATIENT}) == (0, b"t\n", "")
+    assert kctl(*arguments, environ=environ) == (0, b"t\n", "")
+    [file] = (tmp_path / "kctl" / "names").iterdir()
+    os.utime(file, (time.time() - 60, time.time() - 60))  # noqa: TID251 - the age of a file
+    assert kctl(*arguments, environ=environ) == (0, b"t\n", "")
+    assert kctl("__complete", "groups", arguments[2], environ=environ) == SILENCE
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    os.utime(file, (time.time() - 90_000, time.time() - 90_000))  # noqa: TID251 - the age of a file
+    assert kctl(*arguments, environ=environ) == SILENCE
+
+
+def test_names_that_come_after_the_limit_are_kept_for_the_next_key(tmp_path: Path) -> None:
+    environ = {"XDG_CACHE_HOME": str(tmp_path), "KCTL_COMPLETION_TIMEOUT_MS": "2000"}
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        arguments = ("__complete", "topics", f"kctl -b {served.bootstrap}")
+        served.sandbox.start_fault(1, Fault.DELAY, ms=3000)
+        assert kctl(*arguments, environ=environ) == SILENCE
+        wait_until(lambda: any(tmp_path.rglob("names/*")), KEPT_MS, "the names are kept")
+        served.sandbox.start_fault(1, Fault.SILENCE)
+        assert kctl(*arguments, environ={**environ, **REFUSED_LONG}) == (0, b"t\n", "")
 
 
 @pytest.mark.parametrize(

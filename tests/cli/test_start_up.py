@@ -233,7 +233,7 @@ def test_completion_of_names_does_without_the_command_line(refused: str) -> None
         "import sys\n"
         "from kctl.cli.completion import lookup\n"
         "try:\n"
-        f"    lookup.names_of(['topics', 'kctl consume -b {refused} '], 200)\n"
+        f"    lookup.lines_of('topics', {{'--bootstrap': ['{refused}']}}, 200)\n"
         "except Exception:\n"
         "    print(*sys.modules)\n"
     )

@@ -1,5 +1,8 @@
 """`kctl __complete KIND LINE`: names for a shell to offer, a line each; within a limit, or nothing.
 
+A second process looks the names up and keeps them for the next Tab key (last_names.py), also if that takes longer than
+the limit. Names that are older are offered if there is no response within the limit.
+
 A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
 printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
 command line as it stands, of which the options that lead to a cluster are read and the rest is left alone. Does without
@@ -13,9 +16,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Never
 
-from kctl.cli.alarms import Alarm
+from kctl.cli.alarms import Alarm, cancel_all
 
 if TYPE_CHECKING:
+    from kctl.cli.completion.last_names import LastNames
     from kctl.cli.profiles.references import Fetched, Sources
     from kctl.cli.settings import Setting
     from kctl.client.admin import Admin
@@ -27,6 +31,8 @@ STARTED_MS = 40
 """What the interpreter took before it came here."""
 LEFT_MS = 30
 """What is left for printing and ending when a call to a broker has run out of time."""
+LOOK_UP_MS = 10_000
+"""How long the second process has for a look-up."""
 MOST_NAMES = 20_000
 LONGEST_LINE = 64 * 1024
 
@@ -49,14 +55,52 @@ Given = Mapping[str, Sequence[str]]
 
 def main(arguments: Sequence[str]) -> Never:
     """Print what was asked for, and end the process there and then."""
-    limit_ms = _limit_ms()
-    _end_after(limit_ms - STARTED_MS)
+    limit_ms = _limit_ms() - STARTED_MS
+    _end_after(limit_ms, b"")
     try:
-        names = names_of(arguments, limit_ms - STARTED_MS - LEFT_MS)
-        text = "".join(f"{name}\n" for name in names)
+        kind, line = arguments
+        given = _given(line)
+        text = _remembered(kind, given, limit_ms) if kind in _REMEMBERED and hasattr(os, "fork") else b""
+        text = text or lines_of(kind, given, limit_ms - LEFT_MS)
     except BaseException:  # noqa: BLE001 - whatever it is, a shell in the middle of a line must not see it
-        text = ""
+        text = b""
     _leave(text)
+
+
+def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
+    """Print the names of a file that is fresh; else those that a second process finds in time, or those of the file."""
+    from kctl.cli.completion.last_names import FRESH_MS, LastNames
+    from kctl.client.clock import SystemClock
+
+    names = LastNames(kind, given, {name: value for name, value in os.environ.items() if name != LIMIT_VARIABLE})
+    known, age_ms = names.read(SystemClock().wall_ms())
+    if known and age_ms < FRESH_MS:
+        _leave(known)
+    _end_after(limit_ms, known)
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        _look_up(kind, given, names, writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        _leave(pipe.read() or known)
+
+
+def _look_up(kind: str, given: "Given", names: "LastNames", writing: int) -> Never:
+    """Look the names up and keep them, apart from the shell: it neither waits for this process nor ends it."""
+    cancel_all()
+    _end_after(LOOK_UP_MS, b"")
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        text = lines_of(kind, given, LOOK_UP_MS)
+        names.write(text.decode("utf-8", "surrogateescape"))
+        with open(writing, "wb") as pipe:
+            pipe.write(text)
+    finally:
+        os._exit(0)
 
 
 def _limit_ms() -> int:
@@ -65,14 +109,14 @@ def _limit_ms() -> int:
     return min(max(limit_ms, STARTED_MS + LEFT_MS + 1), LONGEST_LIMIT_MS)
 
 
-def _end_after(limit_ms: int) -> None:
+def _end_after(limit_ms: int, text: bytes) -> None:
     """Have the process end at its limit, whatever it is doing then; on Windows the limits of the call have to do."""
-    Alarm(limit_ms, lambda _: _leave(""))
+    cancel_all()
+    Alarm(limit_ms, lambda _: _leave(text))
 
 
-def _leave(text: str) -> Never:
+def _leave(data: bytes) -> Never:
     """Print the names and end at once; closing connections properly would be waited for by the user."""
-    data = text.encode("utf-8", "surrogateescape")
     try:
         while data:
             data = data[os.write(1, data) :]
@@ -81,17 +125,22 @@ def _leave(text: str) -> Never:
     os._exit(0)
 
 
-def names_of(arguments: Sequence[str], call_ms: int) -> list[str]:
-    """Return the names that KIND LINE ask for.
+def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
+    """Return the names of a kind, a line each.
 
     Args: call_ms: limit of the call to a cluster.
     Raises: whatever goes wrong.
     """
-    kind, line = arguments
+    names = sorted(name for name in _FINDERS[kind](given, call_ms) if name.isprintable())[:MOST_NAMES]
+    return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+
+
+def _given(line: str) -> "Given":
+    """Return the values of the options that lead to a cluster."""
     given: dict[str, list[str]] = {}
     for option, value in read_leading(line):
         given.setdefault(option, []).append(value)
-    return sorted(name for name in _FINDERS[kind](given, call_ms) if name.isprintable())[:MOST_NAMES]
+    return given
 
 
 def read_leading(line: str) -> Iterator[tuple[str, str]]:
@@ -181,6 +230,7 @@ def _fetch_quietly(name: str, setting: "Setting", sources: "Sources") -> "Fetche
     return fetch(name, setting.text, setting.origin, sources)
 
 
+_REMEMBERED = ("topics", "groups")
 _FINDERS: dict[str, Callable[[Given, int], Iterable[str]]] = {
     "topics": _topics,
     "groups": _groups,

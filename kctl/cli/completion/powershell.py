@@ -9,7 +9,7 @@ from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, opti
 
 _HEAD = r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
 # Commands, options and their words are known here. Names of topics, groups and profiles are asked of
-# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS) or not at all.
+# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
 """
 
 _BODY = r"""

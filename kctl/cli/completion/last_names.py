@@ -1,0 +1,82 @@
+"""LastNames: the names that a cluster had when they were last looked up, in a private file for the next Tab key.
+
+Owns where the file is, for which options it counts, and how old it may be. Its name is a digest of the options that
+lead to the cluster, without passwords. Whatever is wrong with a file, there are no names in it.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kctl.cli.private_file import write_private
+from kctl.cli.profiles.locations import project_file, user_file
+
+FRESH_MS = 10_000
+"""Younger names are offered without a look-up."""
+LONGEST_MS = 86_400_000
+"""Older names are not offered."""
+MOST_BYTES = 8 * 1024 * 1024
+_SECRET = ("jaas", "password", "secret", "token", "key")
+"""Words in the names of properties and variables whose values are no part of the digest."""
+
+
+class LastNames:
+    """The file with the names of one kind in the cluster that some options lead to."""
+
+    def __init__(self, kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> None:
+        """Args: given: the options that lead to the cluster, by their long names."""
+        self._path = _path(kind, given, environ)
+
+    def read(self, wall_ms: int) -> tuple[bytes, int]:
+        """Return the names, a line each, and their age; nothing if there is no file of this user."""
+        if self._path is None:
+            return b"", LONGEST_MS
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+                age_ms = wall_ms - int(found.st_mtime * 1000)
+                if not is_own or found.st_size > MOST_BYTES or not 0 <= age_ms < LONGEST_MS:
+                    return b"", LONGEST_MS
+                return file.read(MOST_BYTES), age_ms
+        except OSError:
+            return b"", LONGEST_MS
+
+    def write(self, names: str) -> None:
+        """Replace the names, as a whole or not at all."""
+        if self._path is None or len(names) > MOST_BYTES:
+            return
+        part = self._path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(part, names)
+            part.replace(self._path)
+
+
+def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Path | None:
+    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
+    folder = Path(base) if os.path.isabs(base) else Path(home, ".cache") if home else None
+    if folder is None or not hasattr(os, "getuid"):
+        return None
+    facts = repr([kind, *_facts(given, environ)]).encode("utf-8", "surrogateescape")
+    return folder / "kctl" / "names" / hashlib.sha256(facts).hexdigest()[:32]
+
+
+def _facts(given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Iterator[object]:
+    """Yield what leads to the cluster: options, variables, and when the files with properties were changed."""
+    for name, values in sorted(given.items()):
+        yield name, [value for value in values if not _is_secret(value)]
+    for name, value in sorted(environ.items()):
+        if name.startswith("KCTL_") and not _is_secret(name):
+            yield name, value
+    for path in (user_file(environ), project_file(Path.cwd()), *map(Path, given.get("--command-config", ()))):
+        yield None if path is None or not path.exists() else (str(path), path.stat().st_mtime_ns)
+
+
+def _is_secret(text: str) -> bool:
+    name = text.partition("=")[0].lower()
+    return any(word in name for word in _SECRET)
