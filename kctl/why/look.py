@@ -30,6 +30,7 @@ from kctl.why.probing import Probed
 
 LEAST_SILENCE_MS = 500
 """A broker that is far away, or has much to do, takes that long to accept a connection and answer."""
+LEAST_FREE_PERCENT = 10
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 THROTTLE_LISTS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
@@ -126,6 +127,7 @@ class Look(NamedTuple):
         wall_ms: when it began, by the clock of this machine.
         nodes, fenced: the brokers that take part, and those of which the controller hears no heartbeats.
         topics: partitions by topic and number.
+        log_dirs: by broker, with `has_brokers`: with the replicas of compacted topics alone unless the disk is filling.
         missing_topics: topics of the groups that cannot be described, with the reason.
         starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
         newest: the record with the largest timestamp; offset -1 where there is none.
@@ -314,6 +316,11 @@ def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, Membe
         if old.offset == new.offset and waited and can_read:
             found[tp] = member
     return found
+
+
+def is_filling(found: LogDir) -> bool:
+    """Return whether the disk of a directory has little free space."""
+    return found.total_bytes > 0 and found.usable_bytes * 100 < found.total_bytes * LEAST_FREE_PERCENT
 
 
 def in_sync_missing(info: PartitionInfo) -> list[int]:

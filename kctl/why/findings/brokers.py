@@ -8,11 +8,10 @@ from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import KafkaTimeoutError
 from kctl.client.wording import brokers_text, counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence
+from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence, is_filling
 from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, place
 
-LEAST_FREE_PERCENT = 10
 CLOCK_MS = 30_000
 """Clocks that differ by less are not reported: the two instants are not of the same moment."""
 BEHIND_MS = 30_000
@@ -243,7 +242,7 @@ def _disks(looks: Looks) -> Iterator[Finding]:
                     {"broker": node_id, "path": each.path, "reason": str(each.error)},
                     [Evidence("DescribeLogDirs", f"broker {node_id}", {"dir": each.path, "error": each.error.name})],
                 )
-            elif each.total_bytes > 0 and each.usable_bytes * 100 < each.total_bytes * LEAST_FREE_PERCENT:
+            elif is_filling(each):
                 sizes: dict[str, int] = {}
                 for tp, size in each.replica_bytes.items():
                     sizes[tp.topic] = sizes.get(tp.topic, 0) + size

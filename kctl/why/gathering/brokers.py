@@ -1,25 +1,49 @@
 """Brokers as a part of a look: connections, disks, the quorum of controllers, features, transactional.ids."""
 
 import math
+from collections.abc import Collection
 
+from kctl.client.admin import LogDir
 from kctl.client.runtime import Runtime
 from kctl.why.finding import PROBE
 from kctl.why.gathering.asker import BUDGET_SPENT, LEAST_STEP_MS, TIME_UP, Asker
 from kctl.why.gathering.transactions import with_transactions
-from kctl.why.look import Gap, Look
+from kctl.why.look import Gap, Look, is_filling
 from kctl.why.probing import REQUESTS_EACH, Probed, probe
+
+MOST_BROKERS = 20
+"""Brokers that report their disks at the same time."""
 
 
 def with_brokers(asker: Asker, look: Look) -> Look:
     """Add what each broker and the controllers report of themselves."""
-    alive = asker.alive
-    dirs = asker.each("DescribeLogDirs", "disks", lambda s: asker.admin.describe_log_dirs(alive, timeout=s))
+    dirs = _log_dirs(asker, look)
     for node_id, silence in asker.silent.items():
         asker.gap("DescribeLogDirs", f"broker {node_id}", silence.error)
     quorum = asker.ask("DescribeQuorum", "the cluster", lambda s: asker.admin.describe_quorum(timeout=s))
     features = asker.ask("ApiVersions", "features", lambda s: asker.admin.describe_features(timeout=s)) or []
     look = look._replace(log_dirs=dirs, quorum=quorum, features={each.name: each.level for each in features})
     return with_transactions(asker, look)
+
+
+def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
+    """Return the directories of the brokers, with the sizes that findings need: there may be 600,000 replicas."""
+    alive, describe = asker.alive, asker.admin.describe_log_dirs
+    policies = {topic: configs.get("cleanup.policy") for topic, configs in look.topic_configs.items()}
+    compacted = {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
+    found: dict[int, list[LogDir]] = {}
+    for at in range(0, len(alive), MOST_BROKERS):
+        some = alive[at : at + MOST_BROKERS]
+        dirs = asker.each("DescribeLogDirs", "disks", lambda s, some=some: describe(some, timeout=s))  # type: ignore[misc]  # a bound default
+        found |= {node_id: [_reduced(each, compacted) for each in of_node] for node_id, of_node in dirs.items()}
+    return found
+
+
+def _reduced(found: LogDir, compacted: Collection[str]) -> LogDir:
+    """Return a directory with the sizes of compacted topics; of all topics if its disk is filling."""
+    if is_filling(found):
+        return found
+    return found._replace(replica_bytes={tp: size for tp, size in found.replica_bytes.items() if tp.topic in compacted})
 
 
 def probe_brokers(asker: Asker, runtime: Runtime) -> Probed:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kctl.client.admin import Admin, ConfigEntry, ConfigResource, Results
+from kctl.client.admin import Admin, ConfigEntry, ConfigResource, ResourceType, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.in_flight import Answer, Outgoing
@@ -195,6 +195,18 @@ def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(m
         [gap] = looks.now.gaps
         assert (gap.request, gap.reason) == ("OffsetFetch", "the request budget is used up (--budget)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
+
+    run_story(body)
+
+
+def test_sizes_of_replicas_are_kept_for_compacted_topics_alone() -> None:
+    def body(story: Story) -> None:
+        compacted = ConfigResource(ResourceType.TOPIC, "u")
+        story.admin.alter_configs({compacted: {"cleanup.policy": "compact"}}).raise_first()
+        look = story.looks(ALL).now
+        sizes = [each.replica_bytes for dirs in look.log_dirs.values() for each in dirs]
+        assert set(look.log_dirs) == {1, 2, 3}
+        assert {tp.topic for of_dir in sizes for tp in of_dir} == {"u"}
 
     run_story(body)
 
