@@ -212,20 +212,26 @@ class _Layout:
 
     def level_leaders(self) -> None:
         """Reorder replicas until no broker is the preferred leader of two more than another."""
-        led: dict[int, dict[TopicPartition, None]] = {broker: {} for broker in self._racks}
+        led: defaultdict[tuple[int, int], dict[TopicPartition, None]] = defaultdict(dict)
+        """By leader and another broker: the partitions that the one leads and of which the other has a replica."""
+        counts = Counter(dict.fromkeys(self._racks, 0))
         for key in sorted(self._replicas):
-            led[self._replicas[key][0]][key] = None
-        counts = Counter({broker: len(keys) for broker, keys in led.items()})
+            places = self._replicas[key]
+            counts[places[0]] += 1
+            for follower in places[1:]:
+                led[places[0], follower][key] = None
 
         def with_replica(source: int, target: int) -> TopicPartition | None:
-            return next((key for key in led[source] if target in self._replicas[key]), None)
+            return next(iter(led[source, target]), None)
 
         def lead(key: TopicPartition, source: int, target: int) -> None:
             places = self._replicas[key]
+            for follower in places[1:]:
+                del led[source, follower][key]
             index = places.index(target)
             places[0], places[index] = target, source
-            del led[source][key]
-            led[target][key] = None
+            for follower in places[1:]:
+                led[target, follower][key] = None
             counts[source] -= 1
             counts[target] += 1
 
