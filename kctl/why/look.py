@@ -143,6 +143,7 @@ class Look(NamedTuple):
         open_transactions: those that hold a last stable offset back.
         transactions: by transactional.id, with `has_brokers`.
         features: the levels of the cluster.
+        quorum_at_ms: when `quorum` arrived, by the clock of this machine; None: with the look.
         quotas: of clients, where a group has members.
         eligible: of topics with a partition without a leader, who may lead it.
         responding: brokers that have sent their metadata.
@@ -180,6 +181,7 @@ class Look(NamedTuple):
     broker_configs: Mapping[int, Mapping[str, ConfigValue]] = MappingProxyType({})
     log_dirs: Mapping[int, list[LogDir]] = MappingProxyType({})
     quorum: QuorumDescription | None = None
+    quorum_at_ms: int | None = None
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = MappingProxyType({})
     eligible: Mapping[TopicPartition, EligibleLeaders] = MappingProxyType({})
     responding: tuple[int, ...] = ()

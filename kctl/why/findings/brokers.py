@@ -200,7 +200,8 @@ def _quorum(look: Look) -> Iterator[Finding]:
     if leader is None or leader.last_caught_up_at_ms < 0:
         return
     now_ms = leader.last_caught_up_at_ms  # the leader reports its own time here
-    off_ms = now_ms - look.wall_ms
+    here_ms = look.wall_ms if look.quorum_at_ms is None else look.quorum_at_ms
+    off_ms = now_ms - here_ms
     if abs(off_ms) >= CLOCK_MS:
         yield FINDINGS["controller-clock"].found(
             {
@@ -208,11 +209,7 @@ def _quorum(look: Look) -> Iterator[Finding]:
                 "off": age_text(abs(off_ms)),
                 "direction": "ahead of" if off_ms > 0 else "behind",
             },
-            [
-                Evidence(
-                    "DescribeQuorum", f"node {leader.node_id}", {"last_caught_up_ms": now_ms, "here_ms": look.wall_ms}
-                )
-            ],
+            [Evidence("DescribeQuorum", f"node {leader.node_id}", {"last_caught_up_ms": now_ms, "here_ms": here_ms})],
         )
     for replica in look.quorum.replicas:
         age_ms = now_ms - replica.last_caught_up_at_ms

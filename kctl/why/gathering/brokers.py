@@ -21,8 +21,10 @@ def with_brokers(asker: Asker, look: Look) -> Look:
     for node_id, silence in asker.silent.items():
         asker.gap("DescribeLogDirs", f"broker {node_id}", silence.error)
     quorum = asker.ask("DescribeQuorum", "the cluster", lambda s: asker.admin.describe_quorum(timeout=s))
+    quorum_at_ms = asker.clock.wall_ms()
     features = asker.ask("ApiVersions", "features", lambda s: asker.admin.describe_features(timeout=s)) or []
-    look = look._replace(log_dirs=dirs, quorum=quorum, features={each.name: each.level for each in features})
+    levels = {each.name: each.level for each in features}
+    look = look._replace(log_dirs=dirs, quorum=quorum, quorum_at_ms=quorum_at_ms, features=levels)
     return with_transactions(asker, look)
 
 

@@ -72,6 +72,12 @@ def test_clock_of_the_controller_that_is_ahead_is_found() -> None:
     assert found(look._replace(wall_ms=WALL_MS + 5_000)) == {}
 
 
+def test_quorum_that_arrives_late_in_a_look_does_not_show_another_clock() -> None:
+    late = quorum((1, True, 0, -60_000), (2, True, 0, -60_000))
+    assert "controller-clock" in found(Look(WALL_MS, NODES, quorum=late))
+    assert found(Look(WALL_MS, NODES, quorum=late, quorum_at_ms=WALL_MS + 60_000)) == {}
+
+
 def test_disk_that_fills_is_found_with_its_rate() -> None:
     sizes = {TopicPartition("t", 0): 700_000_000_000, TopicPartition("u", 0): 100_000_000_000}
     full = LogDir("/data", None, TB, 60_000_000_000, sizes)
