@@ -47,7 +47,14 @@ class Exponents(NamedTuple):
 
 def cost_of(network: SimNetwork, call: Callable[[], object]) -> Cost:
     """Return what a call costs that uses a simulated network; loops of clients that it starts are part of it."""
-    lines = 0
+    requests, carried_bytes = network.responses, network.carried_bytes
+    lines = lines_of(call)
+    return Cost(lines, network.responses - requests, network.carried_bytes - carried_bytes)
+
+
+def lines_of(call: Callable[[], object]) -> int:
+    """Return the number of lines that a call executes."""
+    lines, caller = 0, getcurrent()
 
     def on_line(_frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
         nonlocal lines
@@ -58,9 +65,10 @@ def cost_of(network: SimNetwork, call: Callable[[], object]) -> Cost:
         name = frame.f_code.co_filename
         if not name.startswith(_KCTL) or name.startswith(_CODECS):
             return None
-        return None if getcurrent().parent is None else on_line  # the sandbox runs in the greenlet of the hub
+        current = getcurrent()
+        is_of_sandbox = current.parent is None and current is not caller  # it runs in the greenlet of the hub
+        return None if is_of_sandbox else on_line
 
-    requests, carried_bytes = network.responses, network.carried_bytes
     before = sys.gettrace()
     gc.disable()  # finalizers of earlier calls do not run inside of this one
     sys.settrace(on_call)
@@ -69,7 +77,7 @@ def cost_of(network: SimNetwork, call: Callable[[], object]) -> Cost:
     finally:
         sys.settrace(before)
         gc.enable()
-    return Cost(lines, network.responses - requests, network.carried_bytes - carried_bytes)
+    return lines
 
 
 def exponents_of(costs: Sequence[Cost]) -> Exponents:
