@@ -7,6 +7,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.cluster import (
+    FeatureUpdateKey,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from kctl.client.protocol.api.configs import AlterableConfig as ChangedConfig
 from kctl.client.protocol.api.configs import (
     AlterConfigsRequest,
@@ -53,6 +60,7 @@ pytestmark = pytest.mark.nightly
 
 TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 SET, APPEND, SUBTRACT = 0, 2, 3
+DEFAULT = 5
 NAMES = {int(code): code.name for code in ErrorCode}
 PATIENCE_MS = bound(30_000)
 Outcome = tuple[str, str | None]
@@ -133,6 +141,26 @@ class _Operator(NamedTuple):
             if each.resource_type != mine[0] or each.resource_name.startswith(mine[1])
         )
 
+    def synonyms(self) -> dict[str, list[tuple[str, str | None]]]:
+        """Return the defaults of brokers behind each config of topic a."""
+        resource = DescribeConfigsResource(resource_type=TOPIC, resource_name=f"{self.prefix}a", configuration_keys=[])
+        request = DescribeConfigsRequest(resources=[resource], include_synonyms=True)
+        (found,) = self.peer.call(request, DescribeConfigsResponse, 4).results
+        return {
+            each.name: [(one.name, one.value) for one in each.synonyms if one.source == DEFAULT]
+            for each in found.configs
+        }
+
+    def feature(self, name: str, level: int, upgrade_type: int = 1, version: int = 2) -> Any:
+        update = FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)
+        request = UpdateFeaturesRequest(feature_updates=[update], validate_only=True)
+        got = self.peer.call(request, UpdateFeaturesResponse, version)
+        return NAMES[got.error_code], got.error_message, [each.feature for each in got.results]
+
+    def unregister(self, broker_id: int) -> Outcome:
+        got = self.peer.call(UnregisterBrokerRequest(broker_id=broker_id), UnregisterBrokerResponse, 0)
+        return NAMES[got.error_code], got.error_message
+
     def move(self, path: str | None, topic: str, *indexes: int) -> Any:
         """Move replicas; None is the directory of the broker."""
         if path is None:
@@ -167,6 +195,10 @@ def _outcomes(operator: _Operator) -> Iterator[Any]:
         operator.resources(BROKER_LOGGER),
     )
     yield operator.resources(version=0)
+    yield operator.synonyms(), operator.unregister(77)
+    yield operator.feature("transaction.version", 2), operator.feature("transaction.version", 2, version=1)
+    yield operator.feature("transaction.version", 9), operator.feature("no.such", 1)
+    yield operator.feature("transaction.version", 1), operator.feature("transaction.version", 1, 2)
     yield operator.move(None, "a", 0, 9), operator.move("/none", "a", 0), operator.move(None, "none", 0)
 
 

@@ -310,6 +310,8 @@ DEMANDS: dict[str, Demand] = {
     "DescribeQuorum": Demand(_cluster(_O.DESCRIBE)),
     "AlterPartitionReassignments": Demand(_cluster(_O.ALTER)),
     "ElectLeaders": Demand(_cluster(_O.ALTER)),
+    "UnregisterBroker": Demand(_cluster(_O.ALTER)),
+    "UpdateFeatures": Demand(_cluster(_O.ALTER)),
     "ListPartitionReassignments": Demand(_cluster(_O.DESCRIBE)),
     "DescribeAcls": Demand(_cluster(_O.DESCRIBE)),
     "CreateAcls": Demand(_cluster(_O.ALTER)),

@@ -41,9 +41,14 @@ def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
     return answer
 
 
+def features_of(settings: ClusterSettings) -> tuple[tuple[str, int, int], ...]:
+    """Return each feature with its highest level and its present one."""
+    return (("group.version", 1, settings.group_version), ("transaction.version", 2, settings.transaction_version))
+
+
 def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
     """Say what is switched on for the whole cluster; a level of 0 is not said. Source: KIP-584."""
-    features = (("group.version", 1, settings.group_version), ("transaction.version", 2, settings.transaction_version))
+    features = features_of(settings)
     answer.supported_features = [
         SupportedFeatureKey(name=name, min_version=0, max_version=highest) for name, highest, _ in features
     ]

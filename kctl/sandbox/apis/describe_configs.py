@@ -18,6 +18,25 @@ from kctl.sandbox.configs import DEFAULTS, Kind
 _OF_TOPIC, _OF_BROKER, _OF_ALL_BROKERS, _OF_FILE, _DEFAULT, _OF_METRICS, _OF_GROUP = 1, 2, 3, 4, 5, 7, 8
 _BOOLEAN, _STRING, _LONG = 1, 2, 5
 _FIXED = ("node.id", "advertised.listeners")
+_RETENTION_HOURS = "log.retention.hours"
+_HOUR_MS = 3_600_000
+_SYNONYMS: dict[str, str | None] = {
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "file.delete.delay.ms": "log.segment.delete.delay.ms",
+    "flush.messages": "log.flush.interval.messages",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
+    "max.message.bytes": "message.max.bytes",
+    "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    **{name: name for name in ("min.insync.replicas", "unclean.leader.election.enable")},
+    **{f"compression.{name}": f"compression.{name}" for name in ("type", "gzip.level", "lz4.level", "zstd.level")},
+    "retention.ms": _RETENTION_HOURS,
+    **dict.fromkeys(("flush.ms", "segment.ms", "segment.jitter.ms")),
+    **dict.fromkeys(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")),
+    **dict.fromkeys(("remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable")),
+}
+"""The broker properties with the defaults of topic configs: `log.NAME` if it is not listed, None if there is none."""
 _OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS: _OF_METRICS}
 
 
@@ -39,7 +58,7 @@ def _result(call: Call, request: DescribeConfigsRequest, resource: DescribeConfi
     if refusal is not None:
         result.error_code, result.error_message = refusal
         return result
-    wanted = resource.configuration_keys
+    wanted = resource.configuration_keys or None
     result.configs = [
         _entry(request, Kind(kind), property_name, places)
         for property_name, places in _properties(call, Kind(kind), name)
@@ -52,7 +71,7 @@ def _entry(
     request: DescribeConfigsRequest, kind: Kind, name: str, places: list[_Place]
 ) -> DescribeConfigsResourceResult:
     value, source = places[0]
-    synonyms = [DescribeConfigsSynonym(name=name, value=each.value, source=each.source) for each in places]
+    synonyms = [found for each in places if (found := _synonym(kind, name, each)) is not None]
     default = DEFAULTS[kind].get(name, value)
     number = _LONG if default.lstrip("-").isdigit() else _STRING
     return DescribeConfigsResourceResult(
@@ -63,6 +82,17 @@ def _entry(
         synonyms=synonyms if request.include_synonyms else [],
         config_type=_BOOLEAN if default in ("true", "false") else number,
     )
+
+
+def _synonym(kind: Kind, name: str, place: _Place) -> DescribeConfigsSynonym | None:
+    """Return the property that a value of a config comes from."""
+    value, source = place
+    found = _SYNONYMS.get(name, f"log.{name}") if kind is Kind.TOPIC and source == _DEFAULT else name
+    if found is None:
+        return None
+    if found == _RETENTION_HOURS:
+        value = str(int(value) // _HOUR_MS)
+    return DescribeConfigsSynonym(name=found, value=value, source=source)
 
 
 def _refusal(call: Call, kind: int, name: str) -> tuple[ErrorCode, str] | None:

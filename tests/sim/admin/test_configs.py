@@ -74,7 +74,8 @@ def test_configs_are_set_and_removed_one_by_one() -> None:
         assert (entry.value, CONFIG_SOURCES[entry.source], CONFIG_TYPES[entry.type]) == (
             "604800000", "DEFAULT_CONFIG", "LONG",
         )  # fmt: skip
-        assert found["segment.ms"].synonyms == (("segment.ms", "2", 1), ("segment.ms", "604800000", 5))
+        assert found["segment.ms"].synonyms == (("segment.ms", "2", 1),)
+        assert entry.synonyms == (("log.retention.hours", "168", 5),)
 
     run_with_admin(use, topics={"orders": 1})
 

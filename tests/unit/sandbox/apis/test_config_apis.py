@@ -1,8 +1,17 @@
 """DescribeConfigs, IncrementalAlterConfigs and CreatePartitions of the sandbox, as Kafka answers them."""
 
+from typing import Any
+
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.cluster import (
+    FeatureUpdateKey,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from kctl.client.protocol.api.configs import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -152,3 +161,33 @@ def test_resource_of_which_a_request_has_two_changes_is_not_changed() -> None:
     codes = [each.error_code for each in scenario.connect().call(request, IncrementalAlterConfigsResponse).responses]
     assert codes == [ErrorCode.INVALID_REQUEST] * 2
     assert describe(scenario, TOPIC, "t", "segment.ms")["segment.ms"].config_source != 1
+
+
+def test_default_of_a_topic_config_has_the_name_of_the_broker_property() -> None:
+    found = describe(Scenario(topics={"t": 1}), TOPIC, "t")
+    names = {name: [each.name for each in found[name].synonyms] for name in ("max.message.bytes", "preallocate")}
+    assert names == {"max.message.bytes": ["message.max.bytes"], "preallocate": ["log.preallocate"]}
+    assert [(each.name, each.value) for each in found["retention.ms"].synonyms] == [("log.retention.hours", "168")]
+    assert found["flush.ms"].synonyms == []
+
+
+def update(scenario: Scenario, level: int, name: str = "transaction.version", **more: Any) -> int:
+    key = FeatureUpdateKey(feature=name, max_version_level=level, **more)
+    request = UpdateFeaturesRequest(feature_updates=[key])
+    return scenario.connect().call(request, UpdateFeaturesResponse).error_code
+
+
+def test_features_change_for_the_whole_cluster_and_fall_only_if_asked_to() -> None:
+    scenario = Scenario()
+    refused = ErrorCode.INVALID_UPDATE_VERSION
+    assert [update(scenario, 1), update(scenario, 3), update(scenario, 1, "no.such")] == [refused] * 3
+    assert scenario.cluster.settings.transaction_version == 2
+    assert [update(scenario, 1, upgrade_type=2), update(scenario, 1)] == [ErrorCode.NONE] * 2
+    assert scenario.cluster.settings.transaction_version == 1
+
+
+def test_broker_that_is_not_registered_cannot_be_unregistered() -> None:
+    connection = Scenario().connect()
+    for broker_id, code in ((77, ErrorCode.BROKER_ID_NOT_REGISTERED), (1, ErrorCode.NONE)):
+        request = UnregisterBrokerRequest(broker_id=broker_id)
+        assert connection.call(request, UnregisterBrokerResponse).error_code == code
