@@ -210,9 +210,17 @@ class CommitManager:
         """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
         if not self._coordinator.ready(PROMPT):
             return []
-        waiting = [each for each in self._queue if isinstance(each, PendingCommit) and not each.is_in_flight]
-        named = [(each, self._identity_for(each)) for each in waiting if each.left]
-        return [self._request(each, identity, now_ms) for each, identity in named if identity is not None]
+        requests = []
+        for each in self._queue:
+            if not isinstance(each, PendingCommit) or each.is_in_flight:
+                continue
+            identity = self._identity_for(each)
+            if each.was_fenced:
+                self._leave_out_lost(each)
+            self._leave_out_former(each)
+            if identity is not None and each.left:
+                requests.append(self._request(each, identity, now_ms))
+        return requests
 
     def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
         """Return in whose name to commit; None when the member that read the records is no member any more."""

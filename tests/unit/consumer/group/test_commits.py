@@ -304,6 +304,29 @@ def test_nothing_is_committed_by_the_name_of_a_topic_that_was_recreated() -> Non
     assert "UNKNOWN_TOPIC_ID" in str(done.error)
 
 
+def test_a_close_without_time_commits_nothing_by_the_name_of_a_recreated_topic() -> None:
+    scenario = Scenario()
+    scenario.coordinator.newest = 9
+    scenario.named.read, scenario.named.present = {"t": TOPIC_ID}, {"t": TOPIC_ID[::-1]}
+    scenario.sync()
+    assert scenario.commits.unsent(0) == []
+    scenario.named.present = {"t": TOPIC_ID}
+    scenario.sync(call_id=2)
+    assert len(scenario.commits.unsent(0)) == 1
+
+
+def test_a_close_without_time_commits_no_partition_that_the_next_generation_gave_to_others() -> None:
+    scenario = Scenario()
+    scenario.sync()
+    scenario.member.is_joining = True
+    answer(scenario.sent(), response(ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION))
+    scenario.member.identity, scenario.member.is_joining = MemberIdentity("m", 5, None, 1), False
+    scenario.member.held = frozenset({T1})
+    [sent] = scenario.commits.unsent(0)
+    assert isinstance(sent.request, OffsetCommitRequest)
+    assert [p.partition_index for topic in sent.request.topics for p in topic.partitions] == [1]
+
+
 @pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS])
 @pytest.mark.parametrize("is_blocking", [True, False])
 def test_a_commit_refused_during_a_join_waits_for_the_next_generation(code: ErrorCode, is_blocking: bool) -> None:
