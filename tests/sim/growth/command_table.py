@@ -157,6 +157,6 @@ ROWS = (
     Row("arguments", "bench end-to-end -n {n} --topic t", EACH),
 )
 WITHOUT_A_CLUSTER = {
-    "probe report", "completion", "explain", "help-json", "pipeline", "profile", "sandbox", "schemas",
+    "probe report", "completion", "explain", "help-json", "options", "pipeline", "profile", "sandbox", "schemas",
 }  # fmt: skip
 """Commands, or groups of commands, that read files or other servers, or run on Spark."""
