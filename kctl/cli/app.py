@@ -80,7 +80,7 @@ kctl explain lists the exit codes."""
 
 KCAT_MODES = {
     "-L": "kctl probe shows the brokers, kctl topics list the topics",
-    "-C": "kctl consume TOPIC reads a topic; -C names a profile",
+    "-C": "kctl consume TOPIC reads a topic, and -C selects a profile",
     "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
 }
 """Options of kcat that are commands here."""

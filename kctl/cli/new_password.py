@@ -106,7 +106,7 @@ def _asked(common: Common, user: str) -> str:
         raise CommandError(
             ExitCode.USAGE,
             f"no password of {words}: no terminal to ask on",
-            "--password-file FILE or --password-from SOURCE names it",
+            "use --password-file FILE or --password-from SOURCE",
         ) from None
     if first != second:
         common.environment.secrets.values = (*common.environment.secrets.values, first, second)

@@ -46,7 +46,7 @@ class FolderMarks:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise folder_error(self._folder, e, "--progress FOLDER names one that can be written") from e
+            raise folder_error(self._folder, e, "use --progress with a writable directory") from e
 
     def names(self) -> set[str]:
         try:

@@ -104,7 +104,7 @@ class RangeBound(NamedTuple):
         surplus = sorted(set(named) - set(partitions))
         if missing or surplus:
             what = f"does not name {listed(missing)}" if missing else f"names {listed(surplus)}, which is not read"
-            raise ConfigError(f"{self.option} {what}: it has to name each partition that is read", key=self.option)
+            raise ConfigError(f"{self.option} {what}: it must include each partition that is read", key=self.option)
         return {tp: named[tp] for tp in partitions}
 
 

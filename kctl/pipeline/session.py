@@ -51,7 +51,7 @@ _SAY_NOTHING = (
     "Error: A JNI error has occurred, please check your installation and try again",
 )
 """What a JVM writes besides the reason."""
-_REFUSED = {"spark.speculation": "two copies of a task at once would write everything twice"}
+_REFUSED = {"spark.speculation": "two copies of a task would write all records twice"}
 
 
 class SessionOptions(NamedTuple):

@@ -66,7 +66,7 @@ def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
         if ours != theirs:
             raise SparkSetUpError(
                 f"{where} has {name} {theirs}, and here it is {ours}",
-                "kctl sends its compiled files along: let --worker-python name the same Python on the same platform",
+                "kctl sends compiled files: set --worker-python to the same Python version on the same platform",
             )
     if not worker.pyarrow:
         raise SparkSetUpError(f"{where} has no pyarrow", "install it there: pip install pyarrow")

@@ -145,8 +145,8 @@ def _ask(path: Path, line: bytes, patience_s: float) -> bytes:
         while not answer.endswith(b"\n"):
             data = sock.recv(MAX_LINE_BYTES)
             if not data:
-                raise ConnectionResetError("the sandbox closed the connection without an answer")
+                raise ConnectionResetError("the sandbox closed the connection without a response")
             answer += data
             if len(answer) > _LONGEST_REPORT_BYTES:
-                raise ConnectionResetError("the answer is too long")
+                raise ConnectionResetError("the response is too long")
     return answer

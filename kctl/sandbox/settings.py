@@ -91,7 +91,7 @@ def _parsed(key: str, text: str, default: object) -> bool | int | str:
         return _whole({key: text}, key, 0)
     if isinstance(default, str):
         return text
-    raise InvalidSetting(f"{key} is set by an option of its own")
+    raise InvalidSetting(f"{key} is set by a separate option")
 
 
 TOPIC_PROPERTIES: dict[str, str] = {

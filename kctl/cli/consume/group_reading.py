@@ -243,7 +243,7 @@ class GroupReading(Reading, RebalanceListener):
                 ExitCode.NOT_ABLE_YET,
                 f"left group: {away_ms / 1000:g} s between polls (limit {limit_ms / 1000:g} s)",
                 "the reader of the output was too slow: raise -X max.poll.interval.ms, or fetch less at a time "
-                "with -X max.partition.fetch.bytes; what was not committed is read again",
+                "with -X max.partition.fetch.bytes. Uncommitted records are read again",
             )
 
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:

@@ -66,7 +66,7 @@ class JsonScan:
 
     def _match(self, pattern: re.Pattern[bytes], buffer: bytearray, start: int) -> int:
         found = pattern.match(buffer, start + self._seen)
-        assert found is not None, "the patterns match nothing, too"
+        assert found is not None, "the patterns do not match"
         return found.end() - start
 
 

@@ -266,7 +266,7 @@ class _Producing:
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
-            raise CommandError(ExitCode.DATA, f"{record.place} names no topic, which --topic-from-record needs")
+            raise CommandError(ExitCode.DATA, f"{record.place} has no topic, which --topic-from-record needs")
         partition = request.partition
         if partition is None and request.keeps_partition:
             partition = record.partition

@@ -93,7 +93,7 @@ def _run_editor(environment: Environment, draft: Path) -> None:
     except (OSError, ValueError) as e:
         draft.unlink()
         raise CommandError(
-            ExitCode.USAGE, f"{words[:80]!r} cannot be run: {e}", "$VISUAL or $EDITOR names an editor"
+            ExitCode.USAGE, f"{words[:80]!r} cannot be run: {e}", "set $VISUAL or $EDITOR to an editor"
         ) from None
     if ended.returncode:
         raise CommandError(

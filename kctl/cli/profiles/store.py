@@ -48,7 +48,7 @@ class Store(NamedTuple):
 
         def make(raw: bytes | None) -> bytes:
             if raw != expected:
-                raise ConfigError(f"{self.path} was changed by another process meanwhile")
+                raise ConfigError(f"{self.path} was changed by another process")
             return after
 
         read_content(after, str(self.path))

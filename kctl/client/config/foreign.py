@@ -4,7 +4,7 @@ Two lists: those that are accepted and ignored (the config lists them, so that a
 change the meaning of the rest of the file and are refused.
 """
 
-_JAVA_CLASS = "names a Java class, which is not run here"
+_JAVA_CLASS = "is a Java class, which kctl cannot run"
 _JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
 _METRICS = "belongs to Java's metrics"
 _KERBEROS = "kinit is not run here: a ticket is fetched again after 0.8 of its lifetime"

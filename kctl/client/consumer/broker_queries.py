@@ -157,6 +157,6 @@ def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAns
     found = {topic.name: tuple(topic.partitions.values()) for topic in topics if topic.error is None}
     for name in wanted or ():
         if name not in found:
-            text = f"Metadata leaves out topic {name}, which was asked for"
+            text = f"the Metadata response does not contain topic {name}"
             return RemoteProtocolError(text, api="Metadata")
     return found

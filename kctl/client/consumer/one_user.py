@@ -65,7 +65,7 @@ def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate
         try:
             if held_by.setdefault(_USER, me) != me:
                 call = method.__name__.lstrip("_")  # poll() guards the part that works, _poll()
-                text = f"{call}(): another thread is using this consumer; only wakeup() may be called meanwhile"
+                text = f"{call}(): another thread is using this consumer; only wakeup() may be called by other threads"
                 raise ConcurrentModificationError(text)
             return method(self, *args, **kwargs)
         finally:

@@ -21,7 +21,7 @@ PAUSED = WaitReason(WaitKind.PAUSED, "paused")
 DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
 NOT_STARTED = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
 UNPLACED = WaitReason(WaitKind.POSITION, "looking for the position")
-AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the leader's answer")
+AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the response of the leader")
 
 
 class Stage(Enum):

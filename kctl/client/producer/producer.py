@@ -412,7 +412,7 @@ class Producer(TransactionMethods, NotCopied):
         timer = Timer(self._clock, timeout_ms)
         self._is_closing = True
         if self._mailbox.is_on_loop():
-            logger.error("close() called in a callback: everything outstanding fails at once, as with close(0)")
+            logger.error("close() called in a callback: all outstanding records fail immediately, as with close(0)")
             self._mailbox.post_close(CloseRequest.within(Timer(self._clock, 0)))
             self._on_drop.detach()
             return self._sender.close_now()

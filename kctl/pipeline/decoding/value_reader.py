@@ -70,7 +70,7 @@ class TypeBudget:
         if level > MOST_LEVELS:
             raise SchemaError(f"the {self._kind} schema is nested more than {MOST_LEVELS} levels deep")
         if self._fields > MOST_FIELDS:
-            raise SchemaError(f"the {self._kind} schema stands for more than {MOST_FIELDS} columns")
+            raise SchemaError(f"the {self._kind} schema has more than {MOST_FIELDS} columns")
 
 
 def list_of(items: pa.DataType) -> pa.DataType:

@@ -247,7 +247,7 @@ def check(request: ExportRequest) -> None:
     if request.round_ms <= 0:
         raise ConfigError("the time of a round must be at least 1 ms")
     if request.range_bytes <= 0 or request.file_bytes < 0:
-        raise ConfigError("the size of a range must be at least 1 byte, and that of a file not negative")
+        raise ConfigError("the size of a range must be at least 1 byte, and the size of a file must not be negative")
     refuse_plain_secrets(request.properties)
     if request.decode is not None:
         _check_decoding(request.format, dict(request.decode.registry))
@@ -295,7 +295,7 @@ def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> li
         partitions = [tp for tp in partitions if tp in batch.ends]
     for topic in {tp.topic for tp in partitions}:
         if not is_topic_name(topic):
-            raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot name a folder")
+            raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot be a directory name")
     if not partitions and request.interval_ms is None:
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)

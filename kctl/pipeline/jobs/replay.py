@@ -141,7 +141,7 @@ def _check(request: ReplayRequest) -> None:
     refuse_plain_secrets(request.target_properties)
     request.wanted.check()
     if request.to_topic is None and request.topic_header is None:
-        raise ConfigError("replay needs a topic to write to, or a header that names it")
+        raise ConfigError("replay needs a target topic, or a header with the target topic")
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
         raise ConfigError(f"the name of a replay has 1 to {LONGEST_NAME} characters")
     named = [each.partition for each in request.offsets]

@@ -233,7 +233,7 @@ def _planned(
     log_ends = planner.log_ends(known, ends)
     for tp, point in known.items():
         if problem := point.problem(*tp, planner.topic_ids[tp.topic], log_ends[tp]):
-            raise ExportDataError(problem, "sync it to another target with its own checkpoint")
+            raise ExportDataError(problem, "sync it to another target with another checkpoint")
     if facts is None:
         starts = planner.resolve(fresh, request.export.start, ends)
         if group is not None and len(fresh) == len(partitions):
@@ -336,9 +336,7 @@ class _Batches:
                 raise _Left
             self._run(batch_id)
         except _Left:
-            self._say(
-                f"batch {batch_id} was interrupted: what it has written is kept, and the next run continues there"
-            )
+            self._say(f"batch {batch_id} was interrupted: its written records are kept, and the next run continues")
             raise
         except BaseException as e:
             self.failure = e

@@ -75,7 +75,7 @@ class SyncCheckpoint:
                 if self.path.exists() and any(self.path.iterdir()):
                     raise FolderError(
                         f"{self.path} is not empty and is not the checkpoint of a sync",
-                        "--checkpoint names another folder",
+                        "choose another directory with --checkpoint",
                     )
                 return None
         except OSError as e:
@@ -97,7 +97,7 @@ class SyncCheckpoint:
             if kept != wanted:
                 raise ConfigError(
                     f"{self.path} is the checkpoint of a sync with {what} {kept[:200]}, not {wanted[:200]}: "
-                    "name another folder",
+                    "choose another directory",
                     key="checkpoint",
                 )
         return found
@@ -147,7 +147,9 @@ class SyncCheckpoint:
         for path in files:
             with suppress(FileNotFoundError):
                 if not stat.S_ISREG(path.stat().st_mode):
-                    raise FolderError(f"checkpoint {path}: not a regular file", "--checkpoint names another folder")
+                    raise FolderError(
+                        f"checkpoint {path}: not a regular file", "choose another directory with --checkpoint"
+                    )
 
     def _content(self, path: Path) -> bytes | None:
         try:

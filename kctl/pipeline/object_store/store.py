@@ -206,7 +206,7 @@ class ObjectStore:
             return
         raise StoreError(
             f"{self.url}: the endpoint is not an object store: it reports an object under any name",
-            "$AWS_ENDPOINT_URL names the server",
+            "set $AWS_ENDPOINT_URL to the server",
         )
 
     def copy(self, key: str, to: str) -> None:

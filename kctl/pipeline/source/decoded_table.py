@@ -67,7 +67,7 @@ def source_decoding(request: DecodeRequest, selection: "Selection", properties: 
     topics = {*selection.topics, *(tp.topic for tp in selection.partitions)}
     if request.is_for_one_topic and (selection.pattern or len(topics) != 1):
         raise ConfigError(
-            "option decode: several topics have no schema in common; name one by option decodeSchema",
+            "option decode: several topics have no schema in common; set option decodeSchema",
             key="decodeSchema",
         )
     plan = plan_decoding(request, min(topics, default=""), properties)

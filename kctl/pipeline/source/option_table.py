@@ -53,7 +53,7 @@ OPTIONS: Final = (
     OptionRow("endingOffsets", "batch", _SAME, "a start after the end is an error"),
     OptionRow("endingTimestamp", "batch", _SAME),
     OptionRow("endingOffsetsByTimestamp", "batch", _SAME),
-    OptionRow("failOnDataLoss", "read", _DIFFERENT, "a topic that was deleted and recreated is data loss, too"),
+    OptionRow("failOnDataLoss", "read", _DIFFERENT, "a topic that was deleted and recreated is also data loss"),
     OptionRow("includeHeaders", "read", _SAME),
     OptionRow("minPartitions", "read", _DIFFERENT, "at least 1"),
     OptionRow("maxRecordsPerPartition", "read", _SAME),

@@ -112,7 +112,7 @@ def has_headers(given: Mapping[str, str]) -> bool:
 def _group(options: "_Options") -> str | None:
     name = options.text("commitToGroup")
     if name is not None and not name.strip():
-        raise ConfigError("option commitToGroup is empty: it names a consumer group", key="commitToGroup")
+        raise ConfigError("option commitToGroup is empty: set a consumer group", key="commitToGroup")
     return name
 
 
@@ -263,7 +263,7 @@ def _selection(options: _Options) -> Selection:
         return Selection(pattern=pattern.pattern)
     topics = tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
     if not topics:
-        raise ConfigError(f"option subscribe names no topic: {shown(text)}", key="subscribe")
+        raise ConfigError(f"option subscribe has no topic: {shown(text)}", key="subscribe")
     return Selection(topics=topics)
 
 

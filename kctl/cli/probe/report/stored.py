@@ -56,7 +56,7 @@ def stored_files(url: StoreUrl, properties: Mapping[str, object]) -> list[Stored
         if each.key.endswith(ENDINGS):
             found.append(StoredFile(store, each))
         if len(found) > MOST_FILES:
-            raise CommandError(ExitCode.USAGE, f"{url}: more than {MOST_FILES} JSON files", "name a folder below it")
+            raise CommandError(ExitCode.USAGE, f"{url}: more than {MOST_FILES} JSON files", "choose a directory below")
     if not found:
         raise CommandError(ExitCode.USAGE, f"{url}: no such object, and no folder with JSON files")
     return found

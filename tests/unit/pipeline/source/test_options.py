@@ -95,7 +95,7 @@ def test_the_three_ways_to_select() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"subscribe": ""}, "subscribe names no topic"),
+        ({"subscribe": ""}, "subscribe has no topic"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is not set"),
         ({"assign": '{"t":[0]}'}, "not subscribe and assign"),
         ({"subscribe": None}, "not none"),
