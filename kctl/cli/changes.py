@@ -1,11 +1,12 @@
 """What commands that change a cluster share: their options, the question on a terminal, and how failures are reported.
 
 One rule: what destroys records, access or positions shows first and needs --execute, or a yes on a terminal; every
-other change is made at once and has --dry-run.
+other change is made at once. Both have --dry-run, which wins.
 """
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -39,6 +40,23 @@ YesUnneeded = Annotated[
 ]
 
 
+class Consent(Enum):
+    """Permission for a change that destroys something."""
+
+    GIVEN = "given"
+    ASKED_FOR = "asked for"
+    """After a yes on a terminal; without a terminal the command is a dry run."""
+    DENIED = "denied"
+    """The command is a dry run, on a terminal too."""
+
+
+def consent_options(dry_run: ShownDryRun = False, execute: Execute = False, yes: Yes = False) -> Consent:
+    """Return the permission that the options give: --dry-run wins over --execute and --yes."""
+    if dry_run:
+        return Consent.DENIED
+    return Consent.GIVEN if execute or yes else Consent.ASKED_FOR
+
+
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     """Return values by key. Raises: click.BadParameter: a text is not KEY=VALUE, or has a key twice."""
     found: dict[str, str] = {}
@@ -52,10 +70,10 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     return found
 
 
-def is_confirmed(common: Common, facts: Sequence[str], question: str) -> bool:
-    """Show what would be done and ask on a terminal; return False without one."""
+def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], question: str) -> bool:
+    """Show what would be done and ask on a terminal; return False without one, and in a dry run."""
     environment = common.environment
-    if not (environment.stdin_is_tty and environment.stderr_is_tty):
+    if consent is not Consent.ASKED_FOR or not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False
     for line in facts:
         environment.say(line)
@@ -67,9 +85,11 @@ def is_confirmed(common: Common, facts: Sequence[str], question: str) -> bool:
     return answer.strip().lower() in (b"y", b"yes")
 
 
-def after_yes(common: Common, admin: "Admin", facts: Sequence[str], question: str, change: Callable[[], T]) -> T | None:
+def after_yes(
+    common: Common, admin: "Admin", consent: Consent, facts: Sequence[str], question: str, change: Callable[[], T]
+) -> T | None:
     """Ask on a terminal, and make the change after a yes, with a new timeout: the answer took its time."""
-    if not is_confirmed(common, facts, question):
+    if not is_confirmed(common, consent, facts, question):
         return None
     with admin.within():
         return change()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded, is_confirmed, say_dry_run
+from kctl.cli.changes import Consent, ShownDryRun, YesUnneeded, consent_options, is_confirmed, say_dry_run
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
-from kctl.cli.options import Common, Words, with_common
+from kctl.cli.options import Common, Words, with_common, with_options
 
 if TYPE_CHECKING:
     from kctl.cli.formats.rows import Row
@@ -156,15 +156,15 @@ def register(
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def delete(
     common: Common,
+    consent: Consent,
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
         bool, typer.Option("--permanent", help="Delete a deleted subject permanently. Its schema IDs are lost.")
     ] = False,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Delete a subject, or one version.
 
@@ -176,15 +176,14 @@ def delete(
     versions = registry.versions(subject, deleted=permanent) if version is None else [_number(version, "'--version'")]
     how = "permanently deleted" if permanent else "deleted"
     what = f"{subject}, version{'' if len(versions) == 1 else 's'} {', '.join(map(str, versions))}"
-    execute = execute or yes
-    if not execute:
-        execute = is_confirmed(common, [what], f"{'Permanently delete' if permanent else 'Delete'} it?")
-    if execute:
+    question = f"{'Permanently delete' if permanent else 'Delete'} it?"
+    is_wanted = consent is Consent.GIVEN or is_confirmed(common, consent, [what], question)
+    if is_wanted:
         versions = registry.delete(subject, None if version is None else versions[0], permanent=permanent)
-    result = how if execute else f"would be {how}"
+    result = how if is_wanted else f"would be {how}"
     rows: list[Row] = [{"subject": subject, "version": each, "schema_id": None, "result": result} for each in versions]
     write_listing(common.environment, output, Listing("schemas", RESULT_COLUMNS, rows, shown=_shown_results(rows)))
-    if not execute:
+    if not is_wanted:
         say_dry_run(common, f"{what} would be {how}")
     return ExitCode.OK
 

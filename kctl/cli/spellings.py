@@ -114,7 +114,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 `ARGUMENT` is what kctl takes without an option, and an empty text what it always does.
 """
 _FORMATS = ("--output", "-o", "--format")
-DEFAULTS = {"--dry-run": ("--execute", "--yes"), "--all-topics": ("--topic", "--from-file")}
+DEFAULTS = {"groups reset-offsets": {"--all-topics": ("--topic", "--from-file")}}
 """Flags of other tools for what a command does without these options."""
 _SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
 GROUPS = (
@@ -194,7 +194,7 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
             if known[meant] and not attached:
                 own += words[: known[meant]]
                 del words[: known[meant]]
-        elif meant != "" and not _is_default(name, known, arguments):
+        elif meant != "" and not _is_default(name, command, arguments):
             own.append(word)
     return [*leading, *own, *words]
 
@@ -209,9 +209,9 @@ def _option_of(word: str) -> tuple[str, str]:
     return name, equals + value
 
 
-def _is_default(name: str, known: Mapping[str, int], arguments: Sequence[str]) -> bool:
-    others: tuple[str, ...] = DEFAULTS.get(name, ())
-    return not known.keys().isdisjoint(others) and not any(_option_of(word)[0] in others for word in arguments)
+def _is_default(name: str, command: str, arguments: Sequence[str]) -> bool:
+    others = DEFAULTS.get(command, {}).get(name)
+    return others is not None and not any(_option_of(word)[0] in others for word in arguments)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ Owns the order: a topic that cannot be found is reported before any other is del
 
 from collections.abc import Mapping
 
-from kctl.cli.changes import after_yes, checking, end_change, report_failures, result_word
+from kctl.cli.changes import Consent, after_yes, checking, end_change, report_failures, result_word
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.metadata_wait import is_deleted, wait_for_topics
@@ -26,8 +26,7 @@ def delete_topics(
     admin: Admin,
     words: TopicWords,
     output: Output,
-    *,
-    execute: bool,
+    consent: Consent,
 ) -> int:
     """Show the topics, and delete them if that was asked for or is confirmed; return the exit code."""
     with admin.within():
@@ -37,11 +36,11 @@ def delete_topics(
             code = report_failures(common, (), list(found.failed.values()))
             common.say(f"{common.environment.program}: nothing was deleted")
             return code
-        if execute:
+        if consent is Consent.GIVEN:
             return _delete(common, admin, found.done, output)
     facts = [f"{name}: {counted(len(topic.partitions), 'partition')}" for name, topic in found.done.items()]
     question = f"Delete {counted(len(facts), 'topic')} and all records?"
-    done = after_yes(common, admin, facts, question, lambda: _delete(common, admin, found.done, output))
+    done = after_yes(common, admin, consent, facts, question, lambda: _delete(common, admin, found.done, output))
     return _report(common, found.done, output, None) if done is None else done
 
 

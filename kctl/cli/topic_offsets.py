@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import admin_of, half_of_rest_s, open_admin
-from kctl.cli.changes import after_yes, checking, report_failures, result_word, say_dry_run
+from kctl.cli.changes import Consent, after_yes, checking, report_failures, result_word, say_dry_run
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
@@ -78,17 +78,17 @@ def _at_row(tp: TopicPartition, found: OffsetAndTimestamp) -> Row:
     }
 
 
-def trim_topic(common: Common, output: Output, name: str, before: str, *, execute: bool) -> int:
+def trim_topic(common: Common, output: Output, name: str, before: str, consent: Consent) -> int:
     """Show which records would be deleted, and delete them if that was asked for or is confirmed."""
     position = _position(common, before)
     with open_admin(common) as admin:
         with admin.within():
             trims, unseen = _trims(admin, _partitions(admin, name), position)
             wanted = {tp: trim.before for tp, trim in trims.items() if trim.records > 0}
-            results = admin.delete_records(wanted) if execute and wanted else None
-        if results is None and wanted and not execute:
+            results = admin.delete_records(wanted) if consent is Consent.GIVEN and wanted else None
+        if results is None and wanted:
             results = after_yes(
-                common, admin, _facts(trims), "Delete these records?", lambda: admin.delete_records(wanted)
+                common, admin, consent, _facts(trims), "Delete these records?", lambda: admin.delete_records(wanted)
             )
     failed = None if results is None else results.failed
     rows = [

@@ -10,12 +10,21 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import UNKNOWN, DryRun, Execute, Yes, YesUnneeded, checking, read_pairs, report_failures
+from kctl.cli.changes import (
+    UNKNOWN,
+    Consent,
+    DryRun,
+    YesUnneeded,
+    checking,
+    consent_options,
+    read_pairs,
+    report_failures,
+)
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, listing_lines, write_lines, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, Output, with_common, with_options
 from kctl.client.config import AdminConfig
 from kctl.client.wording import counted
 
@@ -254,14 +263,14 @@ def offsets(
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def trim(
     common: Common,
+    consent: Consent,
     name: Name,
     before: Annotated[
         str, typer.Option("--before", metavar="WHERE", help="First offset to keep: an offset, @TIME, or end.")
     ],
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Delete the oldest records of a topic.
 
@@ -269,16 +278,16 @@ def trim(
     """
     from kctl.cli.topic_offsets import trim_topic  # the client: not wanted for --help
 
-    return trim_topic(common, common.choose_output(*SHAPES), name, before, execute=execute or yes)
+    return trim_topic(common, common.choose_output(*SHAPES), name, before, consent)
 
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def delete(
     common: Common,
+    consent: Consent,
     names: Names,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Delete topics and all their records.
 
@@ -291,7 +300,7 @@ def delete(
     output = common.choose_output(*SHAPES)
     words = parse_patterns(names)
     with open_admin(common) as admin:
-        return delete_topics(common, admin, words, output, execute=execute or yes)
+        return delete_topics(common, admin, words, output, consent)
 
 
 # --- what they share ------------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli.changes import (
-    Execute,
+    Consent,
     ShownDryRun,
-    Yes,
     YesUnneeded,
     after_yes,
+    consent_options,
     report_failures,
     result_word,
     say_dry_run,
@@ -139,12 +139,12 @@ def alter(
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def delete(
     common: Common,
+    consent: Consent,
     names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
     mechanisms: Mechanisms = None,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Delete users, or single mechanisms.
 
@@ -163,11 +163,13 @@ def delete(
                 common.say(f"{common.environment.program}: nothing was deleted")
                 return code
             changes = _removals(found.done, mechanisms or MECHANISMS.words)
-            results = admin.alter_user_scram_credentials(changes) if execute or yes else None
+            results = admin.alter_user_scram_credentials(changes) if consent is Consent.GIVEN else None
         if results is None:
             facts = [one_line(f"{each.user}: {each.mechanism}") for each in changes]
             question = f"Delete {counted(len(changes), 'credential')}?"
-            results = after_yes(common, admin, facts, question, lambda: admin.alter_user_scram_credentials(changes))
+            results = after_yes(
+                common, admin, consent, facts, question, lambda: admin.alter_user_scram_credentials(changes)
+            )
         code = _write(common, changes, "deleted", results)
         if results is None:
             say_dry_run(common, f"{counted(len(changes), 'credential')} would be deleted")

@@ -112,7 +112,6 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (("elect",), ExitCode.USAGE, "Name topics, or use --all."),
         (("elect", "orders", "--all"), ExitCode.USAGE, "Name topics or use --all, not both."),
         (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean needs named topics or partitions"),
-        (("elect", "orders", "--dry-run", "--yes"), ExitCode.USAGE, "--dry-run cannot be combined"),
         (("elect", "nope"), ExitCode.UNKNOWN_RESOURCE, "nope"),
     ],
 )
@@ -247,6 +246,10 @@ def test_unclean_election_needs_execute(cluster: ServedSandbox) -> None:
     assert [row["result"] for row in rows(shown)] == ["would be elected"]
     says = "dry run: 1 partition would get a leader, and records may be lost. Add --execute to make the change."
     assert (shown.code, shown.stderr) == (0, f"kctl partitions: {says}\n")
+    assert partition.leader_id == -1
+    assert (
+        run(cluster, "elect", "orders:0", "--unclean", "--yes", "--dry-run", "--output", "json").stdout == shown.stdout
+    )
     assert partition.leader_id == -1
     for flag in ("--execute", "--yes"):
         partition.elect(-1)

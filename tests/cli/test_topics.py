@@ -55,6 +55,23 @@ def test_delete_with_execute_or_yes_deletes(bootstrap: str, topic: str, flag: st
     assert not _is_there(bootstrap, topic)
 
 
+@pytest.mark.parametrize("flags", [("--execute",), ("-y",), ("--force",), ("--no-confirm", "--yes")])
+def test_delete_as_a_dry_run_deletes_nothing(bootstrap: str, topic: str, flags: tuple[str, ...]) -> None:
+    ended = kctl("topics", "delete", topic, "-b", bootstrap, *flags, "--dry-run")
+    assert ended.code == 0
+    assert "dry run: 1 topic would be deleted" in ended.stderr
+    assert _is_there(bootstrap, topic)
+
+
+def test_delete_as_a_dry_run_does_not_ask_on_a_terminal(bootstrap: str, topic: str) -> None:
+    with Terminal("topics", "delete", topic, "-b", bootstrap, "--dry-run", with_stderr=True) as terminal:
+        shown = terminal.read_all()
+        assert terminal.process.wait(BOUND_S) == 0
+    assert b"[y/N]" not in shown
+    assert b"would be deleted" in shown
+    assert _is_there(bootstrap, topic)
+
+
 @pytest.mark.parametrize(("typed", "is_deleted"), [(b"y\n", True), (b"YES\n", True), (b"n\n", False), (b"\x04", False)])
 def test_delete_asks_on_a_terminal(bootstrap: str, topic: str, typed: bytes, is_deleted: bool) -> None:
     with Terminal("topics", "delete", topic, "-b", bootstrap, with_stderr=True) as terminal:

@@ -16,7 +16,7 @@ from kctl.cli.acls.rules import (
     rule_options,
     rules_of,
 )
-from kctl.cli.changes import Execute, ShownDryRun, Yes, YesUnneeded
+from kctl.cli.changes import Consent, ShownDryRun, YesUnneeded, consent_options
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common, with_options
@@ -82,14 +82,13 @@ def create(
 
 @app.command()
 @with_common(*SHAPES)
-@with_options(resources=resource_options, options=rule_options)
+@with_options(resources=resource_options, options=rule_options, consent=consent_options)
 def delete(
     common: Common,
+    consent: Consent,
     resources: Resources,
     options: RuleOptions,
     principals: Principals = None,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Delete the rules that match all options.
 
@@ -101,7 +100,7 @@ def delete(
     if not (resources.named or options.permissions or options.operations or options.hosts or principals):
         raise click.UsageError("Name the rules to delete, by principal, operation or resource.")
     filters = filters_of(resources, options, principals or (), matching=False)
-    return delete_rules(common, filters, execute=execute or yes)
+    return delete_rules(common, filters, consent)
 
 
 @app.command()

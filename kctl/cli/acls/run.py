@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from kctl.cli import click
 from kctl.cli.acls.rules import EVERY, Resources, RuleOptions, check_operations, rules_of
 from kctl.cli.admin_client import admin_of, open_admin
-from kctl.cli.changes import after_yes, end_change, report_failures, result_word, word_of
+from kctl.cli.changes import Consent, after_yes, end_change, report_failures, result_word, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -113,7 +113,7 @@ def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set
         return set()
 
 
-def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool) -> int:
+def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent) -> int:
     """Show the rules that match one of the filters, delete them if wanted, and return the exit code."""
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
@@ -122,10 +122,10 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], *, execute: bool)
             if not rules:
                 common.say(f"{common.environment.program}: no rule matches")
                 return ExitCode.OK
-            failed = _delete(admin, rules) if execute else None
+            failed = _delete(admin, rules) if consent is Consent.GIVEN else None
         if failed is None:
             facts, question = [one_line(str(rule)) for rule in rules], f"Delete {counted(len(rules), 'rule')}?"
-            failed = after_yes(common, admin, facts, question, lambda: _delete(admin, rules))
+            failed = after_yes(common, admin, consent, facts, question, lambda: _delete(admin, rules))
         rows = [{**rule_row(rule), "result": result_word(AclFilter.of(rule), failed, "deleted")} for rule in rules]
         listing = Listing("acls", (*COLUMNS, "result"), rows)
         code = end_change(

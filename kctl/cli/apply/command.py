@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import DryRun, Yes
+from kctl.cli.changes import DryRun, Yes, consent_options
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES
@@ -60,9 +60,9 @@ def apply(
         return ExitCode.OK
     if file is None:
         raise click.UsageError("Missing FILE, the file to apply; --export prints the present topics.")
-    if diff + dry_run + (execute or yes) > 1:
-        raise click.UsageError("--diff, --dry-run and --execute cannot be combined.")
+    if diff and (dry_run or execute or yes):
+        raise click.UsageError("--diff cannot be combined with --dry-run, --execute or --yes.")
     from kctl.cli.apply.run import Wish, run_apply
 
-    wish = Wish(file, diff=diff, dry_run=dry_run, prune=prune, execute=execute or yes)
+    wish = Wish(file, diff=diff, prune=prune, consent=consent_options(dry_run, execute, yes))
     return run_apply(common, common.choose_output(*SHAPES), wish)

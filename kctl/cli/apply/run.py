@@ -13,7 +13,7 @@ from kctl.cli.apply.declaration import Declaration, DeclaredTopic, name_of, read
 from kctl.cli.apply.followers import knows_changes
 from kctl.cli.apply.plan import ApplyChange, ApplyPlan, Kind, acl_changes, in_order, make_plan
 from kctl.cli.apply.state import read_topics
-from kctl.cli.changes import is_confirmed, report_failures, say_dry_run
+from kctl.cli.changes import Consent, is_confirmed, report_failures, say_dry_run
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, Failure
 from kctl.cli.formats.listing import Listing, write_listing
@@ -46,9 +46,8 @@ class Wish(NamedTuple):
 
     path: str
     diff: bool
-    dry_run: bool
     prune: bool
-    execute: bool
+    consent: Consent
 
     @property
     def command(self) -> str:
@@ -136,14 +135,14 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
             if outcome.errors:
                 return _refuse(common, output, outcome, [])
             prunes = any(change.is_pruned for change in plan.changes)
-            if not wish.dry_run and (wish.execute or not prunes):
+            if wish.consent is Consent.GIVEN or (wish.consent is Consent.ASKED_FOR and not prunes):
                 return _make(common, output, admin, declaration, outcome, wish, shows=True)
-        if not wish.dry_run and is_confirmed(common, _lines(plan.changes), _question(plan.changes)):
+        if is_confirmed(common, wish.consent, _lines(plan.changes), _question(plan.changes)):
             with admin.within():  # a new timeout: the answer took its time
                 return _make(common, output, admin, declaration, outcome, wish)
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     what = f"{counted(len(plan.changes), 'change')} would be made"
-    if wish.dry_run:
+    if wish.consent is Consent.DENIED:
         common.say(f"{common.environment.program}: dry run: {what}")
     else:
         say_dry_run(common, f"{what}, {_deletions(plan.changes)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import after_yes, end_change, result_word
+from kctl.cli.changes import Consent, after_yes, end_change, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing
@@ -42,7 +42,7 @@ class Reset(NamedTuple):
     value: object
     export: Path | None
     creates: bool
-    execute: bool
+    consent: Consent
 
 
 def run_reset(common: Common, reset: Reset) -> int:
@@ -58,11 +58,11 @@ def run_reset(common: Common, reset: Reset) -> int:
             new = {change.partition: change.new for change in changes}
             if reset.export is not None:
                 write_offsets(reset.export, reset.group_id, new)
-            results = set_positions(admin, reset.group_id, group, new) if reset.execute else None
+            results = set_positions(admin, reset.group_id, group, new) if reset.consent is Consent.GIVEN else None
         if results is None:
             facts, question = _reset_facts(changes), f"Set these offsets of {reset.group_id}?"
             results = after_yes(
-                common, admin, facts, question, lambda: set_positions(admin, reset.group_id, group, new)
+                common, admin, reset.consent, facts, question, lambda: set_positions(admin, reset.group_id, group, new)
             )
     failed = None if results is None else results.failed
     moved = sum(change.old != change.new for change in changes)
@@ -179,18 +179,20 @@ def _reset_result(change: OffsetChange, failed: Mapping[TopicPartition, KafkaErr
 # --- delete-offsets -------------------------------------------------------------------------------------------------
 
 
-def run_delete(common: Common, group_id: str, topics: Sequence[str], *, execute: bool) -> int:
+def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Consent) -> int:
     """Show or delete what is committed for the topics."""
     output = common.choose_output(*SHAPES)
     wanted = parse_named(topics)
     with open_admin(common) as admin:
         with admin.within():
             group, old = _to_forget(admin, group_id, wanted)
-            failed = forget_positions(admin, group_id, group, old) if execute else None
+            failed = forget_positions(admin, group_id, group, old) if consent is Consent.GIVEN else None
         if failed is None:
             facts = [f"{tp}: {'nothing read' if offset is None else offset}" for tp, offset in sorted(old.items())]
             question = f"Delete these offsets of {group_id}?"
-            failed = after_yes(common, admin, facts, question, lambda: forget_positions(admin, group_id, group, old))
+            failed = after_yes(
+                common, admin, consent, facts, question, lambda: forget_positions(admin, group_id, group, old)
+            )
     rows: list[Row] = []
     for tp, offset in sorted(old.items()):
         row: Row = {"group": group_id, "topic": tp.topic, "partition": tp.partition, "old": offset}

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes, after_yes, checking, end_change, report_failures, result_word
+from kctl.cli.changes import Consent, after_yes, checking, consent_options, end_change, report_failures, result_word
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure
@@ -17,7 +17,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
 from kctl.cli.groups import removal
 from kctl.cli.groups.view import filled_columns
-from kctl.cli.options import Common, Output, duration_ms, with_common
+from kctl.cli.options import Common, Output, duration_ms, with_common, with_options
 from kctl.client.wording import counted
 
 WATCH_MS = 2000
@@ -173,7 +173,8 @@ def members(common: Common, names: Names) -> int:
 
 @app.command()
 @with_common(*SHAPES)
-def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = False) -> int:
+@with_options(consent=consent_options)
+def delete(common: Common, consent: Consent, names: Names) -> int:
     """Delete groups and their committed offsets.
 
     Shows the groups and prompts for confirmation. In scripts, add --execute.
@@ -193,12 +194,14 @@ def delete(common: Common, names: Names, execute: Execute = False, yes: Yes = Fa
             for group in found.done.values():
                 refuse_members(group, group.members, "nothing was deleted")
             offsets = count_positions(admin, found.done)
-            results = admin.delete_groups(found.done) if execute or yes else None
+            results = admin.delete_groups(found.done) if consent is Consent.GIVEN else None
         if results is None:
             facts = [
                 f"group {group_id}: offsets of {counted(count, 'partition')}" for group_id, count in offsets.items()
             ]
-            results = after_yes(common, admin, facts, "Delete these groups?", lambda: admin.delete_groups(found.done))
+            results = after_yes(
+                common, admin, consent, facts, "Delete these groups?", lambda: admin.delete_groups(found.done)
+            )
     failed = None if results is None else results.failed
     rows: list[Row] = [
         {

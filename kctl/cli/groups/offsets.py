@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes
+from kctl.cli.changes import Consent, consent_options
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, with_common
+from kctl.cli.options import Common, with_common, with_options
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
 Topics = Annotated[
@@ -22,8 +22,10 @@ LARGEST_OFFSET = 2**63 - 1
 
 
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def reset_offsets(
     common: Common,
+    consent: Consent,
     group: Group,
     topics: Topics = None,
     to_earliest: Annotated[bool, typer.Option("--to-earliest", help="Set the first offset.")] = False,
@@ -62,8 +64,6 @@ def reset_offsets(
     create: Annotated[
         bool, typer.Option("--create", help="Create the group if it does not exist. Needs --topic or --from-file.")
     ] = False,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Set the committed offsets of a group.
 
@@ -93,14 +93,13 @@ def reset_offsets(
     flag, value = next(iter(chosen.items()))
     if create and not topics and from_file is None:
         raise click.UsageError("--create needs --topic or --from-file: a new group has committed nothing.")
-    reset = Reset(group, tuple(topics or ()), flag, value, export, creates=create, execute=execute or yes)
+    reset = Reset(group, tuple(topics or ()), flag, value, export, creates=create, consent=consent)
     return run_reset(common, reset)
 
 
 @with_common(*SHAPES)
-def delete_offsets(
-    common: Common, group: Group, topics: Topics = None, execute: Execute = False, yes: Yes = False
-) -> int:
+@with_options(consent=consent_options)
+def delete_offsets(common: Common, consent: Consent, group: Group, topics: Topics = None) -> int:
     """Delete committed offsets of a group.
 
     Shows the offsets and prompts for confirmation. In scripts, add --execute. Members of the group must not be
@@ -110,4 +109,4 @@ def delete_offsets(
 
     if not topics:
         raise click.UsageError("Choose topics with --topic; kctl groups delete deletes the whole group.")
-    return run_delete(common, group, topics, execute=execute or yes)
+    return run_delete(common, group, topics, consent)

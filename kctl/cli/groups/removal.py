@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes, after_yes, end_change, result_word
+from kctl.cli.changes import Consent, after_yes, consent_options, end_change, result_word
 from kctl.cli.formats.listing import SHAPES, Listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.offsets import Group
-from kctl.cli.options import Common, with_common
+from kctl.cli.options import Common, with_common, with_options
 from kctl.client.wording import counted
 from kctl.grammar.command_lines import fill_command
 
@@ -20,8 +20,10 @@ COLUMNS = ("group", "client", "host", "instance", "member", "partitions", "resul
 
 
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def remove_members(
     common: Common,
+    consent: Consent,
     group: Group,
     instances: Annotated[
         list[str] | None,
@@ -31,8 +33,6 @@ def remove_members(
         list[str] | None,
         typer.Option("--member", metavar="ID", help="Member with this member ID. Repeatable."),
     ] = None,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Remove members from a group.
 
@@ -50,11 +50,11 @@ def remove_members(
             description = find_group(admin, group)
             assert description is not None
             found = find_members(description, instances or (), members or ())
-            results = admin.remove_members(group, found) if execute or yes else None
+            results = admin.remove_members(group, found) if consent is Consent.GIVEN else None
         if results is None:
             facts = [member_text(member) for member in found.values()]
             question = f"Remove these members of {group}?"
-            results = after_yes(common, admin, facts, question, lambda: admin.remove_members(group, found))
+            results = after_yes(common, admin, consent, facts, question, lambda: admin.remove_members(group, found))
     failed = None if results is None else results.failed
     rows = [_row(group, member, result_word(key, failed, "removed")) for key, member in found.items()]
     listing = Listing("members", COLUMNS, rows, {"executed": failed is not None})

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, ShownDryRun, YesUnneeded
+from kctl.cli.changes import Consent, ShownDryRun, YesUnneeded, consent_options
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, duration_ms, with_common
+from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.grammar.sizes import parse_size_bytes
 
 app = Commands(no_args_is_help=True)
@@ -121,8 +121,10 @@ def list_(common: Common) -> int:
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def elect(
     common: Common,
+    consent: Consent,
     topics: Annotated[
         list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions.")
     ] = None,
@@ -131,9 +133,6 @@ def elect(
         bool,
         typer.Option("--unclean", help="Elect any live replica if a partition has no leader. Records may be lost."),
     ] = False,
-    dry_run: ShownDryRun = False,
-    execute: Execute = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
     """Elect the preferred leaders.
 
@@ -147,8 +146,7 @@ def elect(
         topics or (),
         unclean=unclean,
         everything=everything,
-        dry_run=dry_run,
-        execute=execute or yes,
+        consent=consent,
     )
 
 

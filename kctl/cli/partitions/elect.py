@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import after_yes, checking, report_failures, say_dry_run, word_of
+from kctl.cli.changes import Consent, after_yes, checking, report_failures, say_dry_run, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
@@ -22,44 +22,42 @@ COLUMNS = ("topic", "partition", "leader", "replicas", "in_sync", "result")
 Elected = Results[TopicPartition, bool]
 
 
-def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean: bool, everything: bool, dry_run: bool,
-              execute: bool) -> int:  # fmt: skip
+def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean: bool, everything: bool,
+              consent: Consent) -> int:  # fmt: skip
     """Hold the elections that are needed; return the exit code."""
-    _refuse_contradictions(topics, unclean=unclean, everything=everything, both=dry_run and execute)
+    _refuse_contradictions(topics, unclean=unclean, everything=everything)
     kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
     results: Elected | None = None
     with open_admin(common) as admin:
         with admin.within():
             found = _partitions(admin, topics)
             needed = [key for key, info in found.items() if _needs(info, kind)]
-            if needed and not dry_run and (execute or not unclean):
+            if needed and (consent is Consent.GIVEN or (consent is Consent.ASKED_FOR and not unclean)):
                 results = admin.elect_leaders(kind, needed)
-        if needed and results is None and not dry_run:
+        if needed and results is None:
             facts = [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed]
             question = f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?"
-            results = after_yes(common, admin, facts, question, lambda: admin.elect_leaders(kind, needed))
+            results = after_yes(common, admin, consent, facts, question, lambda: admin.elect_leaders(kind, needed))
     shown = needed if everything else list(found)
     rows = [_row(key, found[key], _result(key, needed, results)) for key in shown]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
     if results is not None:
         check = checking("kctl topics describe", results.failed, lambda key: key.topic)
         return report_failures(common, results.done, list(results.failed.values()), check)
-    if needed and unclean and not dry_run:
+    if needed and unclean:
         say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader, and records may be lost")
     if not needed:
         common.say(f"{common.environment.program}: no election is needed")
     return ExitCode.OK
 
 
-def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: bool, both: bool) -> None:
+def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: bool) -> None:
     if not everything and not topics:
         raise click.UsageError("Name topics, or use --all.")
     if everything and topics:
         raise click.UsageError("Name topics or use --all, not both.")
     if unclean and everything:
         raise click.UsageError("--unclean needs named topics or partitions, because it loses records.")
-    if both:
-        raise click.UsageError("--dry-run cannot be combined with --execute or --yes.")
 
 
 def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, PartitionInfo]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.admin_client import open_admin
-from kctl.cli.changes import after_yes, end_change, result_word
+from kctl.cli.changes import Consent, after_yes, end_change, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, Section, write_listing
@@ -31,7 +31,7 @@ class Abort(NamedTuple):
     partition: str
     start_offset: int | None
     is_forced: bool
-    execute: bool
+    consent: Consent
 
 
 def run_abort(common: Common, output: Output, wanted: Abort) -> int:
@@ -40,10 +40,12 @@ def run_abort(common: Common, output: Output, wanted: Abort) -> int:
     with open_admin(common) as admin:
         with admin.within():
             chosen = _chosen(common, admin, partition, wanted)
-            failed = _abort(admin, partition, chosen) if wanted.execute else None
+            failed = _abort(admin, partition, chosen) if wanted.consent is Consent.GIVEN else None
         if chosen and failed is None:
             facts = [_fact(each) for each in chosen]
-            failed = after_yes(common, admin, facts, "Abort them?", lambda: _abort(admin, partition, chosen))
+            failed = after_yes(
+                common, admin, wanted.consent, facts, "Abort them?", lambda: _abort(admin, partition, chosen)
+            )
     listing = _listing(chosen, failed, common.environment.clock.wall_ms())
     if chosen:
         check = f"kctl transactions hanging --topic {partition.topic}:{partition.partition} --all"

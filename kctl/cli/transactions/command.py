@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from kctl.cli import click
-from kctl.cli.changes import Execute, Yes
+from kctl.cli.changes import Consent, consent_options
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, duration_ms, with_common
+from kctl.cli.options import Common, duration_ms, with_common, with_options
 
 app = Commands(no_args_is_help=True)
 
@@ -110,8 +110,10 @@ def hanging(
 
 @app.command()
 @with_common(*SHAPES)
+@with_options(consent=consent_options)
 def abort(
     common: Common,
+    consent: Consent,
     partition: Annotated[str, typer.Argument(metavar="TOPIC:P", show_default=False)],
     start_offset: Annotated[
         int | None,
@@ -130,8 +132,6 @@ def abort(
             help="Abort running and undecided transactions. Their records in other partitions may still be committed.",
         ),
     ] = False,
-    execute: Execute = False,
-    yes: Yes = False,
 ) -> int:
     """Abort hanging transactions of a partition.
 
@@ -141,5 +141,5 @@ def abort(
 
     if force and start_offset is None:
         raise click.UsageError("--force needs --start-offset.")
-    wanted = Abort(partition, start_offset, is_forced=force, execute=execute or yes)
+    wanted = Abort(partition, start_offset, is_forced=force, consent=consent)
     return run_abort(common, common.choose_output(*SHAPES), wanted)

@@ -154,6 +154,14 @@ def test_line_of_another_tool_names_the_right_one(line: str, named: str) -> None
     assert told.lower().count("did you mean") <= 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["profile delete p --dry-run", "profile use p --dry-run -y", "api CreateTopics {} --dry-run", "probe --dry-run"],
+)
+def test_dry_run_of_a_command_without_one_is_an_error(line: str) -> None:
+    assert run_line(line)[0].endswith("No such option '--dry-run'.")
+
+
 @pytest.mark.parametrize("line", ["help consume", "help topics create", "help topic ls", "help", "version"])
 def test_help_and_version_are_commands(line: str) -> None:
     ended = run_in_process(*shlex.split(line))
@@ -263,7 +271,9 @@ KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "-
         ("consume", "-qe -c 5", "-qe -n 5"),
         ("consume", "-u -e", "-e"),
         ("consume", "--nonsense -c 5", "--nonsense -n 5"),
-        ("groups reset-offsets", "g --dry-run", "g"),
+        ("groups reset-offsets", "g --dry-run", "g --dry-run"),
+        ("groups reset-offsets", "g --force --dry-run", "g --execute --dry-run"),
+        ("acls delete", "--all-topics --allow a", "--all-topics --allow a"),
         ("groups reset-offsets", "g --dry-run --execute", "g --dry-run --execute"),
         ("groups reset-offsets", "g --all-topics --topic t", "g --all-topics --topic t"),
         ("groups reset-offsets", "--group g --all-topics", "g"),
