@@ -124,7 +124,10 @@ class FetchRequests:
             rack_id=fetch.rack,
         )
         self.in_flight[node_id] = fetch._replace(
-            reserved_bytes=max_bytes, sent_at_ms=now_ms, early_before_ms=now_ms + max_wait_ms // 2
+            may_repeat=fetch.may_repeat and not is_short,  # a repetition would not pause for QUIET_MS
+            reserved_bytes=max_bytes,
+            sent_at_ms=now_ms,
+            early_before_ms=now_ms + max_wait_ms // 2,
         )
         return Outgoing(
             node_id,

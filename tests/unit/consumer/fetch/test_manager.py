@@ -226,6 +226,27 @@ def test_a_full_partition_waits_until_its_data_is_consumed() -> None:
     assert (asked(scenario.request(520)), scenario.manager.wants_room) == ([("t", 1, 0), ("t", 0, 1)], False)
 
 
+@pytest.mark.parametrize("is_idle_before", [False, True])
+def test_a_quiet_partition_beside_a_full_one_is_fetched_twice_a_second(is_idle_before: bool) -> None:
+    scenario = Scenario(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=100)
+    full = brings(data(0, batch(0, 1, value_bytes=200)), data(1, b"", end=0))
+    full.session_id = 7
+    answer(scenario.request(), full)
+    scenario.manager.set_paused(T0, is_idle_before)
+    now_ms = fetches = 0
+    while now_ms < 5000:
+        if now_ms >= 2000:
+            scenario.manager.set_paused(T0, False)
+        poll = scenario.manager.poll(now_ms)
+        for request in poll.requests:
+            now_ms += message(request).max_wait_ms
+            answer(request, FetchResponse(session_id=7), at_ms=now_ms)
+            fetches += 1
+        if not poll.requests:
+            now_ms = poll.next_deadline_at_ms
+    assert 8 <= fetches <= 12
+
+
 def test_a_partition_that_had_records_is_fetched_at_once_beside_a_full_one() -> None:
     scenario = Scenario(FakeClient(topic("t", [1, 1])), T0, T1, max_partition_fetch_bytes=1000)
     answer(scenario.request(), brings(data(0, batch(0, 1, value_bytes=1000)), data(1, batch(0, 1))))
