@@ -97,7 +97,7 @@ class Sender(ClientLoop[Posted]):
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
         self._left_to_take = 0
-        """Of the events that were there when one was taken first."""
+        """Events that batches still wait for, of those that were in the mailbox when filling began."""
         self.on_end: Callable[[], None] | None = None
         """Called when the loop takes nothing more."""
         self._end_cause: KafkaError | None = None
@@ -115,10 +115,12 @@ class Sender(ClientLoop[Posted]):
 
     def _apply(self, events: Sequence[Posted]) -> None:
         """Handle events. Batches that are not full wait for those that are left, which have been posted already."""
-        if not self._left_to_take:
-            self._left_to_take = min(len(events) + self._records_mailbox.size, self.MOST_FILLING_EVENTS)
-        self._left_to_take = max(0, self._left_to_take - len(events))
-        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # the mailbox has made runs of futures
+        per_turn = self.EVENTS_PER_TURN
+        if self._left_to_take:
+            self._left_to_take = max(0, self._left_to_take - per_turn)
+        else:
+            self._left_to_take = min(self._records_mailbox.size, self.MOST_FILLING_EVENTS - per_turn)
+        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # the mailbox has made runs of records
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
@@ -133,13 +135,11 @@ class Sender(ClientLoop[Posted]):
             self._advance_close(self.close_request, now_ms)
 
     def _run(self, now_ms: int) -> int:
-        self._accumulator.is_linger_over = (
-            self.close_request is not None
-            or self._deliveries.is_flushing
-            or self._memory.is_awaited
-            or (self.transactions is not None and self.transactions.status.is_ending)
-        )
-        self._accumulator.is_filling = self._left_to_take > 0 and not self._records_mailbox.is_empty
+        is_ending = self.transactions is not None and self.transactions.status.is_ending
+        has_all_records = self._deliveries.is_flushing or is_ending  # flushes and commits follow their records
+        is_filling = self._left_to_take > 0 and not self._records_mailbox.is_empty
+        self._accumulator.is_filling = is_filling and not has_all_records
+        self._accumulator.is_linger_over = has_all_records or self.close_request is not None or self._memory.is_awaited
         self._client.send_due_requests(now_ms)
         until_ms = min(
             self._batches.run(now_ms),

@@ -2,6 +2,8 @@
 
 import pytest
 
+from kctl.client.clock import Timer
+from kctl.client.producer.mailbox import FlushMark
 from kctl.client.producer.sender import Sender
 from tests.sim.kit import SimCluster, run
 from tests.support.growth import calls_of
@@ -44,6 +46,31 @@ def test_records_are_sent_before_more_are_taken_than_a_bound(monkeypatch: pytest
         assert batches_sent(cluster, 40, linger_ms=0) > 40
 
     run(use, topics={"t": 40})
+
+
+@pytest.mark.parametrize("is_flushing", [False, True])
+def test_batches_do_not_wait_until_all_records_of_another_partition_are_taken(
+    is_flushing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records of one partition leave the mailbox as runs, and a flush waits for no record that is sent later."""
+    monkeypatch.setattr(Sender, "EVENTS_PER_TURN", EVENTS)
+    monkeypatch.setattr(Sender, "MOST_FILLING_EVENTS", (100 if is_flushing else 5) * EVENTS)
+
+    def use(cluster: SimCluster) -> None:
+        with cluster.producer({"linger.ms": 0}) as producer:
+            for number in range(2):
+                producer.send("t", b"first", partition=number)
+            producer.flush()
+            before = producer.metrics().batches_sent
+            producer.send("t", b"cold", partition=1)
+            if is_flushing:
+                producer._mailbox.post(FlushMark(Timer(cluster.clock, 60_000), producer._driver.waiter()))
+            for number in range(40 * EVENTS):
+                producer.send("t", b"hot %d" % number, partition=0)
+            producer.flush()
+            assert producer.metrics().batches_sent - before > 2
+
+    run(use, topics={"t": 2})
 
 
 def test_partition_key_and_timestamp_cost_no_call_of_send() -> None:
