@@ -53,10 +53,24 @@ PHRASES = {
 }
 """Commands of other tools, with their subcommand, that take the same arguments as these."""
 FLAGS = {
-    "--list": "list", "--describe": "describe", "--create": "create", "--delete": "delete", "--alter": "alter",
-    "--reset-offsets": "reset-offsets", "--add": "create", "--remove": "delete",
+    "topics": {
+        "--list": "list", "--describe": "describe", "--create": "create", "--alter": "alter", "--delete": "delete",
+    },
+    "groups": {
+        "--list": "list", "--describe": "describe", "--delete": "delete", "--reset-offsets": "reset-offsets",
+        "--delete-offsets": "delete-offsets",
+    },
+    "acls": {"--list": "list", "--add": "create", "--remove": "delete"},
+    "configs": {"--describe": "show"},
+    "quotas": {"--list": "list", "--describe": "describe"},
+    "users": {"--list": "list", "--create": "create", "--alter": "alter", "--delete": "delete"},
+    "partitions": {"--list": "list"},
+    "transactions": {"--list": "list", "--describe": "describe"},
+    "cluster": {"--describe": "describe"},
+    "schemas": {"--list": "list"},
+    "profile": {"--list": "list"},
 }  # fmt: skip
-"""Subcommands as the scripts of Kafka write them: `--describe --topic orders`."""
+"""Subcommands as the scripts of Kafka write them, before or behind other options: `--topic orders --describe`."""
 MODES = {"-C": ["consume"], "-P": ["produce"], "-G": ["consume", "-g"]}
 """Modes of kcat. `-C` names a profile, unless an option follows."""
 VERBS = ("get", "list", "ls", "describe", "create", "delete", "rm")
@@ -111,8 +125,11 @@ OPTIONS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Options of other tools that mean the same as one of kctl, by command; those of every command under ''.
 
-`ARGUMENT` is what kctl takes without an option, and an empty text what it always does.
+`ARGUMENT` is what kctl takes without an option, and an empty text what it always does. Arguments have the order of the
+table.
 """
+VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "group"}}
+"""Arguments as other tools write them, by option."""
 _FORMATS = ("--output", "-o", "--format")
 DEFAULTS = {"groups reset-offsets": {"--all-topics": ("--topic", "--from-file")}}
 """Flags of other tools for what a command does without these options."""
@@ -151,11 +168,19 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
     if name not in GROUPS:
         return [name, *rest]
     more, behind = _take_shared(rest)
-    if not behind or (behind[0].startswith("-") and behind[0] not in FLAGS):
+    if behind and behind[0].startswith("-"):
+        flags = FLAGS.get(name, {})
+        at = next((at for at, word in enumerate(_before_dashes(behind)) if word in flags), None)
+        if at is not None:
+            behind = [flags[behind[at]], *behind[:at], *behind[at + 1 :]]
+    if not behind or behind[0].startswith("-"):
         return [name, *behind]
-    subcommand = SUBCOMMAND_ALIASES.get(behind[0]) or FLAGS.get(behind[0], behind[0])
-    phrase = f"{name} {subcommand}"
+    phrase = f"{name} {SUBCOMMAND_ALIASES.get(behind[0], behind[0])}"
     return [*PHRASES.get(phrase, phrase).split(), *more, *behind[1:]]
+
+
+def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _with_servers(arguments: Sequence[str]) -> list[str]:
@@ -174,7 +199,8 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
         is_group: arguments after the first word belong to a subcommand.
     """
     table = OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})
-    leading: list[str] = []
+    places = list(table)
+    leading: list[tuple[int, str]] = []
     own: list[str] = []
     words = list(arguments)
     while words and words[0] != "--" and not (is_group and not words[0].startswith("-")):
@@ -186,8 +212,9 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
             if known.get(name) and not attached:
                 own += words[: known[name]]
                 del words[: known[name]]
-        elif meant == ARGUMENT and (attached or words):
-            leading.append(attached.removeprefix("=") or words.pop(0))
+        elif meant == ARGUMENT and (attached or words) and not is_group:
+            value = attached.removeprefix("=") or words.pop(0)
+            leading.append((places.index(name), VALUES.get(name, {}).get(value, value)))
         elif meant and meant in known:
             value = attached.removeprefix("=")
             own += [meant, *([value] if attached else [])]
@@ -196,7 +223,7 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
                 del words[: known[meant]]
         elif meant != "" and not _is_default(name, command, arguments):
             own.append(word)
-    return [*leading, *own, *words]
+    return [*(value for _, value in sorted(leading, key=lambda each: each[0])), *own, *words]
 
 
 def _option_of(word: str) -> tuple[str, str]:
@@ -216,7 +243,7 @@ def _is_default(name: str, command: str, arguments: Sequence[str]) -> bool:
 
 def wants_json(arguments: Sequence[str]) -> bool:
     """Return whether a command line asks for JSON; it does not have to be valid otherwise."""
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    own = _before_dashes(arguments)
     formats = [value.removeprefix("=") for name, value in map(_option_of, own) if name in _FORMATS]
     formats += [value for name, value in pairwise(own) if name in _FORMATS]
     return not {"--json", "-J"}.isdisjoint(own) or any(each.lower() in ("json", "jsonl") for each in formats)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kctl.cli.app import root
 from kctl.cli.command_tree import Command, read_tree
-from kctl.cli.spellings import ARGUMENT, rewrite, translate
+from kctl.cli.spellings import ARGUMENT, FLAGS, rewrite, translate
 from kctl.cli.spellings import OPTIONS as ACCEPTED
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
 from tests.support.in_process import run_in_process
@@ -84,6 +84,13 @@ WORKS = [
     ("ping [::1]:0 --json", "entry '[::1]:0': a port is from 1 to 65535"),
     ("why g", NO_SERVERS),
     ("topics --describe --topic t", NO_SERVERS),
+    ("topics --topic t --describe", NO_SERVERS),
+    ("topics --topic t -b h:0 --describe", BAD_PORT),
+    ("groups --group g --topic t --reset-offsets --to-earliest", NO_SERVERS),
+    ("acls --topic t --list", NO_SERVERS),
+    ("configs --describe --entity-name t --entity-type topics", NO_SERVERS),
+    ("configs --entity-type topics --entity-name t --describe", NO_SERVERS),
+    ("configs show --entity-name=t --entity-type=topic", NO_SERVERS),
     ("-C -t t -e", NO_SERVERS),
     ("-P -t t", NO_SERVERS),
 ]  # fmt: skip
@@ -103,6 +110,8 @@ NAMED = [
     ("produce t -b h:1 -X request.timeot.ms=5", "did you mean request.timeout.ms?"),
     ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD"),
     ("topics lst", "Did you mean 'list'?"),
+    ("topics --topic list", "No such option '--topic'."),
+    ("quotas --add", "Did you mean 'quotas set KEY=VALUE'?"),
     ("list", "Did you mean 'topics list'?"),
     ("topics create t -b --api-timeout 2s", "'--api-timeout' looks like an option: the servers before it are missing"),
     ("cluster nonsense", "There are: describe, quorum."),
@@ -273,6 +282,8 @@ KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "-
         ("consume", "--nonsense -c 5", "--nonsense -n 5"),
         ("groups reset-offsets", "g --dry-run", "g --dry-run"),
         ("groups reset-offsets", "g --force --dry-run", "g --execute --dry-run"),
+        ("configs show", "--entity-name x --entity-type topics", "topic x"),
+        ("configs show", "--entity-name topics --entity-type brokers", "broker topics"),
         ("acls delete", "--all-topics --allow a", "--all-topics --allow a"),
         ("groups reset-offsets", "g --dry-run --execute", "g --dry-run --execute"),
         ("groups reset-offsets", "g --all-topics --topic t", "g --all-topics --topic t"),
@@ -281,6 +292,16 @@ KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "-
 )
 def test_options_of_other_tools_are_translated(command: str, line: str, expected: str) -> None:
     assert translate(line.split(), KNOWN, command) == expected.split()
+
+
+def test_subcommands_that_are_written_as_flags_exist() -> None:
+    for group, flags in FLAGS.items():
+        for flag, subcommand in flags.items():
+            assert declared(f"{group} {subcommand}"), (group, flag)
+
+
+def test_argument_of_a_subcommand_is_not_taken_from_its_group() -> None:
+    assert translate(["--topic", "t", "list"], {}, "topics", is_group=True) == ["--topic", "t", "list"]
 
 
 def test_words_of_a_subcommand_are_not_translated_for_its_group() -> None:
