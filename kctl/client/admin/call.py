@@ -39,8 +39,8 @@ Route = Callable[[ClusterClient], int | None]
 """Finds the node to ask: its id when a request can be sent to it now, else None, working towards that."""
 Build = Callable[[int], Request]
 """Makes the request, given how many milliseconds the broker may take."""
-Follow = Callable[[Response], Request | None]
-"""Makes of an answer the next request to the same node, or None."""
+Follow = Callable[[Answer], Build | None]
+"""Returns the builder of the next request to the node that responded, or None."""
 Items = Iterable[tuple[K, V | KafkaError]] | KafkaError
 """What a response says of each of its items, or why it says nothing of any."""
 
@@ -338,7 +338,7 @@ class Call:
     ) -> dict[int, Answer | KafkaError]:
         """Ask several nodes, each as soon as it is connected; return when all have answered or failed.
 
-        What `follow` makes of an answer is asked of the same node next; the last answer of each node is returned.
+        If `follow` returns a builder, its request is sent to the same node; the last response of each node is returned.
         A node that has neither answered nor failed when the call is over has the ApiTimeout as its error.
         Raises: ApiTimeout: the call is over, and no node has answered or failed.
         """
@@ -351,7 +351,7 @@ class Call:
         before = {node_id: network.status.node_error(node_id) for node_id in builds}
 
         def keep(answer: Answer) -> None:
-            further = None if answer.response is None or follow is None else follow(answer.response)
+            further = None if answer.response is None or follow is None else follow(answer)
             if further is None:
                 if answer.error is not None:
                     ended[answer.node_id] = self._unconfirmed.mark(answer.error, answer.node_id)
@@ -359,7 +359,7 @@ class Call:
                     ended[answer.node_id] = answer
                     self._limit(has_results=True)
             else:
-                unsent[answer.node_id] = lambda _timeout_ms: further
+                unsent[answer.node_id] = further
 
         def step() -> bool:
             for node_id in list(unsent):

@@ -3,14 +3,16 @@
 Owns the look-up (FindCoordinator) and what an answer or a failure says about it; knows nothing of what is asked.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from kctl.client.admin.call import Call, Follow, Items, Results, any_node
+from kctl.client.admin.call import Build as BuildRequest
+from kctl.client.admin.call import Call, Items, Results, any_node
 from kctl.client.cluster import Node
 from kctl.client.cluster_client import ClusterClient
-from kctl.client.errors import BrokerError, KafkaError, RequestTimeout, TransportError
+from kctl.client.errors import ApiTimeout, BrokerError, KafkaError, RequestTimeout, TransportError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.find_coordinator import FindCoordinatorResponse
 from kctl.client.protocol.schema import Request, Response
@@ -24,6 +26,8 @@ R = TypeVar("R", bound=Response)
 
 Build = Callable[[int, list[str]], Request]
 """Makes the request for a node that is ready, about some groups that it coordinates."""
+Follow = Callable[[Response], Request | None]
+"""Returns the next request about the groups of a response, or None."""
 Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
 """Returns what the response of a node, or its error, says of each group that it was asked about."""
 
@@ -52,7 +56,7 @@ class Coordinators:
     ) -> Results[str, V]:
         """Return the fate of each group, asked of all coordinators at once, and again while it may pass.
 
-        Args: most: groups of one request; None: all of a coordinator.
+        Args: most: groups of one request; None: all of a coordinator. Parts do not wait for other coordinators.
         """
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
@@ -104,14 +108,35 @@ class Coordinators:
         for group_id in group_ids:
             if group_id not in fates:
                 by_node.setdefault(self._found[group_id], []).append(group_id)
-        while by_node:
-            parts = {node_id: groups[:most] for node_id, groups in by_node.items()}
-            by_node = {node_id: groups[most:] for node_id, groups in by_node.items() if groups[len(parts[node_id]) :]}
-            builds = {node_id: partial(_build_for, build, node_id, groups) for node_id, groups in parts.items()}
-            for node_id, answer in self._call.ask_nodes(builds, max_version=max_version, follow=follow).items():
-                fates |= read(answer, parts[node_id])
-                for group_id in parts[node_id]:
-                    self._learn(group_id, answer if isinstance(answer, KafkaError) else fates[group_id])
+        parts = {node_id: _parts(groups, most or len(groups)) for node_id, groups in by_node.items()}
+
+        def take(answer: Answer | KafkaError, groups: list[str]) -> None:
+            fates.update(read(answer, groups))
+            for group_id in groups:
+                self._learn(group_id, answer if isinstance(answer, KafkaError) else fates[group_id])
+
+        def further(answer: Answer) -> BuildRequest | None:
+            assert answer.response is not None
+            request = None if follow is None else follow(answer.response)
+            if request is not None:
+                return lambda _timeout_ms: request
+            left = parts[answer.node_id]
+            if len(left) == 1:
+                return None
+            take(answer, left.popleft())
+            return partial(_build_for, build, answer.node_id, left[0])
+
+        builds = {node_id: partial(_build_for, build, node_id, left[0]) for node_id, left in parts.items()}
+        answers: Mapping[int, Answer | KafkaError]
+        try:
+            answers = self._call.ask_nodes(builds, max_version=max_version, follow=further)
+        except ApiTimeout as timeout:
+            if not fates:
+                raise
+            answers = dict.fromkeys(builds, timeout)
+        for node_id, answer in answers.items():
+            for groups in parts[node_id]:  # several after an error
+                take(answer, groups)
         return fates
 
     def _learn(self, group_id: str, fate: object) -> None:
@@ -163,6 +188,10 @@ def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Nod
     )
     assert isinstance(answer.response, FindCoordinatorResponse)
     return coordinators_in(answer.response, key_type, keys, call.name_of(answer.node_id))
+
+
+def _parts(groups: list[str], most: int) -> deque[list[str]]:
+    return deque(groups[at : at + most] for at in range(0, len(groups), most))
 
 
 def _build_for(build: Build, node_id: int, groups: list[str], _timeout_ms: int) -> Request:

@@ -6,8 +6,10 @@ from kctl.client.admin import Admin, OffsetAndMetadata, group_offsets
 from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
+from kctl.client.events import Event, ResponseReceived
 from kctl.client.protocol.api.committed_offsets import OffsetFetchRequest
 from kctl.client.requests.group_offsets import FIRST_VERSION_WITH_GROUPS
+from kctl.sandbox import Fault
 from kctl.sandbox.apis import api_versions
 from tests.sim.kit import SimCluster, run_with_admin, settle
 
@@ -109,6 +111,47 @@ def test_offsets_of_many_groups_take_a_request_a_coordinator_for_each_part(monke
         assert {name: of.done for name, of in found.done.items()} == {
             name: {T0: (number, "", -1)} for number, name in enumerate(names)
         }
+
+    run_with_admin(use)
+
+
+def test_offsets_of_all_parts_are_kept_if_another_coordinator_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_offsets, "MOST_GROUPS", 2)
+
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        names = [f"g{number}" for number in range(20)]
+        for number, name in enumerate(names):
+            admin.alter_group_offsets(name, {T0: number}).raise_first()
+        silent = cluster.coordinator("g0")
+        cluster.sandbox.start_fault(silent, Fault.FREEZE)
+        of_silent = [name for name in names if cluster.coordinator(name) == silent]
+        assert 2 < len(of_silent) < len(names) - 4
+        found = admin.list_offsets_of_groups(names, timeout=5)
+        assert list(found.failed) == of_silent
+        assert all(isinstance(error, ApiTimeout) for error in found.failed.values())
+        assert set(found.done) == {*names} - {*of_silent}
+
+    run_with_admin(use)
+
+
+def test_offsets_of_the_first_parts_are_kept_if_the_coordinators_fall_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_offsets, "MOST_GROUPS", 2)
+
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        names = [f"g{number}" for number in range(20)]
+        for number, name in enumerate(names):
+            admin.alter_group_offsets(name, {T0: number}).raise_first()
+
+        def freeze(event: Event) -> None:
+            if isinstance(event, ResponseReceived) and event.api == OffsetFetchRequest.NAME:
+                for node_id in (1, 2, 3):
+                    cluster.sandbox.start_fault(node_id, Fault.FREEZE)
+
+        watched = cluster.enter(Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime, events=freeze))
+        found = watched.list_offsets_of_groups(names, timeout=5)
+        assert 2 <= len(found.done) <= 6
+        assert {*found.failed} == {*names} - {*found.done}
+        assert all(isinstance(error, ApiTimeout) for error in found.failed.values())
 
     run_with_admin(use)
 
