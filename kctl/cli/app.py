@@ -190,7 +190,10 @@ def _run(arguments: Sequence[str], environment: Environment) -> int:
         with command_of(root).make_context(
             "kctl", arguments, obj=environment, terminal_width=_help_width(environment)
         ) as ctx:
-            code: int = ctx.command.invoke(ctx)
+            try:
+                code: int = ctx.command.invoke(ctx)
+            finally:
+                environment = ctx.obj  # the command knows the form of errors
             return code
     except HelpWanted as e:
         for line in e.format_message().splitlines():

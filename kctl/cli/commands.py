@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from kctl.cli.click import BadParameter, HelpWanted
-from kctl.cli.spellings import translate
+from kctl.cli.spellings import translate, wants_json
 
 
 class Command(TyperCommand):
@@ -79,7 +79,9 @@ class Commands(typer.Typer):
 def _translated(command: Any, ctx: Any, args: list[str], *, is_group: bool) -> list[str]:
     options = [each for each in command.get_params(ctx) if each.param_type_name == "option"]
     known = {name: 0 if each.is_flag else each.nargs for each in options for name in (*each.opts, *each.secondary_opts)}
-    return translate(args, known, ctx.command_path.partition(" ")[2], is_group=is_group)
+    args = translate(args, known, ctx.command_path.partition(" ")[2], is_group=is_group)
+    ctx.obj = ctx.find_root().obj = ctx.obj._replace(errors_as_json=wants_json(args))
+    return args
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -130,7 +130,6 @@ table.
 """
 VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "group"}}
 """Arguments as other tools write them, by option."""
-_FORMATS = ("--output", "-o", "--format")
 DEFAULTS = {"groups reset-offsets": {"--all-topics": ("--topic", "--from-file")}}
 """Flags of other tools for what a command does without these options."""
 _SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
@@ -242,10 +241,10 @@ def _is_default(name: str, command: str, arguments: Sequence[str]) -> bool:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Return whether a command line asks for JSON; it does not have to be valid otherwise."""
+    """Return whether a command line in the options of kctl asks for JSON; it does not have to be valid otherwise."""
     own = _before_dashes(arguments)
-    formats = [value.removeprefix("=") for name, value in map(_option_of, own) if name in _FORMATS]
-    formats += [value for name, value in pairwise(own) if name in _FORMATS]
+    formats = [value.removeprefix("=") for name, value in map(_option_of, own) if name == "--output"]
+    formats += [value for name, value in pairwise(own) if name == "--output"]
     return not {"--json", "-J"}.isdisjoint(own) or any(each.lower() in ("json", "jsonl") for each in formats)
 
 

@@ -142,6 +142,27 @@ def test_json_is_recognized_before_the_line_is_parsed(line: str, expected: bool)
     assert wants_json(line.split()) is expected
 
 
+@pytest.mark.parametrize(
+    ("line", "is_json"),
+    [
+        ("topics list -f json", True),
+        ("topics list -ojsonl", True),
+        ("topics list --format=json --bogus", True),
+        ("topics list -J", True),
+        ("probe -o json", True),
+        ("topics list -o yaml", False),
+        ("consume t -f json", False),
+        ("consume t -o json", False),
+        ("apply -f json", False),
+    ],
+)
+def test_form_of_an_error_is_the_form_of_the_output(line: str, is_json: bool) -> None:
+    ended = run_in_process(*line.split())
+    assert ended.code == ExitCode.USAGE
+    assert ended.stderr.startswith("{") is is_json
+    assert len(errors_of(ended)) == is_json
+
+
 def test_secret_is_masked_and_text_steers_no_terminal() -> None:
     stderr = io.StringIO()
     environment = Environment(
