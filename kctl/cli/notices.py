@@ -58,6 +58,12 @@ class _Request(NamedTuple):
     sent_at_ms: int
 
 
+class _Ending(NamedTuple):
+    error: KafkaError
+    since_ms: int
+    """When attempts began to end in this kind of error, retriable or not."""
+
+
 class Waits:
     """What a client waits for, learnt from its events; any thread. Knows no time but that of the events."""
 
@@ -68,7 +74,7 @@ class Waits:
         self._attempts: dict[int, _Attempt] = {}
         self._connections: dict[int, int] = {}
         """How many connections each attempt has: a silent broker gets a second one, which is replaced at intervals."""
-        self._errors: dict[str, KafkaError] = {}
+        self._endings: dict[str, _Ending] = {}
         """The last error at each address that has not become ready since."""
         self._requests: dict[tuple[int, int], _Request] = {}
         self._ready: dict[str, int] = {}
@@ -136,11 +142,14 @@ class Waits:
         if event.target.attempt in self._unused:
             self._useless.add(event.target.place)
         if not (isinstance(event, Lost) and self._is_idle(event.target)):
-            self._errors[event.target.place] = event.error
+            before = self._endings.get(event.target.place)
+            is_same = before is not None and before.error.retriable == event.error.retriable
+            since_ms = before.since_ms if before is not None and is_same else event.at_ms
+            self._endings[event.target.place] = _Ending(event.error, since_ms)
         self._drop(event.target)
 
     def _on_progress(self, event: Ready | ResponseReceived) -> None:
-        self._errors.pop(event.target.place, None)
+        self._endings.pop(event.target.place, None)
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
@@ -183,16 +192,16 @@ class Waits:
     def are_refused(self) -> bool:
         """Whether all that has happened is that servers refused connections or did not resolve."""
         with self._lock:
-            errors = self._errors.values()
-            are_refusals = all(isinstance(each, ConnectionRefused | DnsError) for each in errors)
-            return bool(errors) and are_refusals and not self._ready and not self._requests and not self._others
+            endings = self._endings.values()
+            are_refusals = all(isinstance(each.error, ConnectionRefused | DnsError) for each in endings)
+            return bool(endings) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
         """Return which servers accepted the client and, once one did, which could not be used."""
         with self._lock:
             if not self._ready:
                 return []
-            failed = [f"{place} is not usable: {_brief(place, error)}" for place, error in self._errors.items()]
+            failed = [f"{place} is not usable: {_brief(place, each.error)}" for place, each in self._endings.items()]
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def failures(self, now_ms: int) -> list[str]:
@@ -200,7 +209,7 @@ class Waits:
         with self._lock:
             if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
                 return []
-            found = self._errors.items()
+            found = [(place, each.error) for place, each in self._endings.items()]
             return [f"{place}: {_brief(place, error)}" for place, error in found if not isinstance(error, _UNREACHED)]
 
     def _causes(self, now_ms: int) -> list[str]:
@@ -214,8 +223,8 @@ class Waits:
         for place, until_ms in self._throttled.items():
             if until_ms > now_ms:
                 found.setdefault(place, "the broker throttles this client (a quota)")
-        for place, error in self._errors.items():
-            if error.retriable:  # otherwise the command ends with it
+        for place, (error, since_ms) in self._endings.items():
+            if error.retriable or now_ms - since_ms >= REPORT_AFTER_MS:  # a fatal error ends the command before
                 found.setdefault(place, _brief(place, error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:

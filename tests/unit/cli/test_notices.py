@@ -366,7 +366,14 @@ def test_notices_whose_start_was_interrupted_can_be_stopped(call: str, is_after:
     assert len(driver.tasks) == is_after
 
 
-def test_error_that_ends_the_command_is_not_waited_for() -> None:
+def test_error_that_is_not_retriable_is_reported_if_it_does_not_end_the_command() -> None:
+    """One of several brokers whose certificate has expired."""
     run = Run()
-    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, CertificateExpired("certificate expired")))
     assert run.passes(3000) == []
+    expired = CertificateExpired("certificate expired")
+    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, expired))
+    assert run.passes(900) == [], "it may end the command"
+    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, expired))
+    assert run.passes(100) == [
+        f"kctl topics: waiting: {PLACE}: certificate expired, retrying for up to 60s (--api-timeout)"
+    ]
