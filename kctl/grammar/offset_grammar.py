@@ -44,7 +44,7 @@ _ISO = (
 _NOW = rf"(?i:now{_BOUND_END})"
 _END_WORD = rf"(?i:(?:end|latest|newest){_BOUND_END})"
 _DURATION = rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
-_AGO = rf"(-)([0-9]+(?:\.[0-9]+)?[A-Za-z]{{1,2}}){_BOUND_END}"
+_AGO = rf"(-)(?=[0-9.]*[A-Za-z])([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
 _TIMES = "write 13 digits of ms, 10 of s, a date, RFC 3339, now or -1h"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = datetime.resolution * 1000

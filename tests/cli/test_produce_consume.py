@@ -33,6 +33,13 @@ def test_keys_and_files(bootstrap: str, topic: str, tmp_path: Path) -> None:
     assert sorted(read.stdout.splitlines()) == [b"=4 (0)", b"=no key (0)", b"a=1 (1)", b"a=3 (1)", b"b=2 (1)"]
 
 
+@pytest.mark.parametrize(("separator", "delimiter"), [("{json}", "}"), ("{", "%v"), ("%{", "{%}\\t")])
+def test_separators_are_printed_as_they_are(bootstrap: str, topic: str, separator: str, delimiter: str) -> None:
+    assert kctl("produce", topic, "-b", bootstrap, "-p", "0", "-K:", "-q", stdin=b"a:1\nb:2\n").code == 0
+    read = kctl("consume", topic, "-b", bootstrap, "-e", "-K", separator, "-D", delimiter)
+    assert read.stdout.decode() == f"a{separator}1{delimiter}b{separator}2{delimiter}".replace("\\t", "\t")
+
+
 def test_one_partition_in_order(bootstrap: str, topic: str) -> None:
     lines = b"".join(b"%d\n" % i for i in range(5000))
     sent = kctl("produce", topic, "-b", bootstrap, "-p", "2", "--compression", "lz4", "--acks", "1", stdin=lines)

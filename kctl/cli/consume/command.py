@@ -3,7 +3,6 @@
 Owns the options and which of them exclude each other; run.py does what they say, imported only then.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
@@ -24,12 +23,12 @@ from kctl.cli.formats.record_options import (
     PrintOffsetsOption,
 )
 from kctl.cli.options import Common, duration_ms, with_common, with_options
+from kctl.grammar.durations import parse_duration_ms
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import TopicWords, parse_partitions, parse_topics
 
-_AGO = re.compile(r"[0-9]+(\.[0-9]+)?(ms|[smhdw])", re.ASCII)
 MOST_TAIL = 1_000_000
 """Records that --tail keeps at most."""
 
@@ -176,13 +175,15 @@ def consume(
     `kctl produce -i jsonl` reads.
     """
     words = click.parsed(parse_topics, topics, "TOPIC")
-    if since is not None:
-        if offset or from_beginning or tail is not None:
-            raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
-        offset = [f"@-{since}" if _AGO.fullmatch(since) else f"@{since}"]
+    if since is not None and (offset or from_beginning or tail is not None):
+        raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
     if (key_separator is not None or delimiter is not None) and (template or kcat_format or common.output):
         raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
-    specs = _read_offsets(offset or (), common.environment.clock.wall_ms(), from_beginning=from_beginning)
+    wall_ms = common.environment.clock.wall_ms()
+    if since is None:
+        specs = _read_offsets(offset or (), wall_ms, from_beginning=from_beginning)
+    else:
+        specs = [click.parsed(lambda text: parse_offset(_at_time(text), wall_ms), since, "'--since'")]
     wanted = click.parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
     memory_bytes = None if max_memory is None else click.parsed(_memory_bytes, max_memory, "'--max-memory'")
     if tail is not None and (offset or from_beginning or group is not None):
@@ -222,10 +223,28 @@ def consume(
 
 
 def _separated(key_separator: str | None, delimiter: str | None) -> str:
-    """Return the template of records whose parts are separated by texts, in which % has no meaning."""
-    key = "" if key_separator is None else f"%k{key_separator.replace('%', '%%')}"
-    end = "\\n" if delimiter is None else delimiter.replace("%", "%%")
+    """Return the template of records whose parts are separated by texts. Raises: click.BadParameter: a wrong escape."""
+    from kctl.cli.formats.escapes import parse_literal  # as above
+
+    for text, option in ((key_separator, "'--key-separator' / '-K'"), (delimiter, "'--delimiter' / '-D'")):
+        click.parsed(parse_literal, text or "", option)
+    key = "" if key_separator is None else f"%k{_literal(key_separator)}"
+    end = "\\n" if delimiter is None else _literal(delimiter)
     return f"{key}%v{end}"
+
+
+def _literal(text: str) -> str:
+    """Return what stands for a text in a template, in which % and braces have a meaning."""
+    return text.translate({ord(mark): f"%{mark}" for mark in "%{}"})
+
+
+def _at_time(since: str) -> str:
+    """Return the offset that --since stands for; a duration means that time ago."""
+    try:
+        parse_duration_ms(since)
+    except ValueError:
+        return f"@{since}"
+    return f"@-{since}"
 
 
 def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -> list[OffsetSpec]:
