@@ -176,6 +176,7 @@ def test_produce_prints_a_row_for_each_partition(bootstrap: str, topic: str) -> 
     document = json.loads(sent.stdout)
     assert (sent.code, sent.stderr, document["kind"]) == (0, "", "deliveries")
     assert (document["delivered_records"], document["undelivered_records"]) == (2, 0)
+    assert document["transaction"] is None
     [row] = document["rows"]
     assert (row["topic"], row["partition"], row["delivered"], row["last_offset"]) == (topic, 0, 2, 1)
 

@@ -1,5 +1,6 @@
 """`kctl produce --txn`: all or nothing, as a read_committed consumer sees it."""
 
+import json
 import signal
 import subprocess
 
@@ -92,16 +93,28 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
         Sandbox(nodes=1, topics={"t": 1}).serve() as served,
         running(
             "produce", "t", "-b", served.bootstrap, "--txn-id", "mine", "--api-timeout", "1s", "--connect-timeout",
-            "1s", "--close-timeout", "300ms",
+            "1s", "--close-timeout", "300ms", "--output", "json",
         ) as process,
     ):  # fmt: skip
         _feed_and_wait(process, served.bootstrap, "t")
         served.sandbox.start_fault(1, Fault.FREEZE)
         ended = end(process)
     assert ended.code == ExitCode.CLOSE_TIMEOUT
-    assert "kctl produce: transaction not committed: none of 1 record was delivered" in ended.stderr
-    assert "kctl produce: transaction mine may be committed: EndTxn not answered; broker will abort in " in ended.stderr
-    assert "hint: " in ended.stderr
+    messages = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
+    assert messages[0]["message"] == "transaction not committed: none of 1 record was delivered"
+    assert messages[1]["message"].startswith("transaction mine may be committed: EndTxn not answered; broker will ")
+    assert messages[1]["hint"]
+    assert json.loads(ended.stdout)["transaction"] == "unknown"
+
+
+@pytest.mark.parametrize(("input_", "outcome"), [(b"fits\n", "committed"), (b"x" * 500, "aborted")])
+def test_result_has_the_outcome_of_the_transaction(
+    topic: str, cluster: ServedSandbox, input_: bytes, outcome: str
+) -> None:
+    small = f"{topic}-small"
+    cluster.sandbox.create_topic(small, properties={"max.message.bytes": "200"})
+    sent = kctl("produce", small, "-b", cluster.bootstrap, "--txn", "--output", "json", stdin=input_)
+    assert json.loads(sent.stdout)["transaction"] == outcome
 
 
 def test_transaction_that_a_newer_producer_fenced_is_aborted_and_not_open(bootstrap: str, topic: str) -> None:

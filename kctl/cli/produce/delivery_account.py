@@ -63,8 +63,11 @@ def report_account(
     common.environment.say_failure(failure, is_error=False)
 
 
-def delivery_listing(result: CloseResult) -> Listing:
-    """Return the account for programs: a row for each partition."""
+def delivery_listing(result: CloseResult, transaction: str | None) -> Listing:
+    """Return the account for programs: a row for each partition.
+
+    Args: transaction: its outcome, without which a delivered record may not be read; None: there was no transaction.
+    """
     rows: list[Row] = [
         {
             "topic": tp.topic,
@@ -77,7 +80,11 @@ def delivery_listing(result: CloseResult) -> Listing:
         }
         for tp, part in sorted(result.partitions.items())
     ]
-    facts = {"delivered_records": result.delivered, "undelivered_records": not_delivered(result)}
+    facts = {
+        "delivered_records": result.delivered,
+        "undelivered_records": not_delivered(result),
+        "transaction": transaction,
+    }
     return Listing("deliveries", COLUMNS, rows, facts)
 
 

@@ -343,6 +343,11 @@ class _Producing:
     def _is_taken_back(self) -> bool:
         return self._transactional_id is not None and not self._is_committed
 
+    def _transaction_outcome(self, result: CloseResult) -> str | None:
+        if self._transactional_id is None:
+            return None
+        return "committed" if self._is_committed else result.transaction or "aborted"
+
     def _report_account(self, result: CloseResult) -> None:
         self._report_failed()
         self._report_created()
@@ -358,8 +363,9 @@ class _Producing:
         """Write the account to stdout if a format was given; a failed delivery outweighs a failed write."""
         if self._common.output is None:
             return
+        listing = delivery_listing(result, self._transaction_outcome(result))
         try:
-            write_listing(self._common.environment, self._common.output, delivery_listing(result))
+            write_listing(self._common.environment, self._common.output, listing)
         except (OutputClosed, CommandError):
             if self._ending is None and not not_delivered(result):
                 raise

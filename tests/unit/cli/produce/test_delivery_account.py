@@ -109,9 +109,9 @@ def test_account_for_programs_has_a_row_for_each_partition() -> None:
         TopicPartition("t", 0): PartitionResult(delivered=2, last_offset=7),
         TopicPartition("t", -1): PartitionResult(failed=1, unknown=1, error=refused),
     }
-    listing = delivery_listing(CloseResult(2, 1, 1, parts))
+    listing = delivery_listing(CloseResult(2, 1, 1, parts), "unknown")
     assert [tuple(row.values()) for row in listing.rows] == [
         ("t", None, 0, 1, 1, None, "ConnectionRefused"),
         ("t", 0, 2, 0, 0, 7, None),
     ]
-    assert listing.facts == {"delivered_records": 2, "undelivered_records": 2}
+    assert listing.facts == {"delivered_records": 2, "undelivered_records": 2, "transaction": "unknown"}
