@@ -8,6 +8,7 @@ command line.
 from kctl.why.diagnosis import Diagnosis, diagnose
 from kctl.why.finding import Evidence, Finding, FindingKind, Scope, Severity
 from kctl.why.gathering import Gatherer, Selection, take_looks
+from kctl.why.gathering.asker import share_s
 from kctl.why.look import Gap, Look, Looks
 from kctl.why.table import FINDINGS
 from kctl.why.throttles import Throttles
@@ -27,5 +28,6 @@ __all__ = [
     "Severity",
     "Throttles",
     "diagnose",
+    "share_s",
     "take_looks",
 ]

@@ -36,6 +36,8 @@ app = Commands(cls=WhyGroup, no_args_is_help=True)
 def why() -> None:
     """Find problems with a group, a topic, or the cluster.
 
+    kctl why NAME checks the group or the topic of this name, or both.
+
     Prints findings with evidence, impact, and the command that fixes them. kctl only sends read requests and never
     runs the fix.
 

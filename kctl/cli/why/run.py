@@ -1,9 +1,11 @@
 """One run: look once or twice, diagnose, print, choose the exit code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from kctl.cli import click
-from kctl.cli.admin_client import admin_of, open_admin
+from kctl.cli.admin_client import open_admin
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES
@@ -16,34 +18,73 @@ from kctl.client.clock import Timer, duration_text
 from kctl.client.config import AdminConfig, nearest_name
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
-from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, take_looks
+from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, share_s, take_looks
 from kctl.why.table import FINDINGS, kinds_of
 
 LEAST_BUDGET, REQUESTS_EACH = 200, 50
 """The default of --budget: at least the first, and the second for each broker."""
 
 
+class Aim(NamedTuple):
+    """What to look at.
+
+    Attributes:
+        subject: how the result names it.
+        scopes: the findings to look for.
+    """
+
+    subject: str
+    selection: Selection
+    scopes: tuple[Scope, ...]
+
+
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
     """Show what is wrong with a group."""
-    return _show(common, f"group {name}", Selection(groups=(name,)), (Scope.GROUP,), options)
+    return _show(common, _group_aim(name), options)
 
 
 def show_topic(common: Common, name: str, options: WhyOptions) -> int:
     """Show what is wrong with a topic."""
-    return _show(common, f"topic {name}", Selection(topics=(name,)), (Scope.TOPIC,), options)
+    return _show(common, _topic_aim(name), options)
 
 
 def show_named(common: Common, name: str, options: WhyOptions) -> int:
     """Show what is wrong with the group, the topic, or both, of this name."""
-    with admin_of(common) as admin:
-        listed = admin.list_groups()
-        topics = admin.list_topics(include_internal=True)
+    return _find_and_show(common, partial(_find_named, name), options)
+
+
+def show_cluster(common: Common, options: WhyOptions) -> int:
+    """Show what is wrong with the cluster and its topics."""
+    return _show(common, Aim("the cluster", Selection(topics=None, has_brokers=True), (Scope.CLUSTER,)), options)
+
+
+def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
+    """Show what is wrong with everything, or with what is named."""
+    if groups or topics:
+        selection = Selection(groups or (), topics or (), has_brokers=True)
+    else:
+        selection = Selection(groups=None, topics=None, has_brokers=True)
+    return _show(common, Aim("the cluster, its topics and groups", selection, tuple(Scope)), options)
+
+
+def _group_aim(name: str) -> Aim:
+    return Aim(f"group {name}", Selection(groups=(name,)), (Scope.GROUP,))
+
+
+def _topic_aim(name: str) -> Aim:
+    return Aim(f"topic {name}", Selection(topics=(name,)), (Scope.TOPIC,))
+
+
+def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
+    """Return the group, the topic, or both, of a name. Raises: CommandError, KafkaError: neither was found."""
+    listed = admin.list_groups(timeout=share_s(timer))
+    topics = admin.list_topics(include_internal=True, timeout=share_s(timer))
     is_group, is_topic = name in listed.groups, name in topics
     if is_group and is_topic:
         selection = Selection(groups=(name,), topics=(name,))
-        return _show(common, f"group {name} and topic {name}", selection, (Scope.GROUP, Scope.TOPIC), options)
+        return Aim(f"group {name} and topic {name}", selection, (Scope.GROUP, Scope.TOPIC))
     if is_group or is_topic:
-        return (show_group if is_group else show_topic)(common, name, options)
+        return _group_aim(name) if is_group else _topic_aim(name)
     for error in listed.failed.values():
         raise error
     near = nearest_name(name, [*listed.groups, *topics])
@@ -54,20 +95,6 @@ def show_named(common: Common, name: str, options: WhyOptions) -> int:
     )
 
 
-def show_cluster(common: Common, options: WhyOptions) -> int:
-    """Show what is wrong with the cluster and its topics."""
-    return _show(common, "the cluster", Selection(topics=None, has_brokers=True), (Scope.CLUSTER,), options)
-
-
-def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
-    """Show what is wrong with everything, or with what is named."""
-    if groups or topics:
-        selection = Selection(groups or (), topics or (), has_brokers=True)
-    else:
-        selection = Selection(groups=None, topics=None, has_brokers=True)
-    return _show(common, "the cluster, its topics and groups", selection, tuple(Scope), options)
-
-
 def find_budget(admin: Admin, options: WhyOptions) -> int:
     """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
     if options.budget is not None:
@@ -75,35 +102,47 @@ def find_budget(admin: Admin, options: WhyOptions) -> int:
     return max(LEAST_BUDGET, REQUESTS_EACH * len(admin.describe_cluster().nodes))
 
 
-def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scope, ...], options: WhyOptions) -> int:
+def _show(common: Common, aim: Aim, options: WhyOptions) -> int:
+    _refuse_out_of_scope(options, aim.scopes)
+    return _find_and_show(common, lambda _admin, _timer: aim, options)
+
+
+def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options: WhyOptions) -> int:
+    """Show what is wrong with what a look-up finds; its time and its requests are part of the limits of the command."""
     output = common.choose_output(*SHAPES)
-    _refuse_out_of_scope(options, scopes)
     runtime = system_runtime()
     throttles = Throttles()
-    selection = selection._replace(is_compared=options.watch_ms > 0 or options.address is not None)
+    is_compared = options.watch_ms > 0 or options.address is not None
     with open_admin(common, throttles.take) as admin:
-        if options.address is not None:
-            from kctl.cli.why.exporter import serve  # wanted only here
-
-            return serve(common, admin, runtime, throttles, selection, scopes, options, options.address)
         timeout_ms = admin.config.default_api_timeout_ms
-        if options.watch_ms >= timeout_ms:
+        if options.address is None and options.watch_ms >= timeout_ms:
             raise click.UsageError(
                 f"--interval {duration_text(options.watch_ms)} must be shorter than --api-timeout "
                 f"({duration_text(timeout_ms)}), which covers both checks."
             )
+        timer = Timer(runtime.clock, timeout_ms)
+        if options.address is not None:
+            from kctl.cli.why.exporter import serve  # wanted only here
+
+            with admin.within(timeout_ms / 1000):
+                aim = _found(find, admin, timer, options)
+            selection = aim.selection._replace(is_compared=is_compared)
+            return serve(common, admin, runtime, throttles, selection, aim.scopes, options, options.address)
         if options.watch_ms and common.environment.stderr_is_tty:
             common.say(f"{common.environment.program}: checking twice, {duration_text(options.watch_ms)} apart")
-        timer = Timer(runtime.clock, timeout_ms)
         with admin.within(timeout_ms / 1000), admin.request_budget(find_budget(admin, options)):
+            aim = _found(find, admin, timer, options)
+            selection = aim.selection._replace(is_compared=is_compared)
             try:
                 looks = take_looks(admin, runtime, timer, selection, options.watch_ms, throttles)
             except BrokerError as error:
                 for suggest, names in ((suggest_groups, selection.groups), (suggest_topics, selection.topics)):
                     suggest(admin, {name: error for name in names or () if f" {name}:" in str(error)})
                 raise
-    diagnosis = diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
-    write_diagnosis(common, output, subject, looks, diagnosis)
+    diagnosis = diagnose(
+        looks, aim.scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity)
+    )
+    write_diagnosis(common, output, aim.subject, looks, diagnosis)
     code = exit_code(diagnosis)
     sees_all = selection.groups is None and selection.topics is None
     if sees_all and not looks.now.topics and not looks.now.groups:
@@ -111,6 +150,12 @@ def _show(common: Common, subject: str, selection: Selection, scopes: tuple[Scop
         common.say(f"{common.environment.program}: {what}")
         return code or ExitCode.DEGRADED
     return code
+
+
+def _found(find: Callable[[Admin, Timer], Aim], admin: Admin, timer: Timer, options: WhyOptions) -> Aim:
+    aim = find(admin, timer)
+    _refuse_out_of_scope(options, aim.scopes)
+    return aim
 
 
 def principal_text(config: AdminConfig) -> str:

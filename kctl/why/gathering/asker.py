@@ -43,6 +43,13 @@ TIME_UP = "the timeout passed (--api-timeout)"
 BUDGET_SPENT = "the request budget is used up (--budget)"
 
 
+def share_s(timer: Timer) -> float:
+    """Return how long the next request may take, which leaves time for others."""
+    timer.update()
+    most_ms = max(MOST_STEP_MS, timer.timeout_ms // STEPS)
+    return min(timer.remaining_ms // SHARE, most_ms) / 1000
+
+
 class Asker:
     """Asks for one or more looks.
 
@@ -70,9 +77,7 @@ class Asker:
 
     def share_s(self) -> float:
         """Return how long the next request may take."""
-        self.timer.update()
-        most_ms = max(MOST_STEP_MS, self.timer.timeout_ms // STEPS)
-        return min(self.timer.remaining_ms // SHARE, most_ms) / 1000
+        return share_s(self.timer)
 
     def partial_s(self) -> float | None:
         """Return how long brokers are waited for once one has answered; None while all are known to answer."""
