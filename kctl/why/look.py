@@ -147,7 +147,8 @@ class Look(NamedTuple):
         quotas: of clients, where a group has members.
         eligible: of topics with a partition without a leader, who may lead it.
         responding: brokers that have sent their metadata.
-        newest_leaders: if looks are compared, each partition as the broker with the newest leader epoch reports it.
+        newest_leaders: partitions as the broker with the newest leader epoch reports them: if looks are compared, and
+            of topics that have an error.
         behind: if there is an earlier look, by broker the partitions of which it reports an older epoch than that look.
         silent: brokers that did not respond, with the reason.
         probed: what the probe found, with `has_brokers`.

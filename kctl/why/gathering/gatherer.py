@@ -17,12 +17,18 @@ from kctl.why.gathering.groups import read_groups
 from kctl.why.gathering.offsets import with_expiring, with_markers, with_offsets, with_records
 from kctl.why.gathering.quotas import with_quotas
 from kctl.why.gathering.selection import Selection
-from kctl.why.gathering.topics import with_configs, with_eligible_leaders, with_topics, with_views
+from kctl.why.gathering.topics import (
+    with_checked_leaders,
+    with_configs,
+    with_eligible_leaders,
+    with_topics,
+    with_views,
+)
 from kctl.why.gathering.transactions import with_open_transactions
 from kctl.why.look import Look, Looks
 from kctl.why.throttles import Throttles
 
-RESERVE, RESERVE_EACH = 15, 14
+RESERVE, RESERVE_EACH = 15, 15
 """Requests that are kept for what is read after the groups: in all, and for each broker."""
 _READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
@@ -70,9 +76,10 @@ class Gatherer:
         look = with_views(asker, look, selection, before)
         look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
         look = with_topics(asker, look, selection)
-        look = with_eligible_leaders(asker, look)
         look = with_quotas(asker, look) if before is None else look._replace(quotas=before.quotas)
         look = with_configs(asker, look, selection, before)
+        look = with_checked_leaders(asker, look)
+        look = with_eligible_leaders(asker, look)
         look = with_offsets(asker, look)
         look = with_markers(asker, look)
         look = with_epoch_ends(asker, look, before)

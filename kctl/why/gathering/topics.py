@@ -14,6 +14,8 @@ from kctl.why.look import ConfigValue, Gap, Look
 OFFSETS_TOPIC = "__consumer_offsets"
 MOST_VIEWS = 8
 """Brokers that report the metadata of topics at the same time: with 200,000 partitions each response has 9 MB."""
+MOST_DOUBTED = 100
+"""Topics with an error that are read from further brokers."""
 MOST_LEADERLESS = 100
 """Topics without a leader of which is read who may lead."""
 TOPIC_CONFIGS = frozenset(
@@ -99,7 +101,8 @@ class Leaders:
             for number, info in topic.partitions.items():
                 tp = TopicPartition(topic.name, number)
                 known = self.newest.get(tp)
-                if known is None or info.leader_epoch > known.leader_epoch:
+                is_own = info.leader_id == node_id  # no epoch grows with the replicas in sync, which the leader decides
+                if known is None or (info.leader_epoch, is_own) > (known.leader_epoch, False):
                     self.newest[tp] = info
                 if 0 <= info.leader_epoch < self._epochs.get(tp, NO_EPOCH):
                     behind[tp] = info
@@ -135,7 +138,9 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
         listed = asker.ask(
             "Metadata", "all topics", lambda s: asker.admin.list_topics(include_internal=True, timeout=s)
         )
-        return look._replace(topics=_newest(look, {name: each.partitions for name, each in (listed or {}).items()}))
+        return look._replace(
+            topics=_newest(look.newest_leaders, {name: each.partitions for name, each in (listed or {}).items()})
+        )
     names = sorted({*selection.topics, *(topic for group in look.groups.values() for topic in group.topics)})
     if any(_lacks_coordinator(gap) for gap in asker.gaps):
         names.append(OFFSETS_TOPIC)
@@ -148,7 +153,7 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
         if name in results.failed:
             raise results.failed[name]
     topics: dict[str, Mapping[int, PartitionInfo]] = {name: each.partitions for name, each in results.done.items()}
-    return look._replace(topics=_newest(look, topics), missing_topics=results.failed)
+    return look._replace(topics=_newest(look.newest_leaders, topics), missing_topics=results.failed)
 
 
 def _lacks_coordinator(gap: Gap) -> bool:
@@ -157,14 +162,40 @@ def _lacks_coordinator(gap: Gap) -> bool:
     return is_about_groups and isinstance(error, BrokerError) and error.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def _newest(look: Look, topics: Mapping[str, Mapping[int, PartitionInfo]]) -> dict[str, Mapping[int, PartitionInfo]]:
-    """Return the partitions as the broker with the newest leader has them: the one that was asked may be behind."""
+def _newest(
+    leaders: Mapping[TopicPartition, PartitionInfo], topics: Mapping[str, Mapping[int, PartitionInfo]]
+) -> dict[str, Mapping[int, PartitionInfo]]:
+    """Return the partitions with the newest of the leaders: the broker that reported the topics may be behind."""
     newest = {name: dict(partitions) for name, partitions in topics.items()}
-    for tp, info in look.newest_leaders.items():
+    for tp, info in leaders.items():
         partitions = newest.get(tp.topic, {})
-        if tp.partition in partitions and info.leader_epoch > partitions[tp.partition].leader_epoch:
+        if tp.partition in partitions and info.leader_epoch >= partitions[tp.partition].leader_epoch:
             partitions[tp.partition] = info
     return dict(newest)
+
+
+def with_checked_leaders(asker: Asker, look: Look) -> Look:
+    """Replace partitions that would be an error, if another broker has newer metadata of them."""
+    compared = {tp.topic for tp in look.newest_leaders}
+    doubted = [info for topic in look.topics if topic not in compared for info in _doubted(look, topic)]
+    doubted.sort(key=lambda info: info.leader_id >= 0)
+    names = list(dict.fromkeys(info.topic for info in doubted))[:MOST_DOUBTED]
+    if not names or not asker.can_ask("Metadata", "leaders by broker"):
+        return look
+    leaders = Leaders(None)
+    leaders.newest = {TopicPartition(name, at): info for name in names for at, info in look.topics[name].items()}
+    leading = {info.leader_id for info in doubted}
+    first = sorted(asker.alive, key=lambda node_id: node_id not in leading)[:MOST_VIEWS]
+    _take_views(asker, leaders, first, names, asker.share_s())
+    newest = {**look.newest_leaders, **leaders.newest}
+    return look._replace(topics=_newest(leaders.newest, look.topics), newest_leaders=newest)
+
+
+def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
+    """Return the partitions that have no leader, or fewer replicas in sync than `acks=all` needs."""
+    config = look.topic_configs.get(topic, {}).get("min.insync.replicas")
+    least = int(config.value) if config is not None and config.value.isdecimal() else 0
+    return [info for info in look.topics[topic].values() if info.leader_id < 0 or len(info.isr) < least]
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:

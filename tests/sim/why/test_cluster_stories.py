@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
@@ -76,6 +78,38 @@ def test_partition_without_a_leader_is_found() -> None:
         story.sim.sandbox.elect_late("r", 1, 2, ms=60_000)
         found = story.topic("r")["no-leader"]
         assert found.sentence.startswith("r-1 has no leader: ")
+
+    run_story(body)
+
+
+@pytest.mark.parametrize("follows", [1, 2, 3])
+@pytest.mark.parametrize("is_selected", [True, False])
+def test_partition_without_a_leader_at_brokers_that_are_behind_is_no_finding(follows: int, is_selected: bool) -> None:
+    def body(story: Story) -> None:
+        create(story)
+        story.sim.sandbox.elect_late("r", 1, 2, ms=1000)
+        for node_id in {1, 2, 3} - {follows}:
+            story.sim.sandbox.hold_metadata(node_id)
+        driver = story.sim.runtime.driver
+        driver.wait(driver.waiter(), story.sim.clock.now_ms() + 2000)
+        looks = story.looks(Selection(topics=("r",) if is_selected else None))
+        assert diagnose(looks, (Scope.TOPIC,)).findings == ()
+        assert looks.now.topics["r"][1].leader_id == 2
+
+    run_story(body)
+
+
+def test_replicas_in_sync_are_those_that_the_leader_reports() -> None:
+    def body(story: Story) -> None:
+        create(story, replicas=2, min_insync_replicas="2")
+        lost, leader = follower(story), story.sim.leader(0, "r")
+        story.sim.sandbox.hold_follower("r", 0, lost)
+        for node_id in {1, 2, 3} - {leader}:
+            story.sim.sandbox.hold_metadata(node_id)
+        story.sim.sandbox.release_follower("r", 0, lost)
+        for _ in range(3):
+            assert story.topic("r") == {}
+            assert story.topic("r", meanwhile=lambda: None).keys() <= {"stale-metadata"}
 
     run_story(body)
 
