@@ -249,8 +249,8 @@ def common(
         typer.Option(
             "--fail-fast/--no-fail-fast",
             help="Exit after 5s if all bootstrap servers refuse connections or do not resolve. --no-fail-fast "
-            "retries until --api-timeout. It is the default of wait, pipeline jobs, produce from stdin, and consume "
-            "without an end.",
+            "retries until --api-timeout. --no-fail-fast is the default of wait, pipeline jobs, produce from stdin, "
+            "and consume without an end.",
         ),
     ] = None,
     security_protocol: Annotated[

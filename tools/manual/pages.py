@@ -129,7 +129,8 @@ def _sentences(option: Option) -> list[str]:
     said = [option.help if option.help.endswith((".", ")")) else f"{option.help}."]
     if option.values and not all(word in option.help for word in option.values):
         said.append(f"One of {', '.join(option.values)}.")
-    if option.default and "(" not in option.help and option.default not in option.help:
+    has_default = "[default:" in option.help or "(" in option.help
+    if option.default and not has_default and option.default not in option.help:
         said.append(f"Default: {option.default}.")
     if option.property and option.property not in option.help:
         said.append(f"Sets `{option.property}`.")

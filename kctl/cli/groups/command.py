@@ -33,7 +33,7 @@ DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
 app = Commands(no_args_is_help=True)
 
-_NAMES = "Topics, or '/PATTERN/' for all topics that match."
+_NAMES = "Groups, or '/PATTERN/' for all groups that match."
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False, help=_NAMES)]
 AnyNames = Annotated[
     list[str] | None,

@@ -6,7 +6,8 @@ integers in milliseconds since 1970.
 The value is part of the path, `NAME=VALUE/`, where NAME is the path of the column with `_` for dots, as in
 `value_country=de/` and `value_created_hour=2026-11-22-13/`. Bytes of UTF-8 that are not letters, digits, `_`, `-` or
 `.` become `~` and two hexadecimal digits. Files of tables also have a column NAME, because tables divide by columns
-alone. Files of directories do not have it: readers of directories take it from the path.
+alone. Files of directories do not have it, nor a decoded key or value by which they are divided: readers of
+directories take it from the path.
 """
 
 import re
@@ -23,6 +24,8 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 200
 """Bytes of a value in a path; names of folders end at 255."""
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
+DECODED = ("key", "value")
+"""Columns whose types readers of directories do not know: they take 32 bits for an integer in a path."""
 _TYPES = ("string", "int32", "int64", "bool", "date32[day]")
 _TIME = re.compile(r"(day|hour)\((.+)\)")
 _HOUR_FORMAT = "%Y-%m-%d-%H"
@@ -88,7 +91,7 @@ def divided(
 ) -> "Iterator[tuple[str, pa.RecordBatch]]":
     """Yield the records of each value, with the folder of the value; too long values share the folder of null.
 
-    Args: adds_column: the records get the value as a column, unless it is one already.
+    Args: adds_column: the records have the value as a column. Otherwise a decoded key or value is in the path alone.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -99,6 +102,8 @@ def divided(
     if name_of(column) != column:
         if adds_column:
             batch = batch.append_column(name_of(column), values)
+    elif column in DECODED and not adds_column:
+        batch = batch.drop_columns([column])
     elif wrong is not None:
         at = batch.schema.get_field_index(column)
         batch = batch.set_column(at, batch.schema.field(at), values)

@@ -1,8 +1,11 @@
 """Records divided by the values of a column, and the folders that have the values."""
 
 from datetime import date
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from kctl.client.errors import ConfigError
@@ -138,6 +141,23 @@ def test_files_of_directories_have_no_column_of_the_path() -> None:
     assert piece.schema == TIMED
     ((_, piece),) = divided("value.country", batch("de"), adds_column=False)
     assert piece.schema == SCHEMA
+    ((_, piece),) = divided("partition", batch("de"), adds_column=False)
+    assert piece.schema == SCHEMA
+
+
+def test_directories_by_a_decoded_key_are_readable(tmp_path: Path) -> None:
+    keys = pa.record_batch({"key": pa.array([1, 2**40], pa.int64()), "offset": pa.array([0, 1], pa.int64())})
+    for folder, piece in divided("key", keys, adds_column=False):
+        (tmp_path / folder).mkdir()
+        pq.write_table(pa.Table.from_batches([piece]), tmp_path / folder / "x.parquet")
+    table = ds.dataset(
+        tmp_path, partitioning=ds.partitioning(pa.schema([("key", pa.int64())]), flavor="hive")
+    ).to_table()
+    assert sorted(zip(table.column("key").to_pylist(), table.column("offset").to_pylist(), strict=True)) == [
+        (1, 0),
+        (2**40, 1),
+    ]
+    assert ds.dataset(tmp_path / "key=1", partitioning="hive").to_table().column_names == ["offset"]
 
 
 @pytest.mark.parametrize(
