@@ -15,6 +15,8 @@ FLAT, ONCE, EACH = Exponents(0, 0, 0), Exponents(1, 0, 1), Exponents(1, 1, 1)
 
 OF_ALL_BROKERS = Exponents(1.25, 1, 2)
 """Each broker reports all brokers. Each turn of a network loop checks the deadlines of all connections."""
+OF_MORE_REQUESTS = Exponents(1.25, 0, 1)
+"""The largest size needs two requests more than the smallest one."""
 
 
 class Row(NamedTuple):
@@ -133,7 +135,7 @@ ROWS = (
     Row("brokers", "why cluster", OF_ALL_BROKERS),
     Row("topics", "doctor", ONCE),
     Row("partitions", "doctor", ONCE),
-    Row("groups", "doctor", ONCE),
+    Row("groups", "doctor", OF_MORE_REQUESTS),
     Row("groups of topics", "doctor", ONCE),
     Row("rules", "doctor", FLAT),
     Row("transactions", "doctor", ONCE),

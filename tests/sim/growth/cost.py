@@ -94,6 +94,8 @@ def exponent(costs: tuple[int, ...], noise: int = 0) -> float:
     first, second, third = costs
     if third - first <= max(LEAST_GROWTH * first, 2 * noise):
         return 0
+    if third <= second:
+        return 0
     if second - first + noise <= 0:
         return inf
     return max(0, log2((third - second) / (second - first + noise)))
