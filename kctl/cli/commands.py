@@ -80,7 +80,8 @@ def _translated(command: Any, ctx: Any, args: list[str], *, is_group: bool) -> l
     options = [each for each in command.get_params(ctx) if each.param_type_name == "option"]
     known = {name: 0 if each.is_flag else each.nargs for each in options for name in (*each.opts, *each.secondary_opts)}
     args = translate(args, known, ctx.command_path.partition(" ")[2], is_group=is_group)
-    ctx.obj = ctx.find_root().obj = ctx.obj._replace(errors_as_json=wants_json(args))
+    if ctx.obj is not None:  # a context that only parses has no environment
+        ctx.obj = ctx.find_root().obj = ctx.obj._replace(errors_as_json=wants_json(args))
     return args
 
 
