@@ -18,7 +18,7 @@ from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersi
 from kctl.client.protocol.api import API_NAMES, api_key_of, declared_keys, request_class
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataResponse
-from kctl.client.protocol.json_form import JsonFormError, from_json, to_json
+from kctl.client.protocol.json_form import JsonFormError, folded, from_json, to_json
 from kctl.client.protocol.schema import Request, Response, Struct
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.find_coordinator import KeyType
@@ -106,11 +106,13 @@ def request_api(
     if version is not None and not first <= version <= last:
         raise ValueError(f"there is no version {version}, only {first} to {last}")
     if kind is ApiVersionsRequest and version not in WITHOUT_SOFTWARE:
-        fields = {"ClientSoftwareName": "kctl", "ClientSoftwareVersion": VERSION, **fields}
+        software = {"ClientSoftwareName": "kctl", "ClientSoftwareVersion": VERSION}
+        given = set(map(folded, fields))
+        fields = {**{name: text for name, text in software.items() if folded(name) not in given}, **fields}
     request, newest = _newest_form(kind, fields, version)
     if kind.NAME == "Produce" and getattr(request, "acks", None) == 0:
         raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")
-    sets_timeout = not any(each.replace("_", "").lower() == "timeoutms" for each in fields)
+    sets_timeout = "timeoutms" not in map(folded, fields)
     while True:
         node_id = call.ready_broker(_route(call, request) if broker is None else to_broker(broker))
         chosen = _chosen_version(call, node_id, kind, newest, version)

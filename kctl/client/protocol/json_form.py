@@ -61,10 +61,10 @@ def camel_case(name: str) -> str:
 def _read_struct(kind: type[Any], value: object, version: int, path: str) -> Any:
     if not isinstance(value, dict):
         raise _mistake(path, f"expected an object, not {_short(value)}")
-    fields = {_folded(entry.name): entry for entry in kind.FIELDS}
+    fields = {folded(entry.name): entry for entry in kind.FIELDS}
     given: dict[str, object] = {}
     for name, item in value.items():
-        entry = fields.get(_folded(name))
+        entry = fields.get(folded(name))
         place = f"{path}.{name}" if path else name
         if entry is None:
             known = ", ".join(camel_case(each.name) for each in kind.FIELDS if each.is_in(version))
@@ -148,7 +148,8 @@ def _mistake(path: str, text: str) -> JsonFormError:
     return JsonFormError(f"{path}: {text}" if path else text)
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """Return what the spellings of a field's name have in common."""
     return name.replace("_", "").lower()
 
 

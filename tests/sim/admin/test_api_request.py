@@ -44,7 +44,13 @@ def test_an_api_is_found_by_its_name_in_any_case_and_by_its_key(name: str) -> No
 
 @pytest.mark.parametrize(
     ("fields", "version", "name"),
-    [({}, None, "kctl"), ({"ClientSoftwareName": "mine"}, None, "mine"), ({}, 3, "kctl"), ({}, 2, "")],
+    [
+        ({}, None, "kctl"),
+        ({"ClientSoftwareName": "mine"}, None, "mine"),
+        ({}, 3, "kctl"),
+        ({}, 2, ""),
+        ({"clientSoftwareName": "mine", "client_software_version": "1"}, None, "mine"),
+    ],
 )
 def test_versions_are_asked_for_in_the_name_of_kctl(fields: dict[str, object], version: int | None, name: str) -> None:
     """Brokers reject an empty name of the client's software."""

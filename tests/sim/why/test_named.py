@@ -10,7 +10,7 @@ from kctl.sandbox import Fault
 from tests.sim.why.story import Story, run_story
 from tests.support.in_process import Ended, run_in_process
 
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 12_000
 BUDGET = 8
 
 
