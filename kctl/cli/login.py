@@ -204,6 +204,7 @@ def read_written_login(value: str) -> "JaasEntry | None":
 def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     """Return the properties of a profile with sasl.jaas.config in place of sasl.username and sasl.password.
 
+    A sasl.username without a password stays: the password may come from elsewhere.
     Raises: ConfigError: as with_jaas.
     """
     if not {USERNAME, PASSWORD, *OTHER_NAMES} & set(properties):
@@ -211,6 +212,8 @@ def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     from kctl.cli.settings import Setting
 
     named = {OTHER_NAMES.get(name, name): Setting(value, "", of_profile=True) for name, value in properties.items()}
+    if USERNAME in named and named.keys().isdisjoint((PASSWORD, JAAS)):
+        return {name: setting.text for name, setting in named.items()}
     return {name: setting.text for name, setting in with_jaas(named, dict.fromkeys(named, 0)).items()}
 
 

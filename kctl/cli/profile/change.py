@@ -8,10 +8,11 @@ from typing import NamedTuple
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.login import make_jaas
+from kctl.cli.login import PASSWORD, USERNAME, make_jaas
 from kctl.cli.profile.check import findings_of, refuse_errors
 from kctl.cli.profiles import edits
 from kctl.cli.profiles.allowances import allowances, watched_files
+from kctl.cli.profiles.check import NEEDS_PASSWORD
 from kctl.cli.profiles.choice import VARIABLE, Files, no_such_profile, read_files
 from kctl.cli.profiles.files import Content, read_bytes, read_content
 from kctl.cli.profiles.foreign.transfer import is_literal_secret
@@ -71,11 +72,6 @@ def create_profile(
 ) -> int:
     """Write a new profile."""
     properties = dict(given) | read_overrides(overrides) | _of_login(login)
-    if "sasl.username" in properties and "sasl.password" not in properties:
-        raise ConfigError(
-            "sasl.username needs a password: use --user NAME, --sasl-mechanism NAME and --password-from env:NAME",
-            key="sasl.username",
-        )
     if login != Login(None, None, None):
         protocol = properties.setdefault("security.protocol", WITH_LOGIN)
         if not protocol.upper().startswith("SASL_"):
@@ -85,6 +81,8 @@ def create_profile(
             )
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
+    if USERNAME in properties and PASSWORD not in properties and not quiet:
+        environment.say(f"kctl profile: note: {PASSWORD} is {NEEDS_PASSWORD}")
     return ExitCode.OK
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from shutil import which
 from typing import NamedTuple
 
-from kctl.cli.login import written_with_jaas
+from kctl.cli.login import PASSWORD, USERNAME, written_with_jaas
 from kctl.cli.profiles.allowances import LOCATIONS
 from kctl.cli.profiles.choice import FOR_OTHERS, WRITABLE_BY_ALL
 from kctl.cli.profiles.files import ProfileFile, Properties
@@ -61,6 +61,9 @@ PAIRS = (
 """Limits, and what ends the call before the first passes where that is longer; further pairs the client refuses."""
 
 
+NEEDS_PASSWORD = "not set: each call needs $KCTL_SASL_PASSWORD"
+
+
 class Level(Enum):
     """How bad it is: the profile cannot work; it may not do what was meant; good to know."""
 
@@ -84,9 +87,13 @@ def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool
     """
     try:
         properties = written_with_jaas(file.content.profiles[name])
+        lacks_password = USERNAME in properties
+        if lacks_password:  # judged as with any password
+            properties = written_with_jaas({**properties, PASSWORD: "${prompt:password}"})
     except ConfigError as e:
         return [ProfileFinding(Level.ERROR, e.key, str(e))]
     findings = [
+        *([ProfileFinding(Level.NOTE, PASSWORD, NEEDS_PASSWORD)] if lacks_password else ()),
         *_of_file(file, properties),
         *(found for key, value in properties.items() for found in _of_property(key, value)),
         *(_of_machine(properties, sources) if opens else ()),

@@ -119,8 +119,18 @@ def test_profile_with_a_login_has_a_protocol_with_a_login(user: User) -> None:
     assert user.profile("check", "p", PW="x").code == 0
 
 
-def test_password_of_a_new_profile_is_an_option_of_create(user: User) -> None:
-    assert "--password-from" in user.profile("create", "p", "-b", "a:1", "-X", "sasl.username=a").stderr
+def test_password_of_a_new_profile_may_come_from_the_environment(user: User) -> None:
+    login = ("-X", "sasl.username=ann", "-X", "sasl.mechanism=PLAIN", "--security-protocol", "SASL_PLAINTEXT")
+    created = user.profile("create", "p", "-b", "127.0.0.1:1", *login)
+    assert created.code == 0
+    assert created.stderr.endswith("note: sasl.password is not set: each call needs $KCTL_SASL_PASSWORD\n")
+    checked = user.profile("check", "p")
+    assert checked.code == 0
+    assert [line.split()[:3] for line in checked.stdout.decode().splitlines()[1:]] == [["p", "note", "sasl.password"]]
+    line = ("topics", "list", "-C", "p", "--api-timeout", "100ms")
+    without = user.kctl(*line)
+    assert "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD" in without.stderr
+    assert user.kctl(*line, KCTL_SASL_PASSWORD="x").code not in (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +151,7 @@ def test_password_of_a_new_profile_is_an_option_of_create(user: User) -> None:
         ("--security-protocol", "TLS"),
         ("--user", "a", "--password-from", "env:P", "--sasl-mechanism", "PLAIN", "--security-protocol", "SSL"),
         ("-X", "sasl.username=a"),
+        ("-X", "sasl.username=a", "-X", "sasl.mechanism=GSSAPI"),
     ],
 )
 def test_refused_before_anything_is_written(user: User, arguments: tuple[str, ...]) -> None:
