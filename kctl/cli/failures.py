@@ -366,10 +366,12 @@ def _root_cause(error: BaseException) -> BaseException:
 
 
 def _origin(error: BaseException) -> tuple[str, str, str]:
-    """Return name, broker and phase of an error."""
-    if isinstance(error, CommandError | PARSER_ERRORS):
-        return "", "", ""
-    name = error.name if isinstance(error, errors.BrokerError) else type(error).__name__
+    """Return name, broker and phase of an error; only errors of brokers and of the client have a name."""
+    name = type(error).__name__
+    if isinstance(error, errors.BrokerError):
+        name = error.name
+    elif getattr(errors, name, None) is not type(error):
+        name = ""
     if not isinstance(error, errors.TransportError):
         return name, getattr(error, "address", ""), ""
     host = f"[{error.host}]" if ":" in error.host else error.host

@@ -1,7 +1,6 @@
 """Suggestions: what an unknown command, option, property or variable was probably meant to be.
 
-One function for all of them. It knows what kctl declares and what other tools call the same thing; docs/migration.md
-has the same table for people.
+One function for all of them. It knows what kctl declares and what other tools call the same thing.
 """
 
 from collections.abc import Iterable, Mapping

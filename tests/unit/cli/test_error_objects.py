@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kctl.cli.click import UsageError
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.explanations.lookup import find_pages
 from kctl.cli.failures import CommandError, Failure, explain
 from kctl.cli.spellings import wants_json
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
-from kctl.client.errors import AdvertisedAddressError, ApiTimeout, ConnectTimeout, KafkaError, RequestTimeout
+from kctl.client.errors import (
+    AdvertisedAddressError,
+    ApiTimeout,
+    ConfigError,
+    ConnectTimeout,
+    KafkaError,
+    RequestTimeout,
+)
+from kctl.pipeline.job_errors import ExportDataError
 from tests.support.in_process import Ended, run_in_process
 
 if TYPE_CHECKING:
@@ -111,6 +121,21 @@ def test_error_of_a_command_has_the_cause_of_its_context() -> None:
     error = CommandError(ExitCode.API_TIMEOUT, "timed out")
     error.__cause__ = broker_error(ErrorCode.NOT_COORDINATOR, "OffsetFetch")
     assert explain(error).cause == "NOT_COORDINATOR"
+
+
+@pytest.mark.parametrize(
+    "error", [KafkaError("x"), ConfigError("x", key="y"), broker_error(ErrorCode.NOT_CONTROLLER, "x")]
+)
+def test_cause_is_a_name_that_explain_knows(error: Exception) -> None:
+    cause = explain(error).cause
+    assert [page.name for page in find_pages(cause)] == [cause]
+
+
+@pytest.mark.parametrize(
+    "error", [ExportDataError("x"), FileNotFoundError("x"), UsageError("x"), CommandError(ExitCode.DATA, "x")]
+)
+def test_error_that_explain_does_not_know_has_no_cause(error: Exception) -> None:
+    assert explain(error).fields()["cause"] is None
 
 
 def test_request_without_a_response_names_the_broker() -> None:
