@@ -259,7 +259,7 @@ class Metadata:
         asked = () if self._wants_all and self._asked is None else self._wanted if self._asked is None else self._asked
         for name in asked:
             if name in self._wanted and name not in self.cluster.topics:
-                return RemoteProtocolError(f"Metadata leaves out topic {name}, which was asked for", api="Metadata")
+                return RemoteProtocolError(f"the Metadata response does not contain topic {name}", api="Metadata")
         return None
 
     def _newest(self, topic: TopicInfo) -> TopicInfo:

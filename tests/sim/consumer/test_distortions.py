@@ -108,7 +108,7 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
     ("how", "words"),
     [
         (Distortion.PARTITION, "Metadata names partition -5 of topic t"),
-        (Distortion.NO_TOPICS, "Metadata leaves out topic t, which was asked for"),
+        (Distortion.NO_TOPICS, "the Metadata response does not contain topic t"),
     ],
 )
 def test_metadata_that_no_broker_gives_is_a_protocol_error_of_the_call(hub: Hub, how: Distortion, words: str) -> None:
