@@ -246,26 +246,23 @@ BROKER_CODES = {name: code for code, names in _BROKER_CODES.items() for name in 
 MOST_NODES = 10
 """Nodes whose errors are listed beside the cause; further ones are counted."""
 
-BROKER_HINTS: dict[str, str] = {
-    "UNKNOWN_TOPIC_OR_PARTITION": "kctl topics list shows the topics; kctl topics create creates one",
-    "TOPIC_ALREADY_EXISTS": "kctl topics create --if-not-exists accepts it; kctl topics alter changes one",
-    "INVALID_TOPIC_EXCEPTION": "a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'; internal topics are read-only",
-    "GROUP_ID_NOT_FOUND": (
-        "list groups with: kctl groups list. Brokers delete a group that had no members for offsets.retention.minutes; "
-        "create it again with: kctl groups reset-offsets GROUP --topic TOPIC --to-earliest --create --execute"
-    ),
-    "TRANSACTIONAL_ID_NOT_FOUND": "kctl transactions list shows the transactions",
-    "BROKER_ID_NOT_REGISTERED": "kctl probe shows the brokers and their ids",
-    "SECURITY_DISABLED": "set authorizer.class.name of the brokers, and restart them",
-    "MESSAGE_TOO_LARGE": "kctl configs set topic NAME max.message.bytes=BYTES raises the limit of a topic",
-    "INVALID_TIMESTAMP": "check the clock of this machine, and message.timestamp.*.max.ms of the topic",
-    "LEADER_NOT_AVAILABLE": "kctl topics describe TOPIC shows replicas and which of them are offline",
-    "PRODUCER_FENCED": "another producer uses this transactional.id: give each process its own",
-    "COORDINATOR_NOT_AVAILABLE": (
-        "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas"
-    ),
-}
-"""One thing to try after a broker error, by Kafka's name of it."""
+HINTED = frozenset(
+    {
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "TOPIC_ALREADY_EXISTS",
+        "INVALID_TOPIC_EXCEPTION",
+        "GROUP_ID_NOT_FOUND",
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "BROKER_ID_NOT_REGISTERED",
+        "SECURITY_DISABLED",
+        "MESSAGE_TOO_LARGE",
+        "INVALID_TIMESTAMP",
+        "LEADER_NOT_AVAILABLE",
+        "PRODUCER_FENCED",
+        "COORDINATOR_NOT_AVAILABLE",
+    }
+)
+"""Errors of brokers that have the advice of `kctl explain` as their hint."""
 
 OPERATIONS = {
     "AddOffsetsToTxn": "read", "AlterConfigs": "alter-configs", "ConsumerGroupHeartbeat": "read", "CreateAcls": "alter",
@@ -463,8 +460,10 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         and "needs sasl.jaas.config" in str(error)
     ):
         return "use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"
-    if isinstance(error, errors.BrokerError) and error.name in BROKER_HINTS:
-        return BROKER_HINTS[error.name]
+    if isinstance(error, errors.BrokerError) and error.name in HINTED:
+        from kctl.cli.explanations.advice import broker_hint  # wanted only for mistakes
+
+        return broker_hint(error.name)
     if isinstance(error, errors.AuthorizationError):
         return f"{HINTS[ExitCode.NOT_AUTHORISED]}{_acl_command(error)}"
     return HINTS.get(code, "")

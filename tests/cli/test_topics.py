@@ -117,8 +117,8 @@ def test_some_topics_fail(bootstrap: str, topic: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("create", "{topic}"), ExitCode.USAGE, "hint: kctl topics create --if-not-exists accepts it"),
-        (("create", "a/b"), ExitCode.USAGE, "hint: a name is up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"),
+        (("create", "{topic}"), ExitCode.USAGE, "hint: kctl topics create --if-not-exists accepts an existing topic"),
+        (("create", "a/b"), ExitCode.USAGE, "hint: use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"),
         (("create", "new", "--replication-factor", "9"), ExitCode.USAGE, "INVALID_REPLICATION_FACTOR"),
         (("create", "new", "--config", "no.such=1"), ExitCode.USAGE, "INVALID_CONFIG"),
         (("create", "new", "--config", "x"), ExitCode.USAGE, "is not KEY=VALUE"),

@@ -1,7 +1,10 @@
-"""Advice for each error of a broker without an entry in BROKER_CAUSES, and for each error class of the client.
+"""Advice for each error of a broker and for each error class of the client.
 
-The advice belongs to the error: errors that share an exit code have different fixes.
+BROKER_ADVICE has the errors of brokers without an entry in BROKER_CAUSES. The advice belongs to the error: errors that
+share an exit code have different fixes.
 """
+
+from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 
 BROKER_ADVICE: dict[str, str] = {
     "INVALID_FETCH_SIZE": "Set fetch.max.bytes and max.partition.fetch.bytes of the consumer to 0 or more.",
@@ -135,7 +138,7 @@ BROKER_ADVICE: dict[str, str] = {
         "Check the values of the request. For kctl api, compare the fields with the protocol of the broker's version."
     ),
     "INVALID_TRANSACTION_TIMEOUT": "Lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers.",
-    "SECURITY_DISABLED": "Set authorizer.class.name on all brokers and controllers, and restart them.",
+    "SECURITY_DISABLED": "Set authorizer.class.name of all brokers and controllers, and restart them.",
     "INVALID_PRINCIPAL_TYPE": "Write the principal as User:NAME.",
     "DUPLICATE_RESOURCE": "Name each resource once in a request.",
     "UNACCEPTABLE_CREDENTIAL": "Use 4096 to 16384 iterations and a password that is not empty.",
@@ -223,3 +226,17 @@ CLASS_ADVICE: dict[str, str] = {
     "WakeupError": "No action: another thread called wakeup().",
     "WrongPeerError": "Check port and --security-protocol: kctl probe tries the other protocol once.",
 }
+
+
+def broker_advice(name: str) -> tuple[str, ...]:
+    """Return the advice for an error of a broker, by Kafka's name."""
+    cause = BROKER_CAUSES.get(name)
+    if cause is not None:
+        return cause.try_
+    return (BROKER_ADVICE[name],) if name in BROKER_ADVICE else ()
+
+
+def broker_hint(name: str) -> str:
+    """Return the advice in the form of a hint: without a capital letter and a full stop."""
+    text = ". ".join(line.removesuffix(".") for line in broker_advice(name))
+    return text[:1].lower() + text[1:]

@@ -27,12 +27,12 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "UNKNOWN_TOPIC_OR_PARTITION": BrokerCause(
         "A typing mistake, another cluster than was meant, auto.create.topics.enable=false, a topic that is new or "
         "just deleted, or one that this principal may not see.",
-        ("kctl topics list shows the topics that this principal may see.", "kctl topics create makes one."),
+        ("kctl topics list shows the topics that this principal may see.", "kctl topics create creates a topic."),
     ),
     "LEADER_NOT_AVAILABLE": BrokerCause(
         "All replicas in sync are down, or the topic was made a moment ago and its leaders are not elected yet.",
         (
-            "kctl topics describe TOPIC shows replicas and which of them are offline.",
+            "kctl topics describe TOPIC shows which replicas are offline.",
             "Start one of the brokers in sync.",
         ),
     ),
@@ -48,7 +48,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "MESSAGE_TOO_LARGE": BrokerCause(
         "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
         (
-            "kctl configs set topic NAME max.message.bytes=BYTES raises the limit; or lower -X batch.size.",
+            "kctl configs set topic NAME max.message.bytes=BYTES raises the limit. Or lower -X batch.size.",
             "-X compression.type=zstd makes it smaller.",
         ),
     ),
@@ -71,7 +71,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
         "A name is empty, longer than 249 characters, . or .., or has characters other than a-z A-Z 0-9 . _ -; or it "
         "is an internal topic.",
-        ("Choose another name.",),
+        ("Use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
         "acks=all requires min.insync.replicas replicas in sync, and there are fewer: brokers are down or lag.",
@@ -127,7 +127,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "TOPIC_ALREADY_EXISTS": BrokerCause(
         "A topic of that name exists, perhaps one that is being deleted.",
-        ("kctl topics describe shows it.",),
+        ("kctl topics create --if-not-exists accepts an existing topic.", "kctl topics alter changes it."),
     ),
     "INVALID_REPLICATION_FACTOR": BrokerCause(
         "The replication factor exceeds the number of live brokers.",
@@ -171,7 +171,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "GROUP_ID_NOT_FOUND": BrokerCause(
         "The group does not exist: a typing mistake, another cluster, or its offsets have expired.",
-        ("kctl groups list shows the groups.",),
+        (
+            "List groups with: kctl groups list",
+            "Brokers delete a group that had no members for offsets.retention.minutes. Create it again with: "
+            "kctl groups reset-offsets GROUP --topic TOPIC --to-earliest --create --execute",
+        ),
     ),
     "GROUP_MAX_SIZE_REACHED": BrokerCause(
         "The group has as many members as group.max.size of the brokers allows.",

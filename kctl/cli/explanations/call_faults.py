@@ -22,7 +22,7 @@ CALL_FAULTS = (
         "The group's coordinator is not available",
         ExitCode.NOT_ABLE_YET,
         "COORDINATOR_NOT_AVAILABLE (15)",
-        "the group's partition of __consumer_offsets has no leader: look at its replicas and min.insync.replicas",
+        "kctl topics describe __consumer_offsets shows its replicas. On a small cluster set ...",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
         "deadline; kctl probe --group shows which partition it is.",
         "tests/faultlab/test_kafka.py",
@@ -32,7 +32,7 @@ CALL_FAULTS = (
         "A partition has no leader",
         ExitCode.NOT_ABLE_YET,
         "LEADER_NOT_AVAILABLE (5)",
-        "kctl topics describe TOPIC shows replicas and which of them are offline",
+        "kctl topics describe TOPIC shows which replicas are offline. Start one of the brokers in sync",
         "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
         "lose records.",
         _CALLS,
@@ -42,7 +42,7 @@ CALL_FAULTS = (
         "The topic does not exist",
         ExitCode.UNKNOWN_RESOURCE,
         "UNKNOWN_TOPIC_OR_PARTITION (3)",
-        "kctl topics list shows the topics; kctl topics create creates one",
+        "kctl topics list shows the topics that this principal may see. kctl topics create creates a topic",
         "A typing mistake, another cluster than was meant, or auto.create.topics.enable=false.",
         _CALLS,
     ),
@@ -203,7 +203,7 @@ CALL_FAULTS = (
         "Another producer has taken over the transactional.id",
         ExitCode.UNDELIVERED,
         "the producer can only be closed: ... PRODUCER_FENCED (90): ...",
-        "another producer uses this transactional.id: give each process its own",
+        "give each process its own transactional.id",
         "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
         "open longer than transaction.timeout.ms. read_committed consumers see nothing of the open transaction.",
         "tests/unit/cli/test_failures.py",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations.advice import BROKER_ADVICE, CLASS_ADVICE
+from kctl.cli.explanations.advice import CLASS_ADVICE, broker_advice
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault
@@ -67,14 +67,12 @@ def broker_page(error: ErrorCode) -> Page:
     """Return the page of a broker's error code."""
     code = broker_exit_code(error.name)
     known = BROKER_CAUSES.get(error.name)
-    advice = BROKER_ADVICE.get(error.name)
-    tries = known.try_ if known is not None else (advice,) if advice is not None else ()
     return Page(
         "broker error",
         error.name,
         f"broker error {int(error)} ({error.name})",
         (error.text, *([known.causes] if known is not None else [])),
-        tries,
+        broker_advice(error.name),
         (("retried automatically", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
         _fault_list("Faults where it occurs (kctl explain fault N):", _faults_with(error)),
     )
