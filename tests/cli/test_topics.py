@@ -190,7 +190,8 @@ def test_sizes_are_those_of_each_replica(bootstrap: str, topic: str) -> None:
 
 def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> None:
     with Sandbox(nodes=2, topics={"full": 2, "empty": 1}).serve() as served:
-        kctl("produce", "full", "-b", served.bootstrap, stdin=b"x" * 500 + b"\n")
+        for partition in ("0", "1"):  # each broker leads one
+            kctl("produce", "full", "-b", served.bootstrap, "-p", partition, stdin=b"x" * 500 + b"\n")
         rows = json.loads(kctl("topics", "list", "--size", "--json", "-b", served.bootstrap).stdout)["rows"]
         sizes = {row["topic"]: row["size_bytes"] for row in rows}
         assert sizes["full"] > 500
