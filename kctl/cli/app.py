@@ -72,7 +72,7 @@ COMMANDS = {
 
 HELP = """Consume, produce, diagnose, and manage Apache Kafka.
 
-Every wait for a broker ends within --api-timeout [default: 60s], and kctl reports what it waited for.
+Every wait for a broker ends within --api-timeout [default: 60s], and kctl reports the reason for the wait.
 
 Exit codes: 0 success, 1 unexpected error, 2 usage, 3 partial failure, 10-25 one for each kind of failure.
 kctl explain lists the exit codes."""

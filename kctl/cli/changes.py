@@ -44,7 +44,7 @@ class Consent(Enum):
     """Permission for a change that destroys something."""
 
     GIVEN = "given"
-    ASKED_FOR = "asked for"
+    NEEDED = "needed"
     """After a yes on a terminal; without a terminal the command is a dry run."""
     DENIED = "denied"
     """The command is a dry run, on a terminal too."""
@@ -54,7 +54,7 @@ def consent_options(dry_run: ShownDryRun = False, execute: Execute = False, yes:
     """Return the permission that the options give: --dry-run wins over --execute and --yes."""
     if dry_run:
         return Consent.DENIED
-    return Consent.GIVEN if execute or yes else Consent.ASKED_FOR
+    return Consent.GIVEN if execute or yes else Consent.NEEDED
 
 
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
@@ -73,7 +73,7 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], question: str) -> bool:
     """Show what would be done and ask on a terminal; return False without one, and in a dry run."""
     environment = common.environment
-    if consent is not Consent.ASKED_FOR or not (environment.stdin_is_tty and environment.stderr_is_tty):
+    if consent is not Consent.NEEDED or not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False
     for line in facts:
         environment.say(line)

@@ -135,7 +135,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
             if outcome.errors:
                 return _refuse(common, output, outcome, [])
             prunes = any(change.is_pruned for change in plan.changes)
-            if wish.consent is Consent.GIVEN or (wish.consent is Consent.ASKED_FOR and not prunes):
+            if wish.consent is Consent.GIVEN or (wish.consent is Consent.NEEDED and not prunes):
                 return _make(common, output, admin, declaration, outcome, wish, shows=True)
         if is_confirmed(common, wish.consent, _lines(plan.changes), _question(plan.changes)):
             with admin.within():  # a new timeout: the answer took its time

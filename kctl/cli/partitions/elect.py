@@ -32,7 +32,7 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
         with admin.within():
             found = _partitions(admin, topics)
             needed = [key for key, info in found.items() if _needs(info, kind)]
-            if needed and (consent is Consent.GIVEN or (consent is Consent.ASKED_FOR and not unclean)):
+            if needed and (consent is Consent.GIVEN or (consent is Consent.NEEDED and not unclean)):
                 results = admin.elect_leaders(kind, needed)
         if needed and results is None:
             facts = [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed]

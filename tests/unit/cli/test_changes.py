@@ -25,7 +25,7 @@ def test_wrong_pair_is_named(texts: list[str]) -> None:
 @pytest.mark.parametrize(("execute", "yes"), [(True, False), (False, True), (True, True), (False, False)])
 def test_dry_run_wins_over_execute_and_yes(execute: bool, yes: bool) -> None:
     assert consent_options(True, execute, yes) is Consent.DENIED
-    assert consent_options(False, execute, yes) is (Consent.GIVEN if execute or yes else Consent.ASKED_FOR)
+    assert consent_options(False, execute, yes) is (Consent.GIVEN if execute or yes else Consent.NEEDED)
 
 
 @pytest.mark.parametrize("consent", [Consent.DENIED, Consent.GIVEN])
@@ -38,7 +38,7 @@ def test_terminal_is_asked_only_if_consent_is_open(consent: Consent) -> None:
 @pytest.mark.parametrize(("typed", "shown", "is_yes"), [(b"", "\n", False), (b"y", "\n", True), (b"y\n", "", True)])
 def test_end_of_input_ends_the_line_of_the_question(typed: bytes, shown: str, is_yes: bool) -> None:
     common, stderr = on_terminal(typed)
-    assert is_confirmed(common, Consent.ASKED_FOR, ["t: 1 partition"], "Delete it?") is is_yes
+    assert is_confirmed(common, Consent.NEEDED, ["t: 1 partition"], "Delete it?") is is_yes
     assert stderr.getvalue() == f"t: 1 partition\nDelete it? [y/N] {shown}"
 
 
