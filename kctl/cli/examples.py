@@ -97,7 +97,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Free space of all brokers", "kctl brokers disks"),
         Example("The largest replicas of broker 1", "kctl brokers disks 1 --replicas"),
     ),
-    "kctl why": (Example("Check the group or the topic of a name", "kctl why billing"),),
+    "kctl why": (Example("Check the group or the topic of a name", "kctl why billing --severity error"),),
     "kctl why group": (
         Example("Why does the group not read?", "kctl why group billing --severity error"),
         Example(

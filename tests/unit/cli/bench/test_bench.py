@@ -78,7 +78,7 @@ def test_figures_as_a_row() -> None:
     ("options", "words"),
     [
         (("produce", "--records", "0"), "--records"),
-        (("produce", "--record-size", "100"), "write 100MiB"),
+        (("produce", "--record-size", "100"), "or 100MiB for mebibytes"),
         (("produce", "--rate", "5"), "write 5/s"),
         (("produce", "--output", "raw", "-b", "a:1"), "this command offers table, json"),
         (("produce", "--acks", "3", "-b", "a:1"), "--acks: acks takes one of"),
