@@ -61,7 +61,7 @@ COMMANDS = {
     "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers.", _MANAGEMENT),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, features, and the controller quorum.", _MANAGEMENT),
     "schemas": Entry("kctl.cli.schemas", "Manage schemas of a schema registry.", _MANAGEMENT),
-    "transactions": Entry("kctl.cli.transactions.command", "Find and abort hanging transactions.", _MANAGEMENT),
+    "transactions": Entry("kctl.cli.transactions.command", "List transactions and abort hanging ones.", _MANAGEMENT),
     "profile": Entry("kctl.cli.profile.command", "Manage connection profiles.", _OTHER),
     "options": Entry("kctl.cli.common_options", "Show the options for connection, timeouts, and output.", _OTHER),
     "completion": Entry("kctl.cli.completion.command", "Set up shell completion.", _OTHER),

@@ -63,7 +63,7 @@ def test_nothing_changed(user: User) -> None:
         ('echo \'request.timeout.ms = "soon"\' >>"$1"', "request.timeout.ms takes a whole number"),
         (
             'echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"',
-            "changed by another process meanwhile",
+            "was changed by another process",
         ),
         ('echo "# more" >>"$1"; exit 3', "the editor exited with 3"),
     ],

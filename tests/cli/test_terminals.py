@@ -71,9 +71,9 @@ VIEWS = {
     "probe --watch": View(("probe", "--watch", "--interval", "100ms"), "addresses ready"),
     "groups lag": View(LAG, "UTC  lag 15"),
     "consume": View(("consume", "orders", "-o", "end"), "0 records, 0/s"),
-    "produce": View(("produce", "input", "--rate", "2/s", LONG_FILE), "/s, "),
-    "bench end-to-end": View(("bench", "end-to-end", "-n", "1000", "--rate", "2/s"), "/s, "),
-    "bench": View(("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, "),
+    "produce": View(("produce", "input", "--rate", "2/s", LONG_FILE), "/s, ", " record"),
+    "bench end-to-end": View(("bench", "end-to-end", "-n", "1000", "--rate", "2/s"), "/s, ", " record"),
+    "bench": View(("bench", "produce", "-n", "1000", "--rate", "2/s"), "/s, ", " record"),
     "partitions move": View(("partitions", "move", PLAN, "--resume"), "0 of 1 partitions moved"),
     "job": View((), "% exporting: ", "/s, lag ", program=JOB),
 }
