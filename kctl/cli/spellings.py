@@ -7,7 +7,7 @@ read the words behind the command: `translate` does, for the parser, which knows
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 ALIASES = {
     "topic": "topics",
@@ -158,7 +158,7 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         name, subcommand = PHRASES[name].split()
         rest = [subcommand, *rest]
     if name == "help":
-        return [*rewrite(rest), "--help"]
+        return [*rewrite(list(dropwhile("help".__eq__, rest))), "--help"]
     if name == "version":
         return ["--version"]
     rest = [*shared, *rest]
@@ -211,10 +211,13 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
             if known.get(name) and not attached:
                 own += words[: known[name]]
                 del words[: known[name]]
-        elif meant == ARGUMENT and (attached or words) and not is_group:
+        elif meant == ARGUMENT and _is_value(attached.removeprefix("=") or "".join(words[:1])) and not is_group:
             value = attached.removeprefix("=") or words.pop(0)
             leading.append((places.index(name), VALUES.get(name, {}).get(value, value)))
-        elif meant and meant in known:
+        elif attached and not word.startswith("--") and (meant == "" or known.get(meant or "") == 0):
+            own += [meant] if meant else []
+            words.insert(0, f"-{attached}")  # further flags, as in -yq
+        elif meant and meant in known and not (attached and known[meant] == 0):
             value = attached.removeprefix("=")
             own += [meant, *([value] if attached else [])]
             if known[meant] and not attached:
@@ -223,6 +226,11 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
         elif meant != "" and not _is_default(name, command, arguments):
             own.append(word)
     return [*(value for _, value in sorted(leading, key=lambda each: each[0])), *own, *words]
+
+
+def _is_value(word: str) -> bool:
+    """Return whether a word can take the place of an argument: one that begins with - would become an option."""
+    return word != "" and _option_of(word)[0] == ""
 
 
 def _option_of(word: str) -> tuple[str, str]:

@@ -62,10 +62,11 @@ def test_a_profile_leads_to_its_cluster(bootstrap: str, topic: str, tmp_path: Pa
     assert not (tmp_path / "ran").exists()
 
 
-def test_names_that_would_steer_a_terminal_are_left_out() -> None:
+def test_names_that_would_steer_a_terminal_or_become_options_are_left_out() -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         commit(served.bootstrap, "red\x1b[31m", {("t", 0): 0})
         commit(served.bootstrap, "plain", {("t", 0): 0})
+        commit(served.bootstrap, "--execute", {("t", 0): 0})
         assert kctl("__complete", "groups", f"kctl -b {served.bootstrap}", environ=PATIENT) == (0, b"plain\n", "")
 
 

@@ -6,6 +6,7 @@ lead to the cluster, without passwords. Whatever is wrong with a file, there are
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ FRESH_MS = 10_000
 LONGEST_MS = 86_400_000
 """Older names are not offered."""
 MOST_BYTES = 8 * 1024 * 1024
+_OWN_NAME = re.compile(r"[0-9a-f]{32}(\.\d+)?")
 _SECRET = ("jaas", "password", "secret", "token", "key")
 """Words in the names of properties and variables whose values are no part of the digest."""
 
@@ -55,6 +57,15 @@ class LastNames:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(part, names)
             part.replace(self._path)
+            self._delete_old()
+
+    def _delete_old(self) -> None:
+        """Delete files that are too old to be read: options and profiles that changed do not lead to them."""
+        assert self._path is not None
+        oldest_s = self._path.stat().st_mtime - LONGEST_MS / 1000
+        for each in self._path.parent.iterdir():
+            if _OWN_NAME.fullmatch(each.name) and each.lstat().st_mtime < oldest_s:
+                each.unlink(missing_ok=True)
 
 
 def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Path | None:

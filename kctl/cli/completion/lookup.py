@@ -126,12 +126,13 @@ def _leave(data: bytes) -> Never:
 
 
 def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
-    """Return the names of a kind, a line each.
+    """Return the names of a kind, a line each; a name that begins with - would become an option.
 
     Args: call_ms: limit of the call to a cluster.
     Raises: whatever goes wrong.
     """
-    names = sorted(name for name in _FINDERS[kind](given, call_ms) if name.isprintable())[:MOST_NAMES]
+    found = _FINDERS[kind](given, call_ms)
+    names = sorted(name for name in found if name.isprintable() and not name.startswith("-"))[:MOST_NAMES]
     return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
 
 

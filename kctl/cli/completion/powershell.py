@@ -50,7 +50,8 @@ Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
         $found = @($names | ForEach-Object { ,@($_, $_) })
     }
     $found | Where-Object { $_ -and $_[0].StartsWith($wordToComplete) } | ForEach-Object {
-        $text = if ($_[0] -match '^[\w.=:/-]+$') { $_[0] } else { "'" + $_[0].Replace("'", "''") + "'" }
+        $quoted = [System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($_[0])
+        $text = if ($_[0] -match '^[\w.=:/-]+$') { $_[0] } else { "'$quoted'" }
         [System.Management.Automation.CompletionResult]::new($text, $_[0], 'ParameterValue', $_[1])
     }
 }

@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from base64 import b64decode
+from collections import Counter
 from typing import Any
 
 _STRING_REST = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
@@ -85,8 +86,10 @@ def parse_json(data: bytes) -> Any:
         raise JsonError(f"not valid JSON: {e.msg[:1].lower()}{e.msg[1:]}", len(text[: e.pos].encode())) from None
     except JsonError:
         raise
-    except (ValueError, RecursionError) as e:
-        raise JsonError(f"unsupported JSON: {e}") from None
+    except RecursionError:
+        raise JsonError("unsupported JSON: nested too deeply") from None
+    except ValueError:
+        raise JsonError("unsupported JSON: a number has too many digits") from None
 
 
 def bytes_of(value: Any) -> bytes | None:
@@ -115,11 +118,11 @@ def show_json(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of some members. Raises: JsonError: a name appears twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise JsonError(f"{json.dumps(twice)} appears twice")
     return found
 
@@ -128,5 +131,5 @@ def _refuse_constant(name: str) -> Any:
     raise JsonError(f"{name} is not valid JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=distinct, parse_constant=_refuse_constant)
 """One for all values: a decoder costs as much as a value."""

@@ -272,7 +272,9 @@ def test_options_that_are_accepted_exist() -> None:
                 assert meant in options, (command, typed, meant)
 
 
-KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "--resolve": 2, "-q": 0}
+KNOWN = {
+    "--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--yes": 0, "--topic": 1, "--resolve": 2, "-q": 0,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -286,6 +288,14 @@ KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "-
         ("consume", "x -- -c 5", "x -- -c 5"),
         ("consume", "-c", "-n"),
         ("consume", "-t", "-t"),
+        ("consume", "-t -e", "-t -e"),
+        ("consume", "-t-e u", "-t-e u"),
+        ("consume", "-t - -e", "- -e"),
+        ("consume", "-ue", "-e"),
+        ("topics delete", "t -yq", "t --yes -q"),
+        ("topics delete", "t -yyq", "t --yes --yes -q"),
+        ("topics delete", "t --force=true", "t --force=true"),
+        ("groups delete", "g --group=--execute", "g --group=--execute"),
         ("consume", "-qe -c 5", "-qe -n 5"),
         ("consume", "-u -e", "-e"),
         ("consume", "--nonsense -c 5", "--nonsense -n 5"),
@@ -301,6 +311,10 @@ KNOWN = {"--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--topic": 1, "-
 )
 def test_options_of_other_tools_are_translated(command: str, line: str, expected: str) -> None:
     assert translate(line.split(), KNOWN, command) == expected.split()
+
+
+def test_help_of_help_is_help() -> None:
+    assert rewrite(["help"] * 5000 + ["consume"]) == ["consume", "--help"]
 
 
 def test_subcommands_that_are_written_as_flags_exist() -> None:

@@ -85,3 +85,18 @@ def test_without_a_home_nothing_is_kept() -> None:
     names = LastNames("topics", GIVEN, {})
     names.write("t\n")
     assert names.read(WALL_MS) == (b"", LONGEST_MS)
+
+
+def test_files_that_are_too_old_are_deleted_and_others_stay(tmp_path: Path) -> None:
+    written(tmp_path)
+    old = path_of(tmp_path)
+    part, other, fresh = old.with_suffix(".12"), old.with_name("notes"), old.with_name("f" * 32)
+    for path in (part, other, fresh):
+        path.write_text("")
+    for path in (old, part, other):
+        os.utime(path, (1, 1))
+    written(tmp_path, {"--bootstrap": ["h:2"]})
+    left = set(old.parent.iterdir())
+    assert left >= {other, fresh}
+    assert left.isdisjoint({old, part})
+    assert len(left) == 3

@@ -48,3 +48,9 @@ def test_powershell_has_each_command_as_a_place() -> None:
     assert ("consume", "--output") in offered
     assert ("consume", "--trace") not in offered
     assert len(offered) == len(set(offered))
+
+
+def test_powershell_escapes_every_kind_of_quotation_mark_that_ends_its_strings() -> None:
+    body = script(Shell.POWERSHELL)
+    assert "CodeGeneration]::EscapeSingleQuotedStringContent($_[0])" in body
+    assert "\"'$quoted'\"" in body

@@ -12,6 +12,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.formats.shapes import jsonl_parts
 from kctl.cli.input.form import InputRecord
+from kctl.cli.input.json_values import JsonError, distinct
 from kctl.cli.input.jsonl import read_jsonl
 from kctl.cli.produce.undelivered import UndeliveredRecord, as_json_line
 from tests.support.growth import calls_of
@@ -108,6 +109,22 @@ def test_the_caret_points_at_the_byte() -> None:
     assert shown[caret.index("^") :] == "oops}"
     with pytest.raises(CommandError, match="column 11: not UTF-8"):
         read(b'{"value":"\xff"}')
+
+
+def test_name_that_is_twice_among_many_is_found_by_one_look_at_each() -> None:
+    looks = 0
+
+    class Name(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal looks
+            looks += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    with pytest.raises(JsonError, match='"999" appears twice'):
+        distinct([(Name(number), None) for number in [*range(1000), 999]])
+    assert looks < 5000
 
 
 def test_line_costs_few_calls() -> None:
