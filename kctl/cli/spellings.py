@@ -27,6 +27,8 @@ ALIASES = {
     "registry": "schemas",
     "health": "doctor",
     "status": "doctor",
+    "console-consumer": "consume",
+    "console-producer": "produce",
 }
 """Other names of commands."""
 SUBCOMMAND_ALIASES = {"ls": "list", "rm": "delete"}
@@ -132,6 +134,7 @@ VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "g
 """Arguments as other tools write them, by option."""
 DEFAULTS = {"groups reset-offsets": {"--all-topics": ("--topic", "--from-file")}}
 """Flags of other tools for what a command does without these options."""
+_SCRIPT = re.compile(r"^kafka-(.+?)(\.sh)?$")
 _SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
 GROUPS = (
     "topics", "groups", "acls", "users", "quotas", "schemas", "profile", "bench", "pipeline", "why", "transactions",
@@ -142,13 +145,16 @@ _OF_ROOT = ("-h", "--help", "-V", "--version")
 
 
 def rewrite(arguments: Sequence[str]) -> list[str]:
-    """Return the same command line in the words of kctl; one that is in them already stays as it is."""
+    """Return the same command line in the words of kctl; one that is in them already stays as it is.
+
+    Shared options in front of an unknown option are left out: the error is about the unknown one.
+    """
     shared, words = _take_shared(arguments)
-    if words and words[0] in MODES:
-        words = [*MODES[words[0]], *words[1:]]
+    words = _with_mode_first(words)
     if not words or words[0].startswith("-"):
-        return list(arguments)
+        return list(words or arguments)
     name, *rest = words
+    name = _SCRIPT.sub(r"\1", name)
     if name in VERBS and rest and ALIASES.get(rest[0], rest[0]) in GROUPS:
         verb, (name, *rest) = name, rest
         is_of_one = rest and not rest[0].startswith("-")
@@ -176,6 +182,17 @@ def rewrite(arguments: Sequence[str]) -> list[str]:
         return [name, *behind]
     phrase = f"{name} {SUBCOMMAND_ALIASES.get(behind[0], behind[0])}"
     return [*PHRASES.get(phrase, phrase).split(), *more, *behind[1:]]
+
+
+def _with_mode_first(words: Sequence[str]) -> list[str]:
+    """Return the words of a line of kcat, whose mode may follow other options: `-t orders -C`."""
+    following = [*words[1:], ""]
+    is_without_command = bool(words) and words[0].startswith("-")
+    for at, word in enumerate(_before_dashes(words) if is_without_command else ()):
+        if word in MODES and (word != "-C" or following[at].startswith("-") or not following[at]):
+            command, *option = MODES[word]
+            return [command, *words[:at], *option, *words[at + 1 :]]
+    return list(words)
 
 
 def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:

@@ -49,7 +49,7 @@ COMMANDS = {
     "cluster cluster-id": "cluster describe", "cluster config": "configs show broker ID",
     "configs alter": "configs set", "topics add-partitions": "topics alter --partitions TOTAL",
     "topics config": "topics alter", "topics describe-storage": "topics describe --size",
-    "topics count": "topics offsets",
+    "topics count": "topics offsets", "delete-records": "topics trim", "topics delete-records": "topics trim",
     "groups offsets": "groups lag", "groups seek": "groups reset-offsets", "configs use-context": "profile use",
     "configs get-contexts": "profile list", "partitions reassign": "partitions plan",
     "profile use-context": "profile use", "schemas subject": "schemas list", "schemas subjects": "schemas list",

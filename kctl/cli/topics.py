@@ -194,8 +194,8 @@ def create(
             if error.outcome_unknown
         ]
         if rows:
-            has_unknown = len(rows) > len(results.done)
-            shown = CREATE_COLUMNS if has_unknown else CREATE_COLUMNS[:-1]
+            is_created_all = not dry_run and len(rows) == len(results.done)
+            shown = CREATE_COLUMNS[:-1] if is_created_all else CREATE_COLUMNS
             write_listing(common.environment, output, Listing("topics", CREATE_COLUMNS, rows, shown=shown))
         failed = []
         for name, error in results.failed.items():

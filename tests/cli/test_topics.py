@@ -102,7 +102,8 @@ def test_tables(bootstrap: str, topic: str) -> None:
 
 def test_a_dry_run_creates_nothing(bootstrap: str, topic: str) -> None:
     name = f"{topic}-dry"
-    assert kctl("topics", "create", name, "-b", bootstrap, "--dry-run").code == 0
+    ended = kctl("topics", "create", name, "-b", bootstrap, "--dry-run")
+    assert (ended.code, ended.stdout.splitlines()[1].endswith(b"  would be created")) == (0, True)
     assert name not in kctl("topics", "list", "-b", bootstrap).stdout.decode()
 
 

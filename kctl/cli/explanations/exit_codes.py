@@ -24,9 +24,10 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Check the option, property, or file in the message.", "kctl COMMAND --help"),
     ),
     ExitCode.DEGRADED: CodePage(
-        "It worked, but not everywhere: some topics of several failed; kctl probe found a broker of the cluster that "
-        "cannot be used, or with --strict anything that is wrong; kctl pipeline verify found that copies differ, or "
-        "kctl probe report --strict has findings.",
+        "A part of the command failed, or a check found a problem: some topics, groups, or partitions failed; kctl why "
+        "or kctl doctor found a warning or an error; a lag is above --threshold of kctl groups lag; kctl probe found a "
+        "broker of the cluster that cannot be used, or with --strict any problem; kctl pipeline verify found that "
+        "copies differ, or kctl probe report --strict has findings.",
         ("kctl prints the cause for each failed item.",),
     ),
     ExitCode.DNS: CodePage(
@@ -99,7 +100,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.UNKNOWN_RESOURCE: CodePage(
         "The topic, partition or group does not exist, or this principal may not see it.",
-        ("kctl topics list shows the topics.",),
+        ("kctl topics list shows the topics.", "kctl groups list shows the groups."),
     ),
     ExitCode.DATA: CodePage(
         "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "

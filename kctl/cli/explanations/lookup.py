@@ -32,6 +32,13 @@ _WORD = re.compile(r"[a-z0-9]{3,}")
 _CONSTANT = re.compile(r"[A-Z]+(_[A-Z]+)+")
 """What is written as the name of a code is no free text: another page that is like it would mislead."""
 
+_FINDING = re.compile(r"(?:ERROR|WARNING|NOTE)\s+([a-z-]+)")
+"""The beginning of a line of `kctl why` and `kctl doctor`."""
+_UNDER_WAY = re.compile(r" yet \((--[a-z-]+) [^()]*\)")
+"""The limit of a connection attempt that a call did not wait for."""
+_LAST_ERROR = "; last error: "
+"""Words in front of the cause of a timeout."""
+
 _OWN_CODES = {int(code): code for code in ExitCode}
 _BROKER_CODES = {int(code): code for code in ErrorCode}
 
@@ -63,6 +70,9 @@ def find_pages(text: str) -> list[Page]:
     number = _NUMBER.fullmatch(text)
     if number is not None:
         return _by_number((number[1] or "").lower(), int(number[2]))
+    line = _FINDING.match(text)
+    if line is not None and line[1] in FINDINGS:
+        return [pages.finding_page(FINDINGS[line[1]])]
     return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_free_text(text))
 
 
@@ -185,7 +195,7 @@ def _by_property(name: str) -> list[Page]:
 
 
 def _by_free_text(text: str) -> list[Page]:
-    found = _by_message(text)
+    found = _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text)
     if found:
         return found
     best, page = max(((_likeness(text, about), page) for about, page in _subjects()), key=lambda found: found[0])
@@ -197,6 +207,7 @@ def _by_message(text: str) -> list[Page]:
 
     What stands in front is what the rest is the cause of: "broker 1 advertises a:9092: connection refused".
     """
+    text = _UNDER_WAY.sub(r" within 0s (\1)", text)
     hits: list[tuple[tuple[int, bool, int], Callable[[], list[Page]]]] = []
     for fault in FAULTS.values():
         at = place_of(fault.reason.removeprefix("..."), text) if fault.reason.strip("# .") else None

@@ -100,6 +100,23 @@ def test_free_text_finds_the_fault(text: str, number: int) -> None:
     assert _first_line(text).startswith(f"fault {number}: ")
 
 
+def test_call_that_ran_out_of_time_finds_its_last_error() -> None:
+    line = "kctl topics: timed out after 3s (--api-timeout) while listing topics: waiting for a usable broker"
+    assert _first_line(line).startswith("fault 34: ")
+    for cause, number in (
+        ("nosuchhost:9092: NXDOMAIN (the name does not exist) [phase dns]", 1),
+        ("a:9092: connected, but no ApiVersions answer yet (--connect-timeout 10s) [phase apiversions]", 10),
+    ):
+        assert _first_line(f"{line}; last error: {cause}").startswith(f"fault {number}: ")
+
+
+@pytest.mark.parametrize(
+    "text", ["WARNING group-no-members: group billing", "  ERROR    group-no-members  group billing"]
+)
+def test_line_of_a_finding_finds_its_page(text: str) -> None:
+    assert _first_line(text).startswith("finding group-no-members: ")
+
+
 @pytest.mark.parametrize("text", ["zzzz", "0.5", "fault 99", "99999", "x" * 5000, "(((", "\x1b[2J"])
 def test_explain_of_an_unknown_term_is_a_usage_error(text: str) -> None:
     assert find_pages(text) == []

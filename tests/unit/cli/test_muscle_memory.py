@@ -98,6 +98,14 @@ WORKS = [
     ("configs show --entity-name=t --entity-type=topic", NO_SERVERS),
     ("-C -t t -e", NO_SERVERS),
     ("-P -t t", NO_SERVERS),
+    ("-b h:0 -t t -C -e", BAD_PORT),
+    ("-t t -C", NO_SERVERS),
+    ("-t t -b h:0 -P -p 0", BAD_PORT),
+    ("-b h:0 -o end -G g t", BAD_PORT),
+    ("kafka-topics.sh --bootstrap-server h:0 --describe --topic t", BAD_PORT),
+    ("kafka-consumer-groups --bootstrap-server h:0 --describe --group g", BAD_PORT),
+    ("kafka-console-consumer.sh --bootstrap-server h:0 --topic t --from-beginning", BAD_PORT),
+    ("kafka-console-producer.sh --bootstrap-server h:0 --topic t", BAD_PORT),
 ]  # fmt: skip
 
 NAMED = [
@@ -125,6 +133,10 @@ NAMED = [
     ("topics create t -b --api-timeout 2s", "'--api-timeout' looks like an option: the servers before it are missing"),
     ("cluster nonsense", "There are: describe, quorum."),
     ("-L -b h:1", "kctl probe shows the brokers"),
+    ("-b h:1 --bogus", "No such option '--bogus'."),
+    ("-t t -P -l f", "Did you mean 'FILE: each line is a record'?"),
+    ("topics delete-records t", "Did you mean 'topics trim'?"),
+    ("kafka-delete-records.sh --offset-json-file f", "Did you mean 'topics trim'?"),
     ("partitions move p.json --execute", "Did you mean 'partitions move PLAN, which moves immediately'?"),
     ("quotas set --entity-name ann producer_byte_rate=1", "Did you mean '--user NAME'?"),
     ("quotas set producer_byte_rat=1 --user ann", "is not a quota: did you mean producer_byte_rate?"),
