@@ -178,7 +178,7 @@ class Environment(NamedTuple):
         if self.errors_as_json:
             import json  # for programs
 
-            text = self.secrets.masked_bytes(json.dumps(failure.fields()).encode()).decode()
+            text = json.dumps(failure.masked(self.secrets.masked).fields())
             with suppress(OSError):  # as in say()
                 self.stderr.write(f"{text}\n")
                 self.stderr.flush()

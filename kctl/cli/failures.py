@@ -7,7 +7,7 @@ result: `account_code` (produce), `report_close` (consume), `verdict` (probe); t
 
 import errno
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
@@ -70,6 +70,13 @@ class Failure(NamedTuple):
     cause: str = ""
     broker: str = ""
     phase: str = ""
+
+    def masked(self, mask: Callable[[str], str]) -> "Failure":
+        """Return the failure with other texts: `mask` replaces secrets in each."""
+        details = tuple(map(mask, self.details))
+        return self._replace(
+            message=mask(self.message), hint=mask(self.hint), details=details, broker=mask(self.broker)
+        )
 
     def lines(self) -> list[str]:
         """Return the failure for people, a line each."""

@@ -179,12 +179,16 @@ class FrameReader:
     def place(self) -> memoryview | None:
         """Return where the rest of a large frame may be read to, before it is fed; None where no such frame has begun.
 
-        Memory for all of the frame is allocated, of which the system provides large ones page by page.
+        Memory for all of the frame is allocated, of which the system provides large ones page by page. If it provides
+        none, the frame is kept in pieces: its size may be a lie.
         """
         if not self.is_inside_large:
             return None
         if self._room is None:
-            self._room = FrameRoom(sum(map(len, self._pieces)) + self._left)
+            try:
+                self._room = FrameRoom(sum(map(len, self._pieces)) + self._left)
+            except MemoryError:
+                return None
             for piece in self._pieces:
                 self._room.fill(piece)
             self._pieces = []

@@ -188,8 +188,7 @@ def test_form_of_an_error_is_the_form_of_the_output(line: str, is_json: bool) ->
     assert len(errors_of(ended)) == is_json
 
 
-def test_secret_is_masked_and_text_steers_no_terminal() -> None:
-    stderr = io.StringIO()
+def environment_of(stderr: io.StringIO, secret: str) -> Environment:
     environment = Environment(
         io.BytesIO(),
         io.BytesIO(),
@@ -200,11 +199,27 @@ def test_secret_is_masked_and_text_steers_no_terminal() -> None:
         secrets=Secrets(),
         errors_as_json=True,
     )
-    environment.secrets.values = ('hun"ter',)
+    environment.secrets.values = (secret,)
+    return environment
+
+
+def test_secret_is_masked_and_text_steers_no_terminal() -> None:
+    stderr = io.StringIO()
+    environment = environment_of(stderr, 'hun"ter')
     environment.say_failure(Failure(ExitCode.AUTHENTICATION, 'no hun"ter\x1b[2J', 'hun"ter\n'))
     assert json.loads(stderr.getvalue())["message"] == "no ***\x1b[2J"
     assert "\x1b" not in stderr.getvalue()
     assert stderr.getvalue().count("\n") == 1
+
+
+@pytest.mark.parametrize("secret", ["1", "error", "message", '", "', "null"])
+def test_secret_changes_no_name_and_no_number(secret: str) -> None:
+    stderr = io.StringIO()
+    environment = environment_of(stderr, secret)
+    environment.say_failure(Failure(ExitCode.AUTHENTICATION, f"a {secret} b", details=(f"c {secret}",)))
+    shown = json.loads(stderr.getvalue())
+    assert (shown["v"], shown["kind"], shown["code"]) == (1, "error", ExitCode.AUTHENTICATION)
+    assert (shown["message"], shown["details"], shown["hint"]) == ("a *** b", ["c ***"], None)
 
 
 def test_details_are_lists_and_limits_are_options() -> None:

@@ -9,7 +9,8 @@ from kctl.client.errors import RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol import codec, framing
 from kctl.client.protocol.api.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse
-from kctl.client.protocol.framing import FrameReader
+from kctl.client.protocol.frame_room import FrameRoom
+from kctl.client.protocol.framing import LARGE_FRAME_BYTES, FrameReader
 from tests.support.frames import decode_response, encode_request
 
 
@@ -216,3 +217,15 @@ def test_first_bytes_name_a_peer_that_is_not_kafka() -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         reader.feed(reply[2:])
     assert caught.value.first_bytes == reply[:64]
+
+
+def test_frame_that_no_memory_is_left_for_is_kept_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(_size_bytes: int) -> FrameRoom:
+        raise MemoryError
+
+    monkeypatch.setattr(framing, "FrameRoom", no_memory)
+    frame = bytes(LARGE_FRAME_BYTES)
+    reader = FrameReader(2**31 - 1)
+    assert reader.feed(len(frame).to_bytes(4, "big") + frame[:10]) == []
+    assert reader.place() is None
+    assert reader.feed(frame[10:]) == [frame]
