@@ -281,7 +281,11 @@ OPERATIONS = {
     "OffsetDelete": "delete", "OffsetFetch": "describe", "Produce": "write", "SyncGroup": "read",
 }  # fmt: skip
 """The operation that an API needs on its resource."""
-_REFUSED = re.compile(r"(?P<api>[A-Z]\w+)(?: .*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?))?: ")
+_TOPIC_APIS = ("CreateTopics", "CreatePartitions", "DeleteTopics")
+"""APIs whose errors name the topic behind the API."""
+_REFUSED = re.compile(
+    r"(?P<api>[A-Z]\w+)(?: .*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?)| (?P<topic>[\w.-]+))?: "
+)
 HINTS: dict[ExitCode, str] = {
     ExitCode.DNS: "check the name, and the search domain of the resolver",
     ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
@@ -355,10 +359,13 @@ def _acl_command(error: errors.AuthorizationError) -> str:
     command = f"kctl acls create --allow PRINCIPAL --operation {operation}"
     if error.name == "CLUSTER_AUTHORIZATION_FAILED":
         return f": {command} --cluster"
-    if found["kind"] is None:
+    kind, name = found["kind"], found["name"]
+    if kind is None and found["api"] in _TOPIC_APIS:
+        kind, name = "topic", found["topic"]
+    if kind is None or name is None:
         return ""
-    option = found["kind"].replace(".", "-")
-    return ": " + fill_command(f"{command} --{option} {{name}}", {"name": found["name"]})
+    option = kind.replace(".", "-")
+    return ": " + fill_command(f"{command} --{option} {{name}}", {"name": name})
 
 
 def _root_cause(error: BaseException) -> BaseException:

@@ -192,7 +192,13 @@ def merge_settings(
     for number, layer in enumerate((lowest, file, variables, given, of_flags)):
         merged.update(layer)
         rank.update(dict.fromkeys(layer, number))
-    return Settings(with_jaas(merged, rank), withheld=(*withheld, *of_environment))
+    withheld = (*withheld, *of_environment)
+    try:
+        return Settings(with_jaas(merged, rank), withheld=withheld)
+    except ConfigError as error:
+        if not withheld:
+            raise
+        raise ConfigError("; ".join(map(str, (error, *withheld))), key=error.key) from None
 
 
 def _kafka_name(name: str) -> str:

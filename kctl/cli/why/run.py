@@ -90,7 +90,7 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic has the name {name!r}",
+        f"no group or topic has the name {name!r}, or this principal may not see it",
         "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
     )
 

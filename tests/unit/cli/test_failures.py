@@ -174,7 +174,7 @@ def test_control_characters_never_show() -> None:
     ("code", "what", "command"),
     [
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata of topic secret", "describe --topic secret"),
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "CreateTopics of topic a;b", "create --topic 'a;b'"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata of topic a;b", "describe --topic 'a;b'"),
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, "DescribeGroups of group g", "describe --group g"),
         (
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
@@ -182,6 +182,9 @@ def test_control_characters_never_show() -> None:
             "describe --transactional-id t1",
         ),
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "DescribeAcls", "describe --cluster"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "CreateTopics a.b-1", "create --topic a.b-1"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "DeleteTopics t", "delete --topic t"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "CreatePartitions t", "alter --topic t"),
     ],
 )
 def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what: str, command: str) -> None:
@@ -192,7 +195,9 @@ def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what:
     )
 
 
-@pytest.mark.parametrize("what", ["OffsetCommit", "Produce to t-0 on node 2", "SomethingNew of topic t"])
+@pytest.mark.parametrize(
+    "what", ["OffsetCommit", "Produce to t-0 on node 2", "DeleteRecords t-0", "SomethingNew of topic t"]
+)
 def test_denied_request_without_a_resource_has_no_command(what: str) -> None:
     hint = explain(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, what)).hint
     assert hint == "the principal of this connection needs an ACL for that"

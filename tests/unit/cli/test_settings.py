@@ -260,6 +260,16 @@ def test_secret_of_the_environment_is_left_out_at_the_address_of_an_option(addre
     assert kept in merge_settings({}, other, secret, None).by_name, "it is for any address"
 
 
+def test_missing_password_that_is_left_out_is_named() -> None:
+    variables = {"KCTL_BOOTSTRAP_SERVERS": "a:1", "KCTL_SASL_PASSWORD": "secret"}
+    given = ["sasl.username=u", "sasl.mechanism=PLAIN"]
+    left_out = "; -X names other servers than \\$KCTL_BOOTSTRAP_SERVERS, so its login is not used$"
+    with pytest.raises(ConfigError, match=f"^sasl.username needs sasl.password: .*{left_out}"):
+        merge_settings({}, [*given, "bootstrap.servers=b:1"], variables, None)
+    with pytest.raises(ConfigError, match=r"^sasl.username needs sasl.password: [^;]*$"):
+        merge_settings({}, [*given, "bootstrap.servers=b:1"], {}, None)
+
+
 def test_password_login_does_not_belong_to_a_token_endpoint() -> None:
     login = 'a.ScramLoginModule required username="a" password="b";'
     profile = {"sasl.jaas.config": Setting(login, "profile p", of_profile=True)}
