@@ -51,7 +51,7 @@ class TraceFile:
             self._say(f"note: --trace-file {self._path}: not whole: {self._error.strerror}")
 
     def _write(self, one: dict[str, Any]) -> None:
-        data = memoryview(self._masked(json.dumps(one)).encode() + b"\n")
+        data = memoryview(json.dumps(_with_texts(self._masked, one)).encode() + b"\n")
         with self._lock:
             if self._error is not None or self._file.closed:
                 return
@@ -60,3 +60,12 @@ class TraceFile:
                     data = data[self._file.write(data) :]
             except OSError as e:
                 self._error = e
+
+
+def _with_texts(mask: Callable[[str], str], value: Any) -> Any:
+    """Return a value whose texts `mask` has replaced: escapes of JSON would hide a secret from it."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {name: _with_texts(mask, each) for name, each in value.items()}
+    return [_with_texts(mask, each) for each in value] if isinstance(value, list | tuple) else value

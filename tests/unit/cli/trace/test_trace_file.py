@@ -116,3 +116,15 @@ def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"--trace-file .*: Is a directory") as raised:
         TraceFile(tmp_path, ManualClock(), pytest.fail)
     assert raised.value.code is ExitCode.USAGE
+
+
+@pytest.mark.parametrize("secret", ['hun"ter', "back\\slash", "café", "1"])
+def test_secret_that_a_broker_repeats_is_masked_in_any_text(tmp_path: Path, secret: str) -> None:
+    file = TraceFile(tmp_path / "t", ManualClock(), print, lambda text: text.replace(secret, "***"))
+    file.on_event(Lost(START_MS, FIRST, ConnectionLost(f"no {secret}", hint=f"is it {secret}?")))
+    file.finish()
+    lines = [json.loads(line) for line in (tmp_path / "t").read_text().splitlines()]
+    texts = [text for text in lines[1]["error"].values() if isinstance(text, str)]
+    assert not any(secret in text for text in texts)
+    assert any("no ***" in text for text in texts)
+    assert lines[1]["port"] == 9092
