@@ -21,8 +21,8 @@ LONGEST_MS = 86_400_000
 """Older names are not offered."""
 MOST_BYTES = 8 * 1024 * 1024
 _OWN_NAME = re.compile(r"[0-9a-f]{32}(\.\d+)?")
-_SECRET = ("jaas", "password", "secret", "token", "key")
-"""Words in the names of properties and variables whose values are no part of the digest."""
+_SECRET = ("jaas", "password", "secret", "token", "key", "registry")
+"""Words in names of properties and variables whose values are no part of the digest; a registry has no names."""
 
 
 class LastNames:

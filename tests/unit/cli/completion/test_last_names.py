@@ -70,6 +70,13 @@ def test_passwords_are_no_part_of_the_digest(tmp_path: Path) -> None:
     path_of(tmp_path)
 
 
+def test_users_of_a_registry_are_no_part_of_the_digest(tmp_path: Path) -> None:
+    for password in ("one", "two"):
+        given = {**GIVEN, "-X": [f"schema.registry.basic.auth.user.info=u:{password}"]}
+        written(tmp_path, given, KCTL_SCHEMA_REGISTRY_URL=f"https://u:{password}@h")
+    path_of(tmp_path)
+
+
 def test_profile_that_was_changed_has_other_names(tmp_path: Path) -> None:
     config = tmp_path / "config"
     (config / "kctl").mkdir(parents=True)
