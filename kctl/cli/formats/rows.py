@@ -19,6 +19,7 @@ Paint = Callable[[str, Value, str], str]
 GAP = "  "
 """Between two columns."""
 NARROWEST_VALUE = 10
+_NO_VALUES: tuple[Value, ...] = (None, "", [], {})
 COUNTS = frozenset(
     {
         *("records", "offsets", "lag", "gaps", "unordered", "null_keys", "distinct_keys", "null_values"),
@@ -52,8 +53,8 @@ def table_lines(
 
     Nothing without rows: neither a heading.
 
-    Args: width: of the terminal it is for; where the table is wider, each row becomes a block of names and values.
-        None: no terminal shows it, and columns are counted in characters.
+    Args: width: of the terminal it is for. A wider table has no columns without values; if it is still too wide, each
+        row becomes a block of names and values. None: no terminal shows it, and columns are counted in characters.
     """
     if not rows:
         return
@@ -61,9 +62,13 @@ def table_lines(
     measure = len if width is None else columns_of
     widths = [max(map(measure, set(column))) for column in texts]
     if width is not None and sum(widths) + len(GAP) * (len(widths) - 1) > width:
+        filled = [name for name in columns if any(row[name] not in _NO_VALUES for row in rows)]
+        if 0 < len(filled) < len(columns):
+            yield from table_lines(filled, rows, width, paint)
+            return
         for number, row in enumerate(rows):
             yield from [""] if number else []
-            facts = [(name, row[name]) for name in columns if row[name] not in (None, "", [], {})]
+            facts = [(name, row[name]) for name in columns if row[name] not in _NO_VALUES]
             yield from block_lines(facts, width, paint, max(len(_name_of(column)) for column in columns))
         return
     for name, column, most in zip(columns, texts, widths, strict=True):

@@ -52,6 +52,14 @@ def test_on_a_narrow_terminal_each_row_is_a_block() -> None:
     ]
 
 
+def test_table_that_is_too_wide_has_no_columns_without_values() -> None:
+    rows: list[Row] = [{"topic": "orders", "offline_replicas": [], "error": None, "lag": lag} for lag in (0, 12)]
+    columns = ("topic", "offline_replicas", "error", "lag")
+    assert next(iter(table_lines(columns, rows, 36))) == "TOPIC   OFFLINE REPLICAS  ERROR  LAG"
+    assert list(table_lines(columns, rows, 35)) == ["TOPIC   LAG", "orders    0", "orders   12"]
+    assert list(table_lines(columns, rows, 10))[:2] == ["topic  orders", "lag    0"]
+
+
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_columns_behind_wide_characters_are_aligned_on_a_terminal(width: int) -> None:
     japanese, rocket = "\u65e5\u672c\u30b0\u30eb\u30fc\u30d7", "a\U0001f680"
