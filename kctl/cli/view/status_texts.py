@@ -112,7 +112,7 @@ def send_standing(figures: SendFigures, records_per_second: float, bytes_per_sec
         share = min(1.0, figures.read_bytes / figures.total_bytes)
         size = f"{size} of {show_size(figures.total_bytes)}"
         left = _left(figures.total_bytes - figures.read_bytes, bytes_per_second)
-    forms = ([records, size, *rates, *waiting, *left], [records, size, *left], [records, *left])
+    forms = ([records, size, *rates, *waiting, *left], [records, rates[0], *left], [records, *left])
     return Standing([", ".join(parts) for parts in forms], share)
 
 
