@@ -71,6 +71,9 @@ def export_topics(common: Common, output: Output, admin: Admin) -> None:
         common.say(f"{common.environment.program}: note: ACLs are left out: {error}")
     else:
         document["acls"] = [rule_entry(rule) for rule in rules]
+    document = {kind: found for kind, found in document.items() if found} or {
+        "topics": []
+    }  # --prune rejects empty lists
     write_lines(common.environment, document_lines(output, document))
 
 

@@ -7,6 +7,8 @@ nothing of pytest.
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.bounds import bound
@@ -15,6 +17,18 @@ from tests.support.kafka.toolchain import CLASS_ARCHIVE, cached, class_archive_f
 from tests.support.kafka.waiting import wait_until
 
 WRITE_TIMEOUT_MS = bound(240_000)
+JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
+
+
+@contextmanager
+def _own_options() -> Iterator[None]:
+    """Take away the options that tests of Spark give its JVMs: Java maps one archive, or writes one."""
+    options = os.environ.pop(JAVA_OPTIONS, None)
+    try:
+        yield
+    finally:
+        if options is not None:
+            os.environ[JAVA_OPTIONS] = options
 
 
 def make_class_archive(version: str) -> Path:
@@ -27,7 +41,7 @@ def make_class_archive(version: str) -> Path:
 
     def make(folder: Path) -> None:
         written = f"-XX:ArchiveClassesAtExit={folder / CLASS_ARCHIVE}"
-        with KafkaCluster(version, 1, jvm_options=[written]) as cluster:
+        with _own_options(), KafkaCluster(version, 1, jvm_options=[written]) as cluster:
             cluster.create_topic()
             process = cluster.node(1).process
             os.killpg(process.pid, signal.SIGTERM)  # not `stop`, which is in more of a hurry

@@ -140,9 +140,7 @@ def java_command(class_path: str, main: str, *arguments: str) -> list[str]:
     java = find_tool("java", "openjdk-17-jdk-headless")
     archive = class_archive_folder(Path(class_path.partition(os.pathsep)[0]).parent) / CLASS_ARCHIVE
     mapped = [f"-XX:SharedArchiveFile={archive}", SILENT_ARCHIVE] if archive.exists() else []
-    # Tests of Spark set this variable for the JVMs of Spark; their archive of classes excludes one of Kafka's.
-    own_options = ["env", "-u", "JDK_JAVA_OPTIONS"]
-    return [*own_options, java, *JVM_OPTIONS, *mapped, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
+    return [java, *JVM_OPTIONS, *mapped, *_LOG_OPTIONS, "-cp", class_path, main, *arguments]
 
 
 def class_archive_folder(jars: Path) -> Path:
