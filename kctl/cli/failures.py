@@ -14,6 +14,7 @@ from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.limit_names import with_options
 from kctl.client import errors
+from kctl.client.wording import place_text
 from kctl.pipeline import job_errors
 from kctl.serdes import errors as serdes_errors
 
@@ -385,8 +386,7 @@ def _origin(error: BaseException) -> tuple[str, str, str]:
         name = ""
     if not isinstance(error, errors.TransportError):
         return name, getattr(error, "address", ""), ""
-    host = f"[{error.host}]" if ":" in error.host else error.host
-    return name, f"{host}:{error.port}" if host else "", error.phase
+    return name, place_text(error.host, error.port) if error.host else "", error.phase
 
 
 def _message(error: BaseException) -> str:

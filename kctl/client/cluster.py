@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Never
 
 from kctl.client.errors import BrokerError
+from kctl.client.wording import place_text
 
 NO_NODE = -1
 """What Kafka writes where no node is leader or controller."""
@@ -66,8 +67,8 @@ class Node(NamedTuple):
     rack: str | None = None
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}" if self.node_id < 0 else f"{host}:{self.port} (id {self.node_id})"
+        place = place_text(self.host, self.port)
+        return place if self.node_id < 0 else f"{place} (id {self.node_id})"
 
 
 class TopicPartition(NamedTuple):

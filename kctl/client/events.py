@@ -11,7 +11,7 @@ from typing import NamedTuple
 from weakref import ref
 
 from kctl.client.errors import KafkaError
-from kctl.client.wording import listed
+from kctl.client.wording import listed, place_text
 
 logger = logging.getLogger("kctl.client.events")
 connection_logger = logging.getLogger("kctl.client.connections")
@@ -53,8 +53,7 @@ class Target(NamedTuple):
     @property
     def place(self) -> str:
         """Host and port as a user writes them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return place_text(self.host, self.port)
 
     def __str__(self) -> str:
         where = f"{self.host}:{self.port}"

@@ -34,7 +34,7 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.runtime import Address, Resolver
-from kctl.client.wording import one_line
+from kctl.client.wording import one_line, place_text
 
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
@@ -248,8 +248,7 @@ class _Exchange:
 
     def located(self, phase: str, address: str, error: TransportError) -> TransportError:
         """Return the error with where it happened."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        error.args = (f"{host}:{self.port}: {error}",)
+        error.args = (f"{place_text(self.host, self.port)}: {error}",)
         error.phase, error.host, error.port, error.address = phase, self.host, self.port, address
         return error
 
@@ -289,8 +288,7 @@ class _Exchange:
     def _head(self, method: str, body: bytes | None, headers: Mapping[str, str]) -> bytes:
         path = self.parts.path or "/"
         target = f"{path}?{self.parts.query}" if self.parts.query else path
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}:{self.port}", "User-Agent: kctl"]
+        lines = [f"{method} {target} HTTP/1.1", f"Host: {place_text(self.host, self.port)}", "User-Agent: kctl"]
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         lines += [f"{name}: {value}" for name, value in headers.items()]

@@ -12,6 +12,11 @@ _ONE_LINE = {code: f"\\x{code:02x}" for code in _CONTROLS} | {code: f"\\u{code:0
 _LINES = {code: escape for code, escape in _ONE_LINE.items() if chr(code) not in "\n\t"}
 
 
+def place_text(host: str, port: int) -> str:
+    """Return `HOST:PORT`, with the address of IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def one_line(text: str) -> str:
     """Return a text that a broker sent with its control characters as escapes, so that it stays a part of our line."""
     return text if text.isprintable() else text.translate(_ONE_LINE)

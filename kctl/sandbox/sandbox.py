@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.runtime import Entropy
+from kctl.client.wording import place_text
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.error_answers import has_error_code
@@ -134,10 +135,7 @@ class Sandbox:
     @property
     def bootstrap(self) -> str:
         """The advertised addresses of all nodes, as bootstrap.servers wants them."""
-        return ",".join(
-            f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
-            for node in self.cluster.nodes.values()
-        )
+        return ",".join(place_text(node.host, node.port) for node in self.cluster.nodes.values())
 
     # --- what can be done to it -------------------------------------------------------------------------------------
 

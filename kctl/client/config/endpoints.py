@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from kctl.client.config.property import Kind, shown
+from kctl.client.wording import place_text
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ANY_PROTOCOL = "kafka"
@@ -31,7 +32,7 @@ class Endpoint(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return place_text(self.host, self.port)
 
 
 class BootstrapServers(Kind[tuple[Endpoint, ...]]):

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from kctl.client.wording import place_text
+
 PHASES = ("dns", "tcp", "tls", "apiversions", "sasl", "metadata")
 VERSION = 1
 _LONGEST_NAME = 300
@@ -44,8 +46,7 @@ def parse_line(data: bytes) -> dict[str, Any]:
 
 def node_of(fields: Fields) -> str:
     """Return host:port."""
-    host, port = get(fields, "host", str), get(fields, "port", int)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return place_text(get(fields, "host", str), get(fields, "port", int))
 
 
 def error_of(fields: Fields) -> str:
