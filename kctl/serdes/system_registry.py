@@ -1,8 +1,5 @@
 """The schema registry over the system's sockets, with the timeouts of a Kafka client."""
 
-import os
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kctl.client.clock import Clock, Timer
@@ -40,14 +37,3 @@ def open_system_registry(
     )
     shared = Timer(clock, client.default_api_timeout_ms)
     return SchemaRegistry(config, http, lambda: shared if one_timeout else Timer(clock, client.default_api_timeout_ms))
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return where schemas are kept between commands; None for a user without a home.
-
-    Source: XDG Base Directory Specification: a relative $XDG_CACHE_HOME is to be ignored.
-    """
-    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
-    if os.path.isabs(base):
-        return Path(base, "kctl", "schemas")
-    return Path(home, ".cache", "kctl", "schemas") if home else None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kctl.cli.private_file import write_private
 from kctl.cli.profiles.locations import project_file, user_file
+from kctl.grammar.user_folders import cache_folder
 
 FRESH_MS = 10_000
 """Younger names are offered without a look-up."""
@@ -69,12 +70,11 @@ class LastNames:
 
 
 def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Path | None:
-    base, home = environ.get("XDG_CACHE_HOME", ""), environ.get("HOME", "")
-    folder = Path(base) if os.path.isabs(base) else Path(home, ".cache") if home else None
+    folder = cache_folder(environ, "names")
     if folder is None or not hasattr(os, "getuid"):
         return None
     facts = repr([kind, *_facts(given, environ)]).encode("utf-8", "surrogateescape")
-    return folder / "kctl" / "names" / hashlib.sha256(facts).hexdigest()[:32]
+    return folder / hashlib.sha256(facts).hexdigest()[:32]
 
 
 def _facts(given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Iterator[object]:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from kctl.cli.options import Common
 from kctl.client.config import AdminConfig, RegistryConfig
+from kctl.grammar.user_folders import cache_folder
 from kctl.serdes.registry import SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
-from kctl.serdes.system_registry import cache_folder, open_system_registry
+from kctl.serdes.system_registry import open_system_registry
 
 NO_CLUSTER = {"bootstrap.servers": "unused:9092"}
 """The registry needs no broker, but its timeouts are those of the client's properties."""
@@ -40,4 +41,4 @@ def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAcces
     registry = open_system_registry(config, limits, clock, one_timeout=one_timeout)
     if common.environment.resources is not None:
         common.environment.resources.callback(registry.close)
-    return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ)))
+    return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ, "schemas")))

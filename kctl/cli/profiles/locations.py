@@ -5,19 +5,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kctl.client.errors import ConfigError
+from kctl.grammar.user_folders import user_folder
 
 PROJECT_FILE = ".kctl.toml"
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return where the user's own profiles are, whether or not the file exists; None for a user without a home.
-
-    Source: XDG Base Directory Specification: a relative $XDG_CONFIG_HOME is to be ignored.
-    """
-    base, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
-    if os.path.isabs(base):
-        return Path(base, "kctl", "config.toml")
-    return Path(home, ".config", "kctl", "config.toml") if home else None
+    """Return where the user's own profiles are, whether or not the file exists; None for a user without a home."""
+    folder = user_folder(environ, "XDG_CONFIG_HOME", ".config")
+    return None if folder is None else folder / "config.toml"
 
 
 def require_user_file(environ: Mapping[str, str]) -> Path:

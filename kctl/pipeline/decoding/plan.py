@@ -11,12 +11,13 @@ from typing import NamedTuple
 from kctl.client.clock import SystemClock
 from kctl.client.config import AdminConfig, RegistryConfig
 from kctl.client.errors import ConfigError
+from kctl.grammar.user_folders import cache_folder
 from kctl.pipeline.references import resolve
 from kctl.serdes.encoder import Target, parse_target
 from kctl.serdes.errors import SchemaError
 from kctl.serdes.registry import AVRO, JSON, PROTOBUF, SchemaRegistry
 from kctl.serdes.schema_store import Resolved, SchemaStore
-from kctl.serdes.system_registry import cache_folder, open_system_registry
+from kctl.serdes.system_registry import open_system_registry
 
 AUTO = "auto"
 FORMS = {AUTO: None, "avro": AVRO, "protobuf": PROTOBUF, "json-schema": JSON}
@@ -151,7 +152,7 @@ def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = 
     opened = open_system_registry(
         config, AdminConfig.parse({"bootstrap.servers": "unused:9092", **dict(limits)}), clock, one_timeout=one_timeout
     )
-    return RegistryStore(opened, SchemaStore(opened, clock, cache_folder(os.environ)))
+    return RegistryStore(opened, SchemaStore(opened, clock, cache_folder(os.environ, "schemas")))
 
 
 _stores: dict[tuple[Properties, Properties], SchemaStore] = {}
