@@ -145,13 +145,20 @@ def _times(values: "pa.Array", unit: str) -> "pa.Array":
         return values.cast(pa.date32())
     if pa.types.is_int64(values.type):
         values = values.cast(pa.timestamp("ms"))
-    first, end = (pa.scalar(ms, pa.timestamp("ms")).cast(values.type) for ms in (YEAR_1_MS, YEAR_10000_MS))
-    is_named = pc.and_(pc.greater_equal(values, first), pc.less(values, end))
-    values = pc.if_else(is_named, values, pa.scalar(None, values.type))
+    values = pc.if_else(has_named_year(values), values, pa.scalar(None, values.type))
     if unit == "day":
         return pc.floor_temporal(values, unit="day").cast(pa.date32())
     hours = pc.floor_temporal(values, unit="hour").dictionary_encode()
     return pc.strftime(hours.dictionary, format=_HOUR_FORMAT).take(hours.indices)
+
+
+def has_named_year(times: "pa.Array") -> "pa.Array":
+    """Return which timestamps have a year that directories are named by; null if there is no timestamp."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first, end = (pa.scalar(ms, pa.timestamp("ms")).cast(times.type) for ms in (YEAR_1_MS, YEAR_10000_MS))
+    return pc.and_(pc.greater_equal(times, first), pc.less(times, end))
 
 
 def _parsed(column: str) -> tuple[str, str | None]:

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kctl.pipeline.export_files.column_layout import NULL, YEAR_1_MS, YEAR_10000_MS, column_of, divided, name_of
+from kctl.pipeline.export_files.column_layout import (
+    NULL,
+    YEAR_1_MS,
+    YEAR_10000_MS,
+    column_of,
+    divided,
+    has_named_year,
+    name_of,
+)
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, file_name, hidden, inside, topic_folder
 from kctl.pipeline.export_files.json_lines import json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, newer, sync
@@ -274,9 +282,7 @@ def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.Recor
     least, largest = bounds["min"].as_py(), bounds["max"].as_py()
     is_named = least is not None and YEAR_1_MS * per_ms <= least and largest < YEAR_10000_MS * per_ms
     if times.null_count or not is_named:
-        values = times.view(pa.int64())
-        named = pc.and_(pc.greater_equal(values, YEAR_1_MS * per_ms), pc.less(values, YEAR_10000_MS * per_ms))
-        named = named.fill_null(False)
+        named = has_named_year(times).fill_null(False)
         yield f"date={NULL}" if layout == "date" else f"date={NULL}/hour={NULL}", batch.filter(pc.invert(named))
         batch = batch.filter(named)
     instants = pc.floor_temporal(batch.column("timestamp"), unit=_UNITS[layout])
