@@ -1,9 +1,10 @@
 """Brokers as a part of a look: connections, disks, the quorum of controllers, features, transactional.ids."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import partial
 
-from kctl.client.admin import LogDir
+from kctl.client.admin import Admin, LogDir, Results
 from kctl.client.runtime import Runtime
 from kctl.why.finding import PROBE
 from kctl.why.gathering.asker import BUDGET_SPENT, LEAST_STEP_MS, TIME_UP, Asker
@@ -30,15 +31,19 @@ def with_brokers(asker: Asker, look: Look) -> Look:
 
 def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
     """Return the directories of the brokers, with the sizes that findings need: there may be 600,000 replicas."""
-    alive, describe = asker.alive, asker.admin.describe_log_dirs
+    alive = asker.alive
     policies = {topic: configs.get("cleanup.policy") for topic, configs in look.topic_configs.items()}
     compacted = {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
     found: dict[int, list[LogDir]] = {}
     for at in range(0, len(alive), MOST_BROKERS):
-        some = alive[at : at + MOST_BROKERS]
-        dirs = asker.each("DescribeLogDirs", "disks", lambda s, some=some: describe(some, timeout=s))  # type: ignore[misc]  # a bound default
+        call = partial(_describe_log_dirs, asker.admin, alive[at : at + MOST_BROKERS])
+        dirs = asker.each("DescribeLogDirs", "disks", call)
         found |= {node_id: [_reduced(each, compacted) for each in of_node] for node_id, of_node in dirs.items()}
     return found
+
+
+def _describe_log_dirs(admin: Admin, broker_ids: Sequence[int], timeout_s: float) -> Results[int, list[LogDir]]:
+    return admin.describe_log_dirs(broker_ids, timeout=timeout_s)
 
 
 def _reduced(found: LogDir, compacted: Collection[str]) -> LogDir:
