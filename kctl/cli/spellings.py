@@ -222,27 +222,27 @@ def translate(arguments: Sequence[str], known: Mapping[str, int], command: str, 
     while words and words[0] != "--" and not (is_group and not words[0].startswith("-")):
         word = words.pop(0)
         name, attached = _option_of(word)
-        meant = table.get(name)
+        meant, value = table.get(name), attached.removeprefix("=")
         if name in known or not name:
-            own.append(word)
-            if known.get(name) and not attached:
-                own += words[: known[name]]
-                del words[: known[name]]
-        elif meant == ARGUMENT and _is_value(attached.removeprefix("=") or "".join(words[:1])) and not is_group:
-            value = attached.removeprefix("=") or words.pop(0)
+            own += [word, *_take(words, 0 if attached else known.get(name, 0))]
+        elif meant == ARGUMENT and _is_value(value or "".join(words[:1])) and not is_group:
+            value = value or words.pop(0)
             leading.append((places.index(name), VALUES.get(name, {}).get(value, value)))
         elif attached and not word.startswith("--") and (meant == "" or known.get(meant or "") == 0):
             own += [meant] if meant else []
             words.insert(0, f"-{attached}")  # further flags, as in -yq
         elif meant and meant in known and not (attached and known[meant] == 0):
-            value = attached.removeprefix("=")
-            own += [meant, *([value] if attached else [])]
-            if known[meant] and not attached:
-                own += words[: known[meant]]
-                del words[: known[meant]]
+            own += [meant, *([value] if attached else _take(words, known[meant]))]
         elif meant != "" and not _is_default(name, command, arguments):
             own.append(word)
     return [*(value for _, value in sorted(leading, key=lambda each: each[0])), *own, *words]
+
+
+def _take(words: list[str], count: int) -> list[str]:
+    """Remove the first words and return them."""
+    taken = words[:count]
+    del words[:count]
+    return taken
 
 
 def _is_value(word: str) -> bool:
