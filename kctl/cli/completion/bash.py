@@ -6,12 +6,13 @@ Names from a cluster are quoted before they reach a command line.
 
 from shlex import quote
 
-from kctl.cli.completion.places import LISTS, NOTHING, CommandSpec, Offer, offer_of, options_with_values
+from kctl.cli.completion.places import LISTS, NAMES_NOTE, NOTHING, CommandSpec, Offer, offer_of, options_with_values
 
-_HEAD = r"""# kctl completion for bash. Made by tools/write_manuals.py from the commands; do not edit.
-# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
-# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
+_HEAD = (
+    r"""# kctl completion for bash. Made by tools/write_manuals.py from the commands; do not edit.
 """
+    + NAMES_NOTE
+)
 
 _BODY = r"""
 _kctl_add() {  # WORD PREFIX...: those that begin with PREFIX

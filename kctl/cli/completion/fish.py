@@ -3,6 +3,7 @@
 from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import (
     LISTS,
+    NAMES_NOTE,
     NOTHING,
     CommandSpec,
     Offer,
@@ -13,10 +14,11 @@ from kctl.cli.completion.places import (
     short,
 )
 
-_HEAD = r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
-# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
-# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
+_HEAD = (
+    r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
 """
+    + NAMES_NOTE
+)
 
 _FUNCTIONS = r"""
 function __kctl_walk --description 'Print the command that the line has come to, and how many arguments it has'

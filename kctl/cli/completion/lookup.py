@@ -1,7 +1,7 @@
 """`kctl __complete KIND LINE`: names for a shell to offer, a line each; within a limit, or nothing.
 
-A second process looks the names up and keeps them for the next Tab key (last_names.py), also if that takes longer than
-the limit. Names that are older are offered if there is no response within the limit.
+A second process looks the names up, after the limit too, and keeps them for the next Tab key (last_names.py). If there
+is no response within the limit, kctl offers the names of that file.
 
 A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
 printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> Never:
 
 
 def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
-    """Print the names of a file that is fresh; else those that a second process finds in time, or those of the file."""
+    """Print the names of the file if they are fresh or the cluster does not respond in time, otherwise new names."""
     from kctl.cli.completion.last_names import FRESH_MS, LastNames
     from kctl.client.clock import SystemClock
 
@@ -87,7 +87,7 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
 
 
 def _look_up(kind: str, given: "Given", names: "LastNames", writing: int) -> Never:
-    """Look the names up and keep them, apart from the shell: it neither waits for this process nor ends it."""
+    """Look the names up and keep them, in a session of this process: the shell does not wait for it or end it."""
     cancel_all()
     _end_after(LOOK_UP_MS, b"")
     try:

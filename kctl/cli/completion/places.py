@@ -29,6 +29,11 @@ class Offer(NamedTuple):
     has_files: bool = False
 
 
+NAMES_NOTE = """\
+# Commands, options and their words are known here. Names of topics, groups and profiles come from
+# `kctl __complete`, which ends within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
+"""
+"""What the script of each shell says of its names."""
 NOTHING = Offer()
 TOPICS, GROUPS, PROFILES = Offer(names="topics"), Offer(names="groups"), Offer(names="profiles")
 FILES = Offer(has_files=True)

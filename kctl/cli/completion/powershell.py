@@ -5,12 +5,13 @@ and its quotes and brackets to the grammar; nothing runs it.
 """
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, CommandSpec, Offer, offer_of, options_with_values, short
+from kctl.cli.completion.places import LISTS, NAMES_NOTE, CommandSpec, Offer, offer_of, options_with_values, short
 
-_HEAD = r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
-# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
-# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
+_HEAD = (
+    r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
 """
+    + NAMES_NOTE
+)
 
 _BODY = r"""
 Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {

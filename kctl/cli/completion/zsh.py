@@ -3,13 +3,23 @@
 from collections.abc import Iterable
 
 from kctl.cli.command_tree import Option
-from kctl.cli.completion.places import LISTS, CommandSpec, Offer, has_shared, offer_of, shared_options, short
+from kctl.cli.completion.places import (
+    LISTS,
+    NAMES_NOTE,
+    CommandSpec,
+    Offer,
+    has_shared,
+    offer_of,
+    shared_options,
+    short,
+)
 
-_HEAD = r"""#compdef kctl
+_HEAD = (
+    r"""#compdef kctl
 # kctl completion for zsh. Made by tools/write_manuals.py from the commands; do not edit.
-# Commands, options and their words are known here. Names of topics, groups and profiles are asked of
-# `kctl __complete`, which answers within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
-
+"""
+    + NAMES_NOTE
+    + r"""
 _kctl_names() {  # KIND: names that the cluster has
     local -a names
     [[ $PREFIX == -* ]] && return 1  # an option is being written
@@ -18,6 +28,7 @@ _kctl_names() {  # KIND: names that the cluster has
     (( $#names )) && compadd "${@:2}" -a names
 }
 """
+)
 
 _SPECIAL = {ord(each): f"\\{each}" for each in "[]:\\"}
 _SHARED = "_kctl_on_cluster"
