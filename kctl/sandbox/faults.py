@@ -4,15 +4,12 @@ A fault is data. Those who carry it out ask `NodeFaults` what happens to a conne
 answer, whether the node is frozen, and with which error a request fails (error_answers.py says how).
 """
 
-from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
-
-MAX_FAILURES = 10_000
-"""The most requests of one API that can be ordered to fail."""
+from kctl.sandbox.triggers import MAX_FAILURES, Trigger
 
 
 class OnConnect(Enum):
@@ -76,17 +73,24 @@ EFFECTS: dict[Fault, Effect] = {
 """The one place where a fault is defined. With several active, the first in the order of `Fault` decides."""
 
 
+class Failure(NamedTuple):
+    """Requests of an API that fail, and the error of their responses."""
+
+    trigger: Trigger
+    code: ErrorCode
+
+
 class NodeFaults:
     """The faults of one node that are active now."""
 
-    __slots__ = ("_active", "_errors", "_listeners", "active")
+    __slots__ = ("_active", "_failures", "_listeners", "active")
 
     def __init__(self) -> None:
         self.active: tuple[Fault, ...] = ()
         """What is on, in the order of `Fault`."""
         self._active: dict[Fault, int] = {}
-        self._errors: dict[int, deque[ErrorCode]] = {}
-        """By api key: what the next requests are answered with."""
+        self._failures: dict[int, list[Failure]] = {}
+        """By api key, in the order in which they were ordered."""
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
@@ -107,26 +111,33 @@ class NodeFaults:
 
     def heal(self) -> None:
         """Switch everything off."""
-        self._errors.clear()
+        self._failures.clear()
         if self._active:
             self._active.clear()
             self._changed()
 
-    def fail_requests(self, api_key: int, code: ErrorCode, times: int) -> None:
-        """Answer the next `times` requests of an API with `code`, behind those that were ordered before.
+    def fail_requests(self, api_key: int, code: ErrorCode, trigger: Trigger) -> None:
+        """Let requests of an API end in `code`: after those that were ordered before, which count them first.
 
+        Args: trigger: counts requests; nodes that share one count together.
         Raises:
-            ValueError: `times` is not 1 to `MAX_FAILURES`, counted with those still to come.
+            ValueError: more than `MAX_FAILURES` are ordered.
         """
-        ordered = self._errors.setdefault(api_key, deque())
-        if not 1 <= times <= MAX_FAILURES - len(ordered):
-            raise ValueError(f"{times} failures behind {len(ordered)}: 1 to {MAX_FAILURES} in all are possible")
-        ordered.extend([code] * times)
+        ordered = self._failures.setdefault(api_key, [])
+        left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
+        if len(ordered) >= MAX_FAILURES or sum(left) + (trigger.left or 0) > MAX_FAILURES:
+            raise ValueError(f"{trigger.left} failures after {sum(left)}: use 1 to {MAX_FAILURES} in total")
+        ordered.append(Failure(trigger, code))
 
     def pop_error(self, api_key: int) -> ErrorCode | None:
-        """Return what the request of an API that has just come is to fail with, and count it."""
-        ordered = self._errors.get(api_key)
-        return ordered.popleft() if ordered else None
+        """Return the error of the request of an API that has just come, and count it."""
+        ordered = self._failures.get(api_key, [])
+        for failure in list(ordered):
+            if failure.trigger.left == 0:  # used up, here or on another node
+                ordered.remove(failure)
+            elif failure.trigger.fires():
+                return failure.code
+        return None
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Have `listener` called after each change."""

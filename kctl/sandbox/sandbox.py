@@ -10,7 +10,7 @@ Everything here may be called from any thread: the thread that runs the cluster 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.runtime import Entropy
@@ -19,10 +19,12 @@ from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.cluster import Cluster, ClusterNode
 from kctl.sandbox.error_answers import has_error_code
 from kctl.sandbox.faults import Fault
+from kctl.sandbox.groups.offsets import CommittedOffset
 from kctl.sandbox.node import ListenerSecurity, NodeListener
 from kctl.sandbox.quotas import Quota
 from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.settings import ClusterSettings
+from kctl.sandbox.triggers import Times, Trigger
 
 if TYPE_CHECKING:
     from kctl.sandbox.server import ServedSandbox
@@ -33,6 +35,23 @@ T = TypeVar("T")
 
 _KAFKA_PORT = 9092
 MAX_NODES = 250
+
+
+class StoredLog(NamedTuple):
+    """A copy of the log of a partition.
+
+    Attributes:
+        data: its batches.
+        start_offset, end_offset: offset of the first record that readers see, and after the last record.
+        stable_offset: offset of the first record of an open transaction; `end_offset` without one.
+        aborted: producer id and first offset of each aborted transaction.
+    """
+
+    data: bytes
+    start_offset: int
+    end_offset: int
+    stable_offset: int
+    aborted: tuple[tuple[int, int], ...]
 
 
 class Sandbox:
@@ -320,7 +339,16 @@ class Sandbox:
             ValueError: the sandbox has no such API, it has no error codes, or `times` is not possible.
         """
         api_key = failing_api(api)
-        self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, times))
+        self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, Times(times)))
+
+    def fail_when(self, api: str, code: ErrorCode, trigger: Trigger, *, node_id: int | None = None) -> None:
+        """Answer requests of an API with an error when a trigger says so; all nodes count together.
+
+        Raises:
+            KeyError, ValueError: as `fail_requests`.
+        """
+        api_key = failing_api(api)
+        self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, trigger))
 
     def _do_on_nodes(self, node_id: int | None, change: Callable[[ClusterNode], None]) -> None:
         """Change a node, or without an id each."""
@@ -397,6 +425,57 @@ class Sandbox:
             self.cluster.nodes[node_id].state.is_fenced = is_fenced
 
         self._do(change)
+
+    # --- contents -----------------------------------------------------------------------------------------------------
+
+    def topics(self) -> dict[str, int]:
+        """Return the topics and their numbers of partitions."""
+        return self._do(lambda: {name: len(topic.partitions) for name, topic in self.cluster.topics.items()})
+
+    def stored(self, topic: str, partition: int) -> StoredLog:
+        """Return a copy of the log of a partition.
+
+        Raises:
+            KeyError: no such topic or partition.
+        """
+
+        def read() -> StoredLog:
+            log = self.cluster.topics[topic].partitions[partition].log
+            aborted = tuple((one.producer_id, one.first_offset) for one in log.aborted)
+            data = b"".join(batch.data for batch in log.batches)
+            return StoredLog(data, log.start_offset, log.end_offset, log.last_stable_offset, aborted)
+
+        return self._do(read)
+
+    def append(self, topic: str, partition: int, records: bytes) -> int:
+        """Append a batch to a partition, as its leader does, and return the offset of its first record.
+
+        Raises:
+            KeyError: no such topic or partition.
+            BatchRefused: the leader rejects the batch.
+        """
+
+        def write() -> int:
+            part = self.cluster.topics[topic].partitions[partition]
+            return part.log.append(records, part.leader_epoch, self.cluster.scheduler.wall_ms()).base_offset
+
+        return self._do(write)
+
+    def committed(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
+        """Return the committed offsets of a group, by topic and partition; without a group nothing is committed."""
+        return self._do(lambda: dict(self.cluster.groups.offsets.get(group_id, {})))
+
+    def members(self, group_id: str) -> list[str]:
+        """Return the ids of the members of a group; without a group there are none."""
+        return self._do(lambda: self.cluster.groups.members(group_id))
+
+    def expire_session(self, group_id: str, member_id: str) -> None:
+        """Let the session of a member expire now, as if it had sent no heartbeat for its session timeout.
+
+        Raises:
+            KeyError: the group has no such member.
+        """
+        self._do(lambda: self.cluster.groups.expire_session(group_id, member_id))
 
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the offset that the next record will have."""

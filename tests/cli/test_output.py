@@ -13,7 +13,7 @@ import yaml
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.producer import Producer
 from kctl.sandbox import Sandbox
-from kctl.sandbox.faults import MAX_FAILURES
+from kctl.sandbox.triggers import MAX_FAILURES
 from tests.cli.groups_scene import commit, fill, join
 from tests.cli.processes import Ended, kctl
 

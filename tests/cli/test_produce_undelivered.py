@@ -11,8 +11,8 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault, Sandbox
-from kctl.sandbox.faults import MAX_FAILURES
 from kctl.sandbox.server import ServedSandbox
+from kctl.sandbox.triggers import MAX_FAILURES
 from tests.cli.processes import BOUND_S, end, kctl, running
 
 RECORDS = 300

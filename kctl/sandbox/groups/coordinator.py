@@ -167,6 +167,21 @@ class Groups:
             if self.node_of(group_id) is node:
                 yield group
 
+    def members(self, group_id: str) -> list[str]:
+        """Return the ids of the members of a group; without a group there are none."""
+        group = self._groups.get(group_id)
+        return [] if group is None else list(group.members)
+
+    def expire_session(self, group_id: str, member_id: str) -> None:
+        """Let the session of a member expire now.
+
+        Raises:
+            KeyError: the group has no such member.
+        """
+        if member_id not in self.members(group_id):
+            raise KeyError(member_id)
+        self._timers[group_id].run_now(f"session {member_id}")
+
     def classic(self, group_id: str, *, create: bool) -> ClassicGroup | ClassicSide:
         """Return who serves classic members: the classic group, or a consumer group that has members.
 

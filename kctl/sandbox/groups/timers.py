@@ -13,20 +13,30 @@ class GroupTimers:
         self._scheduler = scheduler
         self._is_frozen = is_frozen
         self._outbox = outbox
-        self._running: dict[str, Handle] = {}
+        self._running: dict[str, tuple[Handle, Callable[[], None]]] = {}
         self._overdue: dict[str, Callable[[], None]] = {}
 
     def start(self, name: str, delay_ms: int, action: Callable[[], None]) -> None:
         """Have `action` called once, `delay_ms` from now, or when the node moves again if it stands still then."""
         self.cancel(name)
-        self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action))
+        self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action)), action
+
+    def run_now(self, name: str) -> None:
+        """Let a timer end now.
+
+        Raises:
+            KeyError: no timer with this name runs.
+        """
+        handle, action = self._running[name]
+        handle.cancel()
+        self._due(name, action)
 
     def cancel(self, name: str) -> None:
         """Call a timer off; no effect when there is none."""
         self._overdue.pop(name, None)
         running = self._running.pop(name, None)
         if running is not None:
-            running.cancel()
+            running[0].cancel()
 
     def cancel_all(self) -> None:
         """Call all off."""

@@ -12,7 +12,7 @@ from typing import Any
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
-from kctl.sandbox.faults import MAX_FAILURES
+from kctl.sandbox.triggers import MAX_FAILURES
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.plan import NODES
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, ProducerCluster

@@ -10,7 +10,8 @@ from kctl.client.protocol.api.produce import PartitionProduceData, ProduceReques
 from kctl.client.protocol.schema import Request, Response, Struct
 from kctl.sandbox.apis import HANDLERS
 from kctl.sandbox.error_answers import error_answer, has_error_code
-from kctl.sandbox.faults import MAX_FAILURES, Fault
+from kctl.sandbox.faults import Fault
+from kctl.sandbox.triggers import MAX_FAILURES
 from tests.unit.sandbox.apis.test_every_version import EVERY_VERSION, content_request
 from tests.unit.sandbox.scenario import Scenario, batch
 

@@ -1,0 +1,24 @@
+"""The pytest plugin: the fixture `kafka` and its marker. Imports the cluster with the first test that needs it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kctl.testing.kafka_sandbox import KafkaSandbox
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", "kafka(...): arguments of KafkaSandbox for the fixture kafka")
+
+
+@pytest.fixture
+def kafka(request: pytest.FixtureRequest) -> "Iterator[KafkaSandbox]":
+    """A new Kafka cluster for the test; `@pytest.mark.kafka(brokers=1, topics={"orders": 3})` configures it."""
+    from kctl.testing.kafka_sandbox import KafkaSandbox
+
+    marker = request.node.get_closest_marker("kafka")
+    with KafkaSandbox(*(marker.args if marker else ()), **(marker.kwargs if marker else {})) as sandbox:
+        yield sandbox

@@ -1,0 +1,270 @@
+"""KafkaSandbox: a Kafka cluster on loopback in this process: its records, its commits, and its faults."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Literal, Self
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.records import Record, RecordBatchBuilder, partition_of_key
+from kctl.client.records.reader import BatchReader
+from kctl.client.records.transactions import AbortedTransaction
+from kctl.sandbox import ClusterSettings, Fault, Sandbox
+from kctl.sandbox.settings import with_properties
+from kctl.sandbox.triggers import Trigger
+from kctl.testing.records import Content, Headers, content, header_list
+from kctl.testing.triggers import once
+
+NO_PROPERTIES: Mapping[str, str] = {}
+IsolationLevel = Literal["read_committed", "read_uncommitted"]
+
+
+class KafkaSandbox:
+    """A Kafka cluster that runs until `close`. Any Kafka client of any language can connect.
+
+    All methods may be called from any thread. Brokers have the ids 1, 2, 3, and so on.
+
+    Attributes: sandbox: the cluster itself, with further controls, which can change in any release.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        topics: Mapping[str, int] | None = None,
+        config: Mapping[str, str] = NO_PROPERTIES,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        """Start the cluster.
+
+        Args:
+            brokers: number of brokers, 1 to 250.
+            topics: topics to create, and their numbers of partitions.
+            config: broker properties by Kafka's names, such as auto.create.topics.enable.
+            host: address to listen on.
+            port: port of broker 1; broker 2 has the next port. 0 uses free ports.
+        Raises:
+            InvalidSetting: a property is unknown or has an impossible value.
+            OSError: a port is in use.
+        """
+        self.sandbox = Sandbox(brokers, topics=topics, settings=with_properties(ClusterSettings(), config))
+        self._served = self.sandbox.serve(host=host, port=port)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The addresses of all brokers, for bootstrap.servers."""
+        return self._served.bootstrap
+
+    def close(self) -> None:
+        """Close all connections and delete all data. Idempotent.
+
+        Raises: SandboxFailure: the cluster had an internal error.
+        """
+        self._served.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- topics and records -----------------------------------------------------------------------------------------
+
+    def create_topic(
+        self, name: str, partitions: int = 1, *, replication_factor: int = 1, config: Mapping[str, str] = NO_PROPERTIES
+    ) -> None:
+        """Create a topic.
+
+        Raises: TopicRefused: it exists, or its name, counts, or config are invalid.
+        """
+        self.sandbox.create_topic(name, partitions, replication_factor, dict(config))
+
+    def topics(self) -> dict[str, int]:
+        """Return the topics and their numbers of partitions, without internal topics."""
+        return {name: count for name, count in self.sandbox.topics().items() if not name.startswith("__")}
+
+    def produce(
+        self,
+        topic: str,
+        value: Content = None,
+        *,
+        key: Content = None,
+        partition: int | None = None,
+        headers: Headers = (),
+        timestamp_ms: int | None = None,
+    ) -> Record:
+        """Append a record to a topic, without a client, and return it.
+
+        Args:
+            value, key: bytes, a string (UTF-8), or None.
+            partition: None uses the partition that Kafka's producers choose for the key; without a key, partition 0.
+            timestamp_ms: since the epoch; None is now.
+        Raises:
+            ValueError: the topic or the partition does not exist.
+            BatchRefused: the broker rejects the record.
+        """
+        key_bytes, count = content("key", key), self._partitions(topic)
+        if partition is None:
+            partition = 0 if key_bytes is None else partition_of_key(key_bytes, count)
+        builder = RecordBatchBuilder()
+        time_ms = self.sandbox.cluster.scheduler.wall_ms() if timestamp_ms is None else timestamp_ms
+        builder.try_append(key_bytes, content("value", value), header_list(headers), time_ms)
+        self._check_partition(topic, partition)
+        offset = self.sandbox.append(topic, partition, builder.build())
+        return next(one for one in self._read(topic, partition, "read_uncommitted") if one.offset == offset)
+
+    def records(
+        self, topic: str, partition: int | None = None, *, isolation_level: IsolationLevel = "read_committed"
+    ) -> list[Record]:
+        """Return the records of a topic, by partition and offset.
+
+        Args:
+            partition: None returns those of all partitions.
+            isolation_level: read_committed leaves out records of open and aborted transactions.
+        Raises: ValueError: the topic or the partition does not exist.
+        """
+        count = self._partitions(topic)
+        if partition is not None:
+            self._check_partition(topic, partition)
+        wanted = range(count) if partition is None else (partition,)
+        return [found for number in wanted for found in self._read(topic, number, isolation_level)]
+
+    def _read(self, topic: str, partition: int, isolation_level: IsolationLevel) -> Iterator[Record]:
+        log = self.sandbox.stored(topic, partition)
+        is_committed_only = isolation_level == "read_committed"
+        aborted = [AbortedTransaction(*one) for one in log.aborted]
+        reader = BatchReader(
+            log.data,
+            topic=topic,
+            partition=partition,
+            fetch_offset=log.start_offset,
+            stop_offset=log.stable_offset if is_committed_only else log.end_offset,
+            aborted=aborted if is_committed_only else None,
+        )
+        while not reader.exhausted:
+            yield from reader.records()
+
+    # --- groups -----------------------------------------------------------------------------------------------------
+
+    def commits(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets of a group: the next offset to read of each partition."""
+        return {TopicPartition(*at): found.offset for at, found in self.sandbox.committed(group).items()}
+
+    def members(self, group: str) -> list[str]:
+        """Return the member ids of a group; an empty list if the group does not exist."""
+        return self.sandbox.members(group)
+
+    def expire_session(self, group: str, member: str | None = None) -> None:
+        """Remove members from a group, as if they had sent no heartbeat for their session timeout.
+
+        Args: member: the id of a member; None removes all members.
+        Raises: ValueError: the group has no such member, or no members.
+        """
+        members = self.members(group)
+        if not members or (member is not None and member not in members):
+            raise ValueError(f"no member {member or ''} in group {group!r}: {', '.join(members) or 'it has none'}")
+        for each in members if member is None else [member]:
+            self.sandbox.expire_session(group, each)
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def fail(self, api: str, error: str | ErrorCode, when: Trigger | None = None, *, broker: int | None = None) -> None:
+        """Answer requests of an API with an error. These requests have no other effect.
+
+        Args:
+            api: Kafka's name, such as Produce, Fetch, or OffsetCommit.
+            error: Kafka's name, such as NOT_LEADER_OR_FOLLOWER.
+            when: once(), times(n), or every(n); None is once().
+            broker: id of a broker; None counts the requests of all brokers together.
+        Raises: ValueError: the API, the error, or the broker does not exist.
+        """
+        self._check_broker(broker)
+        code = ErrorCode.__members__.get(error) if isinstance(error, str) else error
+        if code is None:
+            raise ValueError(f"invalid error {error!r}: use a name of Kafka, such as NOT_LEADER_OR_FOLLOWER")
+        self.sandbox.fail_when(api, code, once() if when is None else when, node_id=broker)
+
+    def start_fault(self, fault: Fault, broker: int | None = None, *, ms: int = 0) -> None:
+        """Start a fault of a broker, which lasts until `heal`.
+
+        Args:
+            broker: id of a broker; None means all brokers.
+            ms: the delay of Fault.DELAY.
+        Raises: ValueError: the broker does not exist, or `ms` does not fit the fault.
+        """
+        for each in self._brokers(broker):
+            self.sandbox.start_fault(each, fault, ms=ms)
+
+    @contextmanager
+    def fault(self, fault: Fault, broker: int | None = None, *, ms: int = 0) -> Iterator[None]:
+        """Run a block with a fault of a broker; as `start_fault`."""
+        self.start_fault(fault, broker, ms=ms)
+        try:
+            yield
+        finally:
+            self._stop(fault, broker)
+
+    @contextmanager
+    def freeze(self, broker: int | None = None) -> Iterator[None]:
+        """Run a block while a broker stands still: it accepts connections and answers all requests after the block."""
+        with self.fault(Fault.FREEZE, broker):
+            yield
+
+    @contextmanager
+    def unreachable(self, broker: int | None = None) -> Iterator[None]:
+        """Run a block while a network partition separates a broker from all clients.
+
+        Connection attempts get no response, and requests on open connections are lost.
+        """
+        with self.fault(Fault.BLACKHOLE, broker), self.fault(Fault.SILENCE, broker):
+            yield
+
+    def heal(self) -> None:
+        """Stop all faults, and all failures that `fail` ordered."""
+        self.sandbox.heal()
+
+    def move_leader(self, topic: str, partition: int, broker: int) -> None:
+        """Let a broker lead a partition, with a new leader epoch.
+
+        Raises: ValueError: the topic, the partition, or the broker does not exist.
+        """
+        self._check_broker(broker)
+        self._check_partition(topic, partition)
+        self.sandbox.move_leader(topic, partition, broker)
+
+    def move_coordinator(self, group: str, broker: int) -> None:
+        """Let a broker coordinate a group.
+
+        Raises: ValueError: the broker does not exist.
+        """
+        self._check_broker(broker)
+        self.sandbox.move_coordinator(group, broker)
+
+    # --- checks -----------------------------------------------------------------------------------------------------
+
+    def _stop(self, fault: Fault, broker: int | None) -> None:
+        for each in self._brokers(broker):
+            self.sandbox.stop_fault(each, fault)
+
+    def _brokers(self, broker: int | None) -> list[int]:
+        self._check_broker(broker)
+        return list(self.sandbox.cluster.nodes) if broker is None else [broker]
+
+    def _check_broker(self, broker: int | None) -> None:
+        if broker is not None and broker not in self.sandbox.cluster.nodes:
+            raise ValueError(f"no broker {broker}: the ids are 1 to {len(self.sandbox.cluster.nodes)}")
+
+    def _partitions(self, topic: str) -> int:
+        count = self.sandbox.topics().get(topic)
+        if count is None:
+            raise ValueError(f"no topic {topic!r}: create it with create_topic, or with topics=")
+        return count
+
+    def _check_partition(self, topic: str, partition: int) -> None:
+        count = self._partitions(topic)
+        if not 0 <= partition < count:
+            raise ValueError(f"no partition {partition}: topic {topic!r} has {count}")
