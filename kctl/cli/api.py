@@ -95,7 +95,7 @@ def api(
     response = _send(common, name, fields, node, version)
     if common.verbose:
         broker = "a bootstrap server" if response.broker is None else f"broker {response.broker}"
-        common.say(f"{common.environment.program}: {response.name} version {response.version}, answered by {broker}")
+        common.say(f"{common.environment.program}: {response.name} version {response.version}, response from {broker}")
     write_document(common.environment, output, response.fields)
     return _report_errors(common, response)
 

@@ -105,7 +105,7 @@ def _asked(common: Common, user: str) -> str:
     except ConfigError:
         raise CommandError(
             ExitCode.USAGE,
-            f"no password of {words}: no terminal to ask on",
+            f"no password of {words}: no terminal to prompt on",
             "use --password-file FILE or --password-from SOURCE",
         ) from None
     if first != second:

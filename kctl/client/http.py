@@ -177,7 +177,7 @@ class HttpClient:
         lookup = self._resolver.lookup(exchange.host, exchange.port, done.set)
         done.wait(timer.remaining_ms / 1000)
         if not lookup.done:
-            raise exchange.located("dns", "", self._too_slow(exchange, "no DNS answer", timer))
+            raise exchange.located("dns", "", self._too_slow(exchange, "no DNS response", timer))
         if lookup.error is not None:
             raise exchange.located("dns", "", DnsError(lookup.error, hint=exchange.unreachable_hint))
         return lookup.addresses

@@ -203,7 +203,7 @@ class Metadata:
             self.failed(broker_error(response.error_code, "Metadata"), now_ms)
             return False
         if not response.brokers:
-            self.failed(RemoteProtocolError("the answer names no broker", api="Metadata"), now_ms)
+            self.failed(RemoteProtocolError("the response lists no brokers", api="Metadata"), now_ms)
             return False
         wrong = malformed_metadata(response)
         if wrong is not None:
@@ -310,7 +310,7 @@ def _invalid_value(response: MetadataResponse) -> str | None:
         return f"Metadata names {len(response.brokers)} brokers, more than {MOST_BROKERS}"
     for each in response.brokers:
         if each.node_id < 0:
-            return f"Metadata names a broker with the id {each.node_id}"
+            return f"Metadata lists a broker with the ID {each.node_id}"
         if one_line(each.host) != each.host:
             return f"Metadata names broker {each.node_id} at {one_line(each.host)}, which is not a host"
     for topic in response.topics:

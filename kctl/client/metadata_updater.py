@@ -101,7 +101,7 @@ class MetadataUpdater:
             elif _asks_to_rebootstrap(self._metadata.last_error) and self._may_rebootstrap:
                 self._rebootstrap()
         else:
-            self._metadata.failed(answer.error or RemoteProtocolError("no answer", api="Metadata"), now_ms)
+            self._metadata.failed(answer.error or RemoteProtocolError("no response", api="Metadata"), now_ms)
 
     # --- starting again -----------------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ def check_reachable(options: SessionOptions) -> None:
     refused = [_refusal(address) for address in options.master.removeprefix("spark://").split(",")]
     if all(refused):
         raise SparkSetUpError(
-            f"no Spark master answers at {options.master}: {refused[0]}",
+            f"no Spark master responds at {options.master}: {refused[0]}",
             "the first lines of the master's log have its address, spark://HOST:7077",
         )
 

@@ -49,7 +49,7 @@ class _Walk:
             raise DecodeError(f"the value is nested more than {MOST_DEPTH} levels deep")
         self._values += 1
         if self._values > self._most_values:
-            raise DecodeError(f"{len(self._data)} bytes stand for more than {self._most_values} values")
+            raise DecodeError(f"{len(self._data)} bytes encode more than {self._most_values} values")
         if isinstance(schema, list):
             branch = self._number()
             if not 0 <= branch < len(schema):

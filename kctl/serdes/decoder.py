@@ -82,4 +82,4 @@ class Decoder:
             return Decoded(self._local.decode(data))
         if self._form is Form.AUTO:
             return None
-        raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+        raise DecodeError("it has no schema ID: it does not begin with byte 0 and an ID")

@@ -55,7 +55,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         subject="broker {broker}",
         sentence="broker {name} is behind the metadata: for {partitions} it names leaders of older epochs, for example "
         "broker {leader} in epoch {epoch} for {partition}, which {seconds} ago was led by {other} in epoch {newest}",
-        leads_to="Clients that ask it fail with NOT_LEADER_OR_FOLLOWER and retry.",
+        leads_to="Clients that use its metadata fail with NOT_LEADER_OR_FOLLOWER and retry.",
         show="kctl cluster quorum",
         cure="look at the log of broker {broker}; restart it if it does not fetch the metadata",
     ),
@@ -147,7 +147,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} throttles this client: its responses asked for pauses of {paused}, because a quota "
+        sentence="broker {broker} throttles this client: its responses requested pauses of {paused}, because a quota "
         "of the user or of the client id is exceeded",
         leads_to="Every client under that quota waits as long, without an error.",
         show="kctl quotas list",

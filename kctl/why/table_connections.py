@@ -35,7 +35,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
     _row(
         "misrouted",
         Severity.ERROR,
-        "Another broker answers at a broker's address",
+        "Another broker responds at a broker's address",
         "Requests for partitions of one broker reach another and fail with NOT_LEADER_OR_FOLLOWER.",
     ),
     _row(

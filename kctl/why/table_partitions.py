@@ -42,7 +42,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
         "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}: it hangs{more}",
-        leads_to="It never ends by itself: read_committed consumers make no progress, and compaction stops before it.",
+        leads_to="read_committed consumers make no progress, and compaction stops before the transaction.",
         show="kctl transactions hanging --topic {topic}",
         cure="kctl transactions abort {topic}:{number} --start-offset {offset} --execute{rest}",
     ),

@@ -148,7 +148,7 @@ def test_interrupted_apply_says_what_was_done_and_its_command_does_the_rest(
     done, unknown = results.count("done"), results.count("unknown")
     assert (ended.code, len(rows), set(results) <= {"done", "unknown", "not done"}) == (130, 250, True), ended
     assert f"{done} of 250 changes made" in ended.stderr
-    assert f"hint: kctl apply -f {path} makes what is missing" in ended.stderr
+    assert f"hint: apply the remaining changes with: kctl apply -f {path}" in ended.stderr
     again = run(kafka_newest, "apply", "-f", str(path), "--output", "json")
     assert again.code == 0, again
     assert 250 - done - unknown <= len(json.loads(again.stdout)["rows"]) <= 250 - done

@@ -133,7 +133,7 @@ def test_port_forward_that_leads_to_another_broker(kafka_three: KafkaCluster) ->
         found = story.cluster()["misrouted"]
     numbers = [node.number for node in kafka_three.nodes]
     assert f"{HOST}:{ports[1]}" in found.subject
-    assert f"advertised as broker {numbers[1]}, but broker {numbers[2]} answers there" in found.sentence
+    assert f"advertised as broker {numbers[1]}, but broker {numbers[2]} responds there" in found.sentence
 
 
 def test_loopback_address_that_is_advertised_to_clients_from_outside(kafka_newest: KafkaCluster) -> None:

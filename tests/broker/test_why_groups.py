@@ -315,7 +315,7 @@ def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) ->
         assert kctl(*quotas).code == 0
         found = throttled.until(lambda: throttled.topic(topic), "quota-throttled")
         assert found is not None
-        assert "throttles this client: its responses asked for pauses of " in found.sentence
+        assert "throttles this client: its responses requested pauses of " in found.sentence
     finally:
         removed = ("quotas", "unset", "request_percentage", "--client-id", client_id, "-b", story.kafka.bootstrap())
         assert kctl(*removed).code == 0

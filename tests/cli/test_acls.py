@@ -108,7 +108,7 @@ def test_check_considers_the_host(access: str) -> None:
     assert check(access, "ann", "--topic", "orders", "--host", "10.0.0.1")[0] == 0
     assert check(access, "ann", "--topic", "orders", "--host", "10.0.0.2")[0] == 3
     code, _, stderr = check(access, "ann", "--topic", "orders")
-    assert (code, "clients at 10.0.0.1 have rules of their own: --host checks one of them" in stderr) == (3, True)
+    assert (code, "clients at 10.0.0.1 have separate rules: check one of them with --host" in stderr) == (3, True)
 
 
 @pytest.mark.parametrize(

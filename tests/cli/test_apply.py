@@ -164,7 +164,7 @@ def test_interrupt_says_what_was_done_and_the_command_that_makes_the_rest(
     assert ended.code == (ExitCode.SIGINT if number is signal.SIGINT else ExitCode.SIGTERM)
     assert {row[-1] for row in results(ended)} <= {"unknown", "not done"}
     assert "0 of 3 changes made" in ended.stderr
-    assert f"hint: kctl apply -f {path} makes what is missing" in ended.stderr
+    assert f"hint: apply the remaining changes with: kctl apply -f {path}" in ended.stderr
     empty.sandbox.heal()
     assert apply(empty, "-f", str(path)).code == 0
     assert apply(empty, "-f", str(path), "--diff").code == 0

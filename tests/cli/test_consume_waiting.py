@@ -116,6 +116,6 @@ def test_leader_that_never_responds_to_list_offsets_is_named(
         ended = kctl("consume", "t", "-b", served.bootstrap, *goal, *limits, *verbose)
     assert ended.code == ExitCode.REQUEST_TIMEOUT
     assert "while waiting for records: t-0: " in ended.stderr
-    assert f"while waiting for the ListOffsets answer of {served.bootstrap}" in ended.stderr
+    assert f"while waiting for the ListOffsets response from {served.bootstrap}" in ended.stderr
     lines = [line for line in ended.stderr.splitlines() if line]
     assert all(line.startswith(("kctl consume: ", "hint: ", "  ")) for line in lines), ended.stderr

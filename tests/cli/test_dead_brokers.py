@@ -68,7 +68,7 @@ def test_process_that_stood_still_at_its_deadline_has_the_cause(
             process.wait(2.5)
         ended = end(process, signal.SIGCONT)
     assert ended.code == ExitCode.CONNECT_TIMEOUT
-    assert "no ApiVersions answer" in ended.stderr
+    assert "no ApiVersions response" in ended.stderr
 
 
 @everywhere

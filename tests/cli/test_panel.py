@@ -288,7 +288,7 @@ def test_name_alone_finds_the_group_or_the_topic(bootstrap: str, topic: str) -> 
     reset = ("--topic", topic, "--to-earliest", "--create", "--execute")
     assert kctl("groups", "reset-offsets", topic, *reset, "-b", bootstrap).code == 0
     both = kctl("why", topic, "-b", bootstrap)
-    assert f"nothing found about group {topic} and topic {topic}" in " ".join(both.stdout.decode().split())
+    assert f"no problems found in group {topic} and topic {topic}" in " ".join(both.stdout.decode().split())
     wrong = kctl("why", f"{topic}x", "-b", bootstrap)
     assert (wrong.code, f"did you mean {topic}?" in wrong.stderr) == (23, True)
     assert "No such command 'grup'" in kctl("why", "grup", "x", "-b", bootstrap).stderr

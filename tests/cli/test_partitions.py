@@ -154,7 +154,7 @@ def test_interrupted_move_says_how_it_is_ended(cluster: ServedSandbox, plan: Pat
         ended = end(process, number)
     assert ended.code == 128 + number
     assert ended.stderr.splitlines()[:2] == [
-        "kctl partitions: what was started continues with its throttle",
+        "kctl partitions: the moves that were started continue with their throttle",
         f"hint: kctl partitions move {plan} --resume waits for its end and removes the throttle;"
         f" kctl partitions move {plan} --cancel stops it and removes the throttle",
     ]

@@ -81,7 +81,7 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
     for arguments, code, words in (
         ([str(bad)], ExitCode.DATA, f"1 invalid lines, the first: {bad}:1: {_NOT_JSON}\nhint: kctl probe --watch"),
         ([str(tmp_path / "missing")], ExitCode.USAGE, f"{tmp_path}/missing: no such file\n"),
-        ([str(tmp_path)], ExitCode.USAGE, f"{tmp_path}: a folder; name its files\n"),
+        ([str(tmp_path)], ExitCode.USAGE, f"{tmp_path}: is a directory, list its files\n"),
         ([""], ExitCode.USAGE, "Invalid value for 'FILE...': an empty path\n"),
         ([], ExitCode.USAGE, "Missing argument 'FILE...'."),
         ([fleet[0], "--html", str(tmp_path)], ExitCode.USAGE, f"--html {tmp_path}: Is a directory\n"),

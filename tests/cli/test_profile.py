@@ -111,7 +111,7 @@ def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
         ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
         env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
     )  # fmt: skip
-    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: no terminal to ask on"
+    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: no terminal to prompt on"
     assert (ended.returncode, ended.stderr.strip()) == (2, said)
 
 

@@ -108,7 +108,7 @@ def test_file_that_is_no_password_is_refused(access: str, tmp_path: Path, conten
         (("create", "a", "--password-from", "env:NOT_SET"), "$NOT_SET is not set"),
         (("create", "a", "--password-from", "secret"), "a reference is one of"),
         (("create", "a", "--password-from", "env:A", "--password-file", "b"), "cannot be combined"),
-        (("create", "a"), "no terminal to ask on"),
+        (("create", "a"), "no terminal to prompt on"),
         (("create", "a", "--iterations", "1"), "from 4096 to 16384"),
         (("create", "a", "--mechanism", "PLAIN"), "'PLAIN' is not one of SCRAM-SHA-256, SCRAM-SHA-512"),
     ],

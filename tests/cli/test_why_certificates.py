@@ -76,7 +76,7 @@ def test_certificate_for_another_name(tmp_path: Path, certificates: Certificates
     for code, found in (of_both, of_one):
         assert (code, set(found)) == (ExitCode.DEGRADED, {"certificate-name"})
         assert found["certificate-name"]["sentence"] == (
-            f"{wrong}: certificate is for elsewhere.invalid, asked for 127.0.0.1"
+            f"{wrong}: certificate is for elsewhere.invalid, not for 127.0.0.1"
         )
     assert why_cluster(*client(tmp_path, certificates, healthy, checks_names=False)) == (0, {})
 

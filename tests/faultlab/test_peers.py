@@ -84,7 +84,7 @@ def test_8_some_servers_are_dead() -> None:
 
 def _all_dead() -> tuple[list[AbstractContextManager[str]], tuple[str, ...]]:
     dead = [peers.refused(), peers.blackhole(), peers.silent(), peers.answers(peers.HTTP_ANSWER)]
-    return dead, ("connection refused", "no SYN-ACK", "no ApiVersions answer", "the server is an HTTP server")
+    return dead, ("connection refused", "no SYN-ACK", "no ApiVersions response", "the server is an HTTP server")
 
 
 def test_9_all_servers_are_dead_each_in_its_own_way() -> None:

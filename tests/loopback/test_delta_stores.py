@@ -55,7 +55,9 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Busy]]:
 
 
 def test_table_in_a_store_that_answers_with_503_is_tried_until_the_api_timeout(busy: type[Busy]) -> None:
-    with pytest.raises(StoreUnreachableError, match=r"^delta:s3://bucket/t: the object store answers 503 .*retries\)$"):
+    with pytest.raises(
+        StoreUnreachableError, match=r"^delta:s3://bucket/t: the object store responded 503 .*retries\)$"
+    ):
         open_target(TABLE, PROPERTIES).read()
     assert busy.requests > 1
 

@@ -90,4 +90,4 @@ def assert_one_of_two_runs_commits(url: str) -> None:
     runs[1].commit([], SETTINGS)
     with pytest.raises(FolderError) as caught:
         runs[0].commit([], SETTINGS)
-    assert str(caught.value) == f"another export has written to {url} meanwhile"
+    assert str(caught.value) == f"another export wrote to {url} during this run"

@@ -212,7 +212,7 @@ def test_store_that_refuses_connections_is_named(
 @pytest.mark.parametrize(
     ("status", "body", "error", "problem"),
     [
-        (503, "<Error><Code>SlowDown</Code></Error>", StoreUnreachableError, "the object store answers 503 Service"),
+        (503, "<Error><Code>SlowDown</Code></Error>", StoreUnreachableError, "the object store responded 503 Service"),
         (403, "<Error><Code>AccessDenied</Code></Error>", StoreDeniedError, "access denied"),
         (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", StoreLoginError, "credentials were not accepted"),
     ],

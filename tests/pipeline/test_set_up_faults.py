@@ -58,7 +58,7 @@ def test_a_master_that_nobody_listens_at_is_told_at_once(bootstrap: str, tmp_pat
         master = f"spark://127.0.0.1:{bound.getsockname()[1]}"
         ended = _export(bootstrap, tmp_path / "x", "--master", master)
     assert ended.code == ExitCode.USAGE
-    assert f"no Spark master answers at {master}: Connection refused" in ended.stderr
+    assert f"no Spark master responds at {master}: Connection refused" in ended.stderr
     assert "starting Spark" not in ended.stderr
 
 

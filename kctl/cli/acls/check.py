@@ -104,5 +104,5 @@ def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -
     if hosts:
         names = one_line(", ".join(sorted(set(hosts))))
         common.say(
-            f"{common.environment.program}: note: clients at {names} have rules of their own: --host checks one of them"
+            f"{common.environment.program}: note: clients at {names} have separate rules: check one of them with --host"
         )

@@ -1,7 +1,7 @@
 """What `kctl apply` does: compare, show, let the brokers check, make the changes, report each.
 
 Owns the order: nothing is changed before all changes were shown and checked; what deletes is last, and left out where
-something before it failed. A change whose response is missing is `unknown`: the same command makes what is missing.
+something before it failed. Changes without a response are `unknown`: the same command applies the rest.
 """
 
 import shlex
@@ -51,7 +51,7 @@ class Wish(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command line that makes what is missing."""
+        """The command line that applies the remaining changes."""
         return f"kctl apply -f {shlex.quote(self.path)}{' --prune' if self.prune else ''}"
 
 
@@ -291,7 +291,7 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     if done < total:
         maybe = f", {unknown} may have been" if unknown else ""
         common.environment.say(f"{common.environment.program}: {done} of {counted(total, 'change')} made{maybe}")
-        common.environment.say(f"hint: {wish.command} makes what is missing")
+        common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code
 
 

@@ -146,7 +146,7 @@ def _value(places: list[CommandSpec]) -> list[str]:
             pattern = f"*{quote(f' {name}')}" if same else quote(f"{path} {name}")
             if pattern not in patterns.setdefault(offer, []):
                 patterns[offer].append(pattern)
-    lines = ["_kctl_value() {  # PATH OPTION: sets what can follow the option", '    case "$1 $2" in']
+    lines = ["_kctl_value() {  # PATH OPTION: sets the values that can follow the option", '    case "$1 $2" in']
     for offer, given in patterns.items():
         if offer != NOTHING:
             lines += [f"        {' | '.join(given)})", f"            {_assign(offer)} ;;"]

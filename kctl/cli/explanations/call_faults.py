@@ -89,7 +89,7 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be ended",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: EndTxn not answered; broker will abort in # s...",
+        "transaction ... may be committed: no response to EndTxn; broker will abort in # s...",
         "a broker aborts transactions that are open longer than transaction.timeout.ms",
         "The broker aborts the transaction after transaction.timeout.ms.",
         _PRODUCING,
@@ -135,13 +135,13 @@ CALL_FAULTS = (
         "connections.max.idle.ms "
         "below that; keep-alives are on.",
         "",
-        "it takes a balancer and minutes; its end is that of fault 47",
+        "a test needs a load balancer and some minutes; fault 47 tests the result",
     ),
     Fault(
         47,
         "The server disappeared without closing the connection",
         ExitCode.REQUEST_TIMEOUT,
-        "...(--request-timeout...) while waiting for the ... answer of ...",
+        "...(--request-timeout...) while waiting for the ... response from ...",
         "",
         "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request timeout "
         "ends the wait, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
@@ -151,7 +151,7 @@ CALL_FAULTS = (
         48,
         "The broker throttles",
         ExitCode.OK,
-        "throttled: brokers asked for pauses of # ms (a quota)",
+        "throttled: brokers requested pauses of # ms (a quota)",
         "",
         "A quota of the client ID or user was exceeded. The client pauses as the broker requests, and does "
         "not count the pause against the request timeout. kctl produce reports the sum at the end, and "

@@ -25,7 +25,7 @@ CONNECTION_FAULTS = (
         2,
         "The resolver does not respond",
         ExitCode.CONNECT_TIMEOUT,
-        "no DNS answer within ... (--connect-timeout) [phase dns]",
+        "no DNS response within ... (--connect-timeout) [phase dns]",
         "the resolver is slow, not the broker",
         "The name servers in /etc/resolv.conf cannot be reached, or drop the query. No broker was "
         "contacted. If the resolver fails before the timeout, the exit code is 10.",
@@ -102,7 +102,7 @@ CONNECTION_FAULTS = (
         10,
         "The server accepts and stays silent",
         ExitCode.CONNECT_TIMEOUT,
-        "connected, but no ApiVersions answer within ... (--connect-timeout) [phase apiversions]",
+        "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
         "a hung broker, or a port that is not Kafka",
         "A broker that hangs (a full disk, a long garbage collection, a stopped process) while its system still "
         "accepts, or a server of another kind that waits for its client to speak.",
@@ -205,7 +205,7 @@ CONNECTION_FAULTS = (
         21,
         "The certificate is for another host",
         ExitCode.TLS,
-        "certificate is for ..., asked for ... [phase tls]",
+        "certificate is for ..., not for ... [phase tls]",
         "connect by a name that the certificate has, or have the certificate issued for this name",
         "The name that was dialled is none of the certificate's subject alternative names. Dial one of them, or have "
         "it issued for this name too.",
@@ -244,7 +244,7 @@ CONNECTION_FAULTS = (
         25,
         "The listener requires SASL and the client uses none",
         ExitCode.AUTHENTICATION,
-        "ApiVersions was answered, but the server closed the connection on the first request (...) [phase ready]",
+        "the server responded to ApiVersions, but closed the connection on the first request (...) [phase ready]",
         "the listener probably requires SASL",
         "security.protocol is PLAINTEXT or SSL, but the listener is SASL_PLAINTEXT or SASL_SSL. Without "
         "authentication, brokers respond to ApiVersions and close the connection on other requests.",
@@ -309,7 +309,7 @@ CONNECTION_FAULTS = (
         32,
         "Another broker or cluster responds",
         ExitCode.ADVERTISED_ADDRESS,
-        "advertised as broker #, but broker # answers there",
+        "advertised as broker #, but broker # responds there",
         "a balancer or a port forward leads to the wrong broker",
         "A load balancer in front of several brokers, mixed-up port forwards, or a list with brokers of "
         "several clusters. kctl probe checks the ID of each broker.",
@@ -319,7 +319,7 @@ CONNECTION_FAULTS = (
         33,
         "The broker responds to ApiVersions only",
         ExitCode.REQUEST_TIMEOUT,
-        "timed out after ... (--request-timeout...) while waiting for the Metadata answer of ...",
+        "timed out after ... (--request-timeout...) while waiting for the Metadata response from ...",
         "",
         "The request handlers of the broker hang or are overloaded. Check its request queue, disk, and "
         "garbage collection. The client closes the connection, because responses arrive in order.",

@@ -82,8 +82,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ),
     ),
     ExitCode.NOT_ABLE_YET: CodePage(
-        "The brokers respond but cannot serve the request now: a partition without a leader, no coordinator, too few "
-        "replicas.",
+        "The brokers respond but cannot serve the request now: no leader, no coordinator, or not enough replicas.",
         ("kctl topics describe shows leaders and replicas.", "It often passes: try again, or with a longer timeout."),
     ),
     ExitCode.UNDELIVERED: CodePage(

@@ -66,9 +66,9 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
         return f"%{letter} appears twice"
     text = _LENGTHS.get(field.verb)
     if text is not None and _has(before, text):
-        return f"%{letter} must stand before %{text.value}, whose length it is"
+        return f"%{letter} must come before %{text.value}: it is the length of %{text.value}"
     if field.verb is Verb.HEADER_COUNT and _has(before, Verb.HEADERS):
-        return "%H must stand before %h, whose count it is"
+        return "%H must come before %h: it is the number of headers"
     last = before[-1] if before else b""
     if isinstance(last, Field) and (why := _open_end(last, before[:-1])):
         return f"{why}, or something between it and %{letter}"

@@ -107,7 +107,7 @@ class _Move:
         done = [each for each in self._results.values() if each in (MOVED, CANCELLED, STARTED, NOT_STARTED)]
         code = report_failures(self._common, done, self._failed, self._wanted.command("--dry-run"))
         if code and not self._wanted.dry_run and not self._wanted.cancel:
-            self._common.say(f"hint: {self._wanted.command('--resume')} moves what was not moved")
+            self._common.say(f"hint: move the remaining partitions with: {self._wanted.command('--resume')}")
         return code
 
     # --- what is refused --------------------------------------------------------------------------------------------
@@ -233,9 +233,9 @@ class _Move:
             raise
 
     def _say_how_it_ends(self) -> None:
-        throttle = " with its throttle" if self._throttled else ""
+        throttle = " with their throttle" if self._throttled else ""
         removes = " and removes the throttle" if self._throttled else ""
-        self._common.say(f"{self._common.environment.program}: what was started continues{throttle}")
+        self._common.say(f"{self._common.environment.program}: the moves that were started continue{throttle}")
         self._common.say(
             f"hint: {self._wanted.command('--resume')} waits for its end{removes};"
             f" {self._wanted.command('--cancel')} stops it{removes}"

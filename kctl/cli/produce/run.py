@@ -376,7 +376,7 @@ class _Producing:
         self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
-            self._common.say(f"kctl produce: throttled: brokers asked for pauses of {throttled_ms} ms (a quota)")
+            self._common.say(f"kctl produce: throttled: brokers requested pauses of {throttled_ms} ms (a quota)")
         self._report_in_hand(result.delivered + not_delivered(result))
         if self._read_to:
             what = "read" if self._inputs.are_lines else "sent or kept, but more was read ahead"

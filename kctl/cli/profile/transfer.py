@@ -53,7 +53,7 @@ def import_profile(
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
     read = _readers(raw, where, rpk_profile)[form]()
     if not read.properties:
-        hint = "nothing was written; --from names the tool that the file belongs to"
+        hint = "set the format of the file with --from (nothing was written)"
         raise CommandError(ExitCode.USAGE, f"{where}, read as {form}, has no property that kctl knows", hint)
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, read.properties, make_current=make_current, force=force)

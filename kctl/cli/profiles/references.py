@@ -176,7 +176,7 @@ def _fetch_one(reference: Reference, sources: Sources) -> str:
     if reference.kind == "keyring":
         return _of_keyring(reference.argument)
     if sources.ask is None:
-        raise _Missing("no terminal to ask on")
+        raise _Missing("no terminal to prompt on")
     return sources.ask(reference.argument)
 
 
@@ -299,7 +299,7 @@ def ask_on_terminal(words: str) -> str:
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:
-        raise _Missing("no terminal to ask on") from None
+        raise _Missing("no terminal to prompt on") from None
     try:
         return getpass.getpass(f"{words}: ")
     except EOFError:

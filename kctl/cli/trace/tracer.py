@@ -107,9 +107,9 @@ def _words(event: Event) -> str:
         case Closed():
             return f"closed: {event.reason}"
         case RequestExpired():
-            return f"{event.api} #{event.correlation_id} not answered in {event.limit_ms} ms"
+            return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms"
         case RequestAbandoned():
-            return f"{event.api} #{event.correlation_id} not answered in {event.limit_ms} ms, when its call ended"
+            return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms, when its call ended"
         case Throttled():
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():

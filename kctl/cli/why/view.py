@@ -1,6 +1,7 @@
 """Findings as people and programs read them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kctl.cli.formats.columns import READABLE, pieces_of, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
@@ -18,6 +19,8 @@ MOST_LISTED = 5
 """Requests without a response that a table names; further ones are counted."""
 MOST_ALIKE, MOST_IDS, MOST_SUBJECTS = 5, 10, 3
 """Findings of one id after the first, ids in the list at the end, and subjects of an id in that list."""
+MOST_LINES = 60
+"""Lines of a table without -v; the last findings are shortened if more would be printed."""
 
 
 def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
@@ -28,7 +31,8 @@ def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, 
             from kctl.cli.view.tables import painted  # rich: wanted on a terminal
 
             paint = painted
-        write_lines(common.environment, _lines(subject, looks, diagnosis, common.environment.table_width, paint))
+        width, verbose = common.environment.table_width, common.verbose
+        write_lines(common.environment, _lines(subject, looks, diagnosis, width, paint, verbose=verbose))
         return
     facts: dict[str, object] = {"about": subject, "wall_ms": looks.now.wall_ms, "complete": not diagnosis.unchecked}
     if output in (Output.JSON, Output.YAML):
@@ -92,41 +96,103 @@ def _right(unchecked: Unchecked) -> str | None:
 
 
 def _lines(
-    subject: str, looks: Looks, diagnosis: Diagnosis, width: int | None, paint: Paint | None = None
+    subject: str,
+    looks: Looks,
+    diagnosis: Diagnosis,
+    width: int | None,
+    paint: Paint | None = None,
+    *,
+    verbose: bool = False,
 ) -> Iterator[str]:
-    """Yield the first finding of each id in full, the others by a line, and a list of the ids at the end."""
+    """Yield the findings, the gravest in full, then skipped checks, and the summary with a list of the ids last."""
     width = min(width or READABLE, READABLE)
     by_id: dict[str, list[Finding]] = {}
     for finding in diagnosis.findings:
         by_id.setdefault(finding.id, []).append(finding)
-    for first, *others in by_id.values():
-        yield from _finding_lines(first, width, paint)
-        for other in others[:MOST_ALIKE]:
-            yield from _wrapped(f"{other.subject}: {other.sentence}", width, "  also:     ")
-        if len(others) > MOST_ALIKE:
-            yield f"  also:     {len(others) - MOST_ALIKE} more; --output json lists all"
+    end = list(_end_lines(subject, looks, diagnosis, by_id, width, paint, verbose=verbose))
+    blocks = [_block(found, width, paint) for found in by_id.values()]
+    shortened = 0 if verbose else _shortened(blocks, MOST_LINES - len(end) - 2)
+    whole = len(blocks) - shortened
+    for block in blocks[:whole]:
+        yield from block.full
         yield ""
+    for block in blocks[whole:]:
+        yield from block.short
+    if shortened:
+        yield "Add -v to print all findings in full."
+        yield ""
+    yield from end
+
+
+class _Block(NamedTuple):
+    """The lines of all findings of one id: in full, and the first finding with its fix alone."""
+
+    full: list[str]
+    short: list[str]
+
+
+def _block(found: Sequence[Finding], width: int, paint: Paint | None) -> _Block:
+    first, *others = found
+    head, fix = _head_lines(first, width, paint), _fix_lines(first, width)
+    full = [*head, *_detail_lines(first, width), *fix]
+    for other in others[:MOST_ALIKE]:
+        full += _wrapped(f"{other.subject}: {other.sentence}", width, "  also:     ")
+    if len(others) > MOST_ALIKE:
+        full.append(f"  also:     {len(others) - MOST_ALIKE} more; --output json lists all")
+    return _Block(full, [*head, *fix])
+
+
+def _shortened(blocks: Sequence[_Block], room: int) -> int:
+    """Return how many blocks, from the last one, are printed in their short form so that all lines fit the room."""
+    lines, shortened = sum(len(block.full) + 1 for block in blocks), 0
+    while lines > room and shortened < len(blocks) - 1:
+        shortened += 1
+        block = blocks[-shortened]
+        lines -= len(block.full) + 1 - len(block.short)
+    return shortened
+
+
+def _end_lines(
+    subject: str,
+    looks: Looks,
+    diagnosis: Diagnosis,
+    by_id: Mapping[str, list[Finding]],
+    width: int,
+    paint: Paint | None,
+    *,
+    verbose: bool,
+) -> Iterator[str]:
     requests = looks.now.requests + (0 if looks.before is None else looks.before.requests)
-    yield from _wrapped(f"{_summary(subject, diagnosis)} by {counted(requests, 'request')}", width)
-    if len(by_id) > 1:
-        yield from _list_of_ids(by_id, width, paint)
-    if not diagnosis.findings and diagnosis.checked:
+    if verbose and diagnosis.checked:
         yield from _wrapped(f"checked: {', '.join(diagnosis.checked)}", width)
     for line in _unchecked_lines(diagnosis):
         yield from _wrapped(line, width)
     if diagnosis.needs_watch:
-        longer = max(FINDINGS[each].apart_ms for each in diagnosis.needs_watch)
-        is_watched = all(FINDINGS[each].apart_ms for each in diagnosis.needs_watch)
-        option = f"--interval {duration_text(longer)}" if is_watched else "--watch"
-        yield from _wrapped(f"not checked without {option}: {', '.join(diagnosis.needs_watch)}", width)
+        yield from _wrapped(_skipped_checks(diagnosis.needs_watch, verbose=verbose), width)
+    yield from _wrapped(_summary(subject, diagnosis, requests), width)
+    if len(by_id) > 1:
+        yield from _list_of_ids(by_id, width, paint)
 
 
-def _summary(subject: str, diagnosis: Diagnosis) -> str:
+def _skipped_checks(ids: Sequence[str], *, verbose: bool) -> str:
+    """Return how many checks need more samples than were taken, and the option that takes them."""
+    longest_ms = max(FINDINGS[each].apart_ms for each in ids)
+    is_watched = all(FINDINGS[each].apart_ms for each in ids)
+    option = f"--interval {duration_text(longest_ms)}" if is_watched else "--watch"
+    need = f"samples {duration_text(longest_ms)} apart" if is_watched else "two samples"
+    names = f": {', '.join(ids)}" if verbose else ""
+    verb = "needs" if len(ids) == 1 else "need"
+    return f"skipped {counted(len(ids), 'check')} that {verb} {need} (add {option}){names}"
+
+
+def _summary(subject: str, diagnosis: Diagnosis, requests: int) -> str:
+    cost = counted(requests, "request")
     if diagnosis.findings:
-        return f"{counted(len(diagnosis.findings), 'finding')} about {subject}"
+        return f"{counted(len(diagnosis.findings), 'finding')} for {subject} ({cost})"
     if not diagnosis.checked:
-        return f"nothing about {subject} could be checked"
-    return f"nothing found about {subject}{' in what could be checked,' if diagnosis.unchecked else ''}"
+        return f"cannot check {subject}: no check received all responses ({cost})"
+    incomplete = ", but some checks are incomplete" if diagnosis.unchecked else ""
+    return f"no problems found in {subject}{incomplete} ({counted(len(diagnosis.checked), 'check')}, {cost})"
 
 
 def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | None) -> Iterator[str]:
@@ -142,19 +208,25 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
         yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
 
 
-def _finding_lines(finding: Finding, width: int, paint: Paint | None) -> Iterator[str]:
-    for line in _wrapped(f"{finding.severity.value.upper()} {finding.id}: {finding.subject}", width):
-        yield line if paint is None else paint("level", finding.severity.value, line)
+def _head_lines(finding: Finding, width: int, paint: Paint | None) -> list[str]:
+    lines = _wrapped(f"{finding.severity.value.upper()} {finding.id}: {finding.subject}", width)
+    return lines if paint is None else [paint("level", finding.severity.value, line) for line in lines]
+
+
+def _detail_lines(finding: Finding, width: int) -> Iterator[str]:
     yield from _wrapped(finding.sentence, width, "  ", "  ")
     yield from _wrapped(finding.leads_to, width, "  impact:   ")
     for evidence in finding.evidence:
         text = f"{evidence.request}, {evidence.of}: {_values(evidence.values)}"
         yield from _wrapped(text, width, "  evidence: ")
     yield f"  show:     {one_line(finding.show)}"
+
+
+def _fix_lines(finding: Finding, width: int) -> list[str]:
+    """Return the fix; a command stays on one line, to be copied."""
     if finding.cure.startswith("kctl "):
-        yield f"  fix:      {one_line(finding.cure)}"
-    else:
-        yield from _wrapped(finding.cure, width, "  fix:      ")
+        return [f"  fix:      {one_line(finding.cure)}"]
+    return _wrapped(finding.cure, width, "  fix:      ")
 
 
 def _values(values: Mapping[str, object]) -> str:
@@ -166,13 +238,13 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         right = _right(unchecked)
-        reason = unchecked.gap.reason if right is None else f"the right {right} is missing"
+        reason = unchecked.gap.reason if right is None else f"permission {right} is missing"
         by_reason.setdefault(reason, []).append(unchecked)
     named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
         ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
         named.update(dict.fromkeys(ids))
-        what = f"not checked everywhere: {listed(ids, MOST_LISTED)}; " if ids else "not answered: "
+        what = f"not fully checked: {listed(ids, MOST_LISTED)}; " if ids else "no result: "
         requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
         yield f"{what}{listed(requests, MOST_LISTED)}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])

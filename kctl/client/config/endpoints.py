@@ -67,7 +67,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
         if protocol is not None and protocol not in protocols:
             protocols.append(protocol)
     if not endpoints:
-        raise ValueError("it names no server")
+        raise ValueError("it has no servers")
     if len(protocols) > 1:
         raise ValueError(f"its entries contradict each other: {' and '.join(protocols)}")
     return tuple(endpoints), protocols[0] if protocols else None

@@ -191,7 +191,7 @@ class Consumer(AsyncioReads, NotCopied):
 
     @for_one_user
     @checked
-    def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
+    def enforce_rebalance(self, reason: str = "requested by the application") -> None:
         """Request a rebalance of the group, with the next polls; does nothing while one is in progress."""
         self._need_group("enforce_rebalance").rejoin(reason)
 

@@ -84,10 +84,10 @@ _UNREACHABLE = {
     errno.EPERM: "not permitted to connect there",
 }
 _WAITED_FOR = {
-    Phase.DNS: ("no DNS answer", "the resolver is slow, not the broker"),
+    Phase.DNS: ("no DNS response", "the resolver is slow, not the broker"),
     Phase.TCP: ("no SYN-ACK", "a firewall drops packets, or the host is down"),
     Phase.TLS: ("connected, but the TLS handshake did not finish", "an overloaded server, or not a TLS port"),
-    Phase.APIVERSIONS: ("connected, but no ApiVersions answer", "a hung broker, or a port that is not Kafka"),
+    Phase.APIVERSIONS: ("connected, but no ApiVersions response", "a hung broker, or a port that is not Kafka"),
     Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
 }
 
@@ -153,7 +153,7 @@ def lost(
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
     """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
-    text = f"ApiVersions was answered, but the server closed the connection on the first request ({api})"
+    text = f"the server responded to ApiVersions, but closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
 
 

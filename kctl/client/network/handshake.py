@@ -94,7 +94,7 @@ class Handshake:
             return ConnectionState.APIVERSIONS
         if response.error_code != 0:
             name = error_name(response.error_code)
-            raise RemoteProtocolError(f"ApiVersions was answered with {name}", api="ApiVersions")
+            raise RemoteProtocolError(f"ApiVersions failed with {name}", api="ApiVersions")
         self.versions = NodeVersions.from_response(response)
         return ConnectionState.READY if self._new_mechanism is None else ConnectionState.SASL_HANDSHAKE
 
@@ -116,7 +116,7 @@ class Handshake:
             hint = f"set sasl.mechanism to {' or '.join(safe[:_MOST_MECHANISMS])}" if safe else _ONLY_PLAIN
             return AuthenticationError(f"{mechanism} refused; the broker offers {offer}", hint=hint)
         if code != ErrorCode.ILLEGAL_SASL_STATE:
-            return AuthenticationError(f"SaslHandshake was answered with {error_name(code)}")
+            return AuthenticationError(f"SaslHandshake failed with {error_name(code)}")
         if self.session_lifetime_ms:
             return AuthenticationError("the broker does not renew the session")
         return AuthenticationError("this listener does not use SASL", hint="use security.protocol=PLAINTEXT or SSL")

@@ -79,7 +79,7 @@ class NetworkStatus:
     def activity(self) -> str:
         """Return in a few words what the network is doing, for the time breakdown of a timeout."""
         if any(entry.connection is not None and entry.connection.in_flight for entry in self._nodes.entries.values()):
-            return "waiting for an answer"
+            return "waiting for a response"
         if self._dialer.under_way:
             return "dns" if self._dialer.is_resolving else "connecting"
         throttling = [str(node) for node, _ in self.throttling()]

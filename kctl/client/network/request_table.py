@@ -167,7 +167,7 @@ class RequestTable:
             return None
         limit_ms = request.deadline_at_ms - request.sent_at_ms
         self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
-        waiting_for = f"waiting for the {request.api} answer of {target}"
+        waiting_for = f"waiting for the {request.api} response from {target}"
         error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
         error.address = target.place
         return error

@@ -116,7 +116,7 @@ def _reason(error: OSError | ValueError | OverflowError) -> str:
         return "not a port" if isinstance(error, OverflowError) else "not a valid host name"
     names = {
         socket.EAI_NONAME: "NXDOMAIN (the name does not exist)",
-        socket.EAI_AGAIN: "the resolver did not answer (temporary failure)",
+        socket.EAI_AGAIN: "the resolver did not respond (temporary failure)",
         socket.EAI_FAIL: "the resolver failed",
     }
     if hasattr(socket, "EAI_NODATA"):

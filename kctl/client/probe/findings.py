@@ -218,7 +218,7 @@ def _misrouted(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         expected = by_place.get((report.target.host, report.target.port))
         if report.answers_as is None or expected is None or expected.node_id == report.answers_as:
             continue
-        text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} answers there"
+        text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} responds there"
         hint = "a balancer or a port forward leads to the wrong broker"
         yield ProbeFinding("misrouted", Severity.ERROR, str(report.target), text, hint)
 
@@ -338,7 +338,7 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
         return
     names = tls.chain[0].names
     if not any(is_for(name, tls.asked_for) for name in names):
-        text = f"certificate is for {_list(names) or 'no name'}, asked for {tls.asked_for}"
+        text = f"certificate is for {_list(names) or 'no name'}, not for {tls.asked_for}"
         hint = "clients that check names refuse it: connect by one of those names"
         yield ProbeFinding("certificate-name", Severity.WARNING, where, text, hint)
 

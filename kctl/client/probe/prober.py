@@ -472,7 +472,7 @@ class Prober:
             if attempt.conversation is not None and attempt.conversation.on_expired():
                 self._asked_all(attempt, now_ms)
                 return
-            waiting_for = f"waiting for the {request.api} answer of {connection.target}"
+            waiting_for = f"waiting for the {request.api} response from {connection.target}"
             elapsed_ms = now_ms - request.sent_at_ms
             error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms)
             error.address = connection.target.place

@@ -89,7 +89,7 @@ class ProducerIdentity:
         if isinstance(response, InitProducerIdResponse):
             assigned = producer_id_in(response)
         else:
-            assigned = answer.error or RemoteProtocolError("no answer", api="InitProducerId")
+            assigned = answer.error or RemoteProtocolError("no response", api="InitProducerId")
         if not isinstance(assigned, KafkaError):
             self._current = assigned
             self._pause.succeeded()

@@ -149,7 +149,7 @@ def decode_member_data(cls: type[M], data: bytes) -> M:
     Raises: RemoteProtocolError: the bytes are no such message.
     """
     if len(data) < _MEMBER_DATA_VERSION.size:
-        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes, too short for a version")
+        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes do not contain a version")
     (version,) = _MEMBER_DATA_VERSION.unpack_from(data)
     if version < 0:
         raise RemoteProtocolError(f"{cls.NAME}: version {version}")

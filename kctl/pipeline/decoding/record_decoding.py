@@ -144,7 +144,7 @@ class _Side:
     def _decode(self, data: bytes, headers: Sequence[Header]) -> object:
         framed = read_frame(data, headers, self._header)
         if framed is None:
-            raise DecodeError("it names no schema: it does not begin with 0 and a schema id")
+            raise DecodeError("it has no schema ID: it does not begin with byte 0 and an ID")
         return self._read(framed.schema)(framed.payload)
 
     def column(

@@ -101,8 +101,8 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
     ours = _first_fingerprint(task.source_from(offset, COLUMNS))
     if ours != _first_fingerprint(task.target_from(found, COLUMNS)):
         text = (
-            f"the record at offset {offset} is not the one at offset {found} of the target: the source was compacted "
-            "meanwhile, or something else writes into the target"
+            f"the record at offset {offset} of the source differs from offset {found} of the target: the source was "
+            "compacted, or another program writes to the target"
         )
         return Translated(offset, None, text)
     return Translated(offset, found)

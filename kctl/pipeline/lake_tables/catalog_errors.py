@@ -113,7 +113,7 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
     if isinstance(error, requests.ConnectionError):
         return StoreUnreachableError(f"{name}: cannot connect to the catalog: {_cause(text)}")
     if isinstance(error, ValidationError | requests.JSONDecodeError):
-        return StoreError(f"{name}: the response is not that of an Iceberg catalog")
+        return StoreError(f"{name}: the server is not an Iceberg catalog")
     if isinstance(error, OSError) and (found := _CURL.search(text)) is not None:
         return _disconnected(name, *found.groups())
     return StoreError(f"{name}: {type(error).__name__}: {reason}")

@@ -310,7 +310,7 @@ class TableTarget(ABC):
     def taken(self) -> FolderError:
         """Return the error of a run that commits second."""
         return FolderError(
-            f"another export has written to {self.name} meanwhile", "only one export at a time can write to a table"
+            f"another export wrote to {self.name} during this run", "only one export at a time can write to a table"
         )
 
     @abstractmethod

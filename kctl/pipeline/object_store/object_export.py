@@ -284,7 +284,7 @@ class ObjectExport:
 
     def _taken(self) -> FolderError:
         return FolderError(
-            f"another export has written to {self._store.url} meanwhile",
+            f"another export wrote to {self._store.url} during this run",
             "only one export at a time can write to a prefix",
         )
 

@@ -248,7 +248,7 @@ class ObjectStore:
             chunks.append(chunk)
             size_bytes += len(chunk)
             if size_bytes > most_bytes:
-                what = f"the store sends more than the {most_bytes} bytes that were asked for"
+                what = f"the store sends more than the {most_bytes} bytes that were requested"
                 raise StoreError(f"{self.url}/{key}: {what}")
         return b"".join(chunks)
 
@@ -306,7 +306,7 @@ class _Ranges(io.RawIOBase):
         """
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
-            what = f"{end - self._at} bytes are more than the {LARGEST_READ_BYTES} that are read at once"
+            what = f"{end - self._at} bytes are more than the largest read ({LARGEST_READ_BYTES})"
             raise StoreError(f"{self._store.url}/{self._key}: {what}")
         content = self._store.read_range(self._key, self._at, end) if end > self._at else b""
         self._at += len(content)
@@ -397,7 +397,7 @@ def store_problem(error: BaseException, what: str) -> StoreError:
     if "builder error" in text and "http://" in text:
         return StoreError(f"{what}: the server has no TLS", _no_tls_hint(what))
     if status is not None and status[1].startswith(("5", "429")):
-        return StoreUnreachableError(f"{what}: the object store answers {status[1].strip()}{more}")
+        return StoreUnreachableError(f"{what}: the object store responded {status[1].strip()}{more}")
     return StoreError(f"{what}: {reason or first_line(text) or name}{more}")
 
 

@@ -43,7 +43,7 @@ OPTIONS: Final = (
         "subscribePattern",
         "read",
         _DIFFERENT,
-        "Java's syntax is translated; what has no translation (&& in a class, \\G, \\X, ...) is an error that names it",
+        "Java's syntax is translated; syntax without a translation (&& in a class, \\G, \\X, ...) is an error",
     ),
     OptionRow("assign", "read", _SAME),
     OptionRow("startingOffsets", "read", _SAME),

@@ -85,8 +85,8 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
         return (
-            "; the old ids stay beside the new until session.timeout.ms: these processes end without leaving the "
-            "group (killed, crashed), and start again"
+            "; the old member IDs stay until session.timeout.ms: processes restart without leaving the "
+            "group (killed or crashed)"
         )
     if left:
         return (

@@ -213,7 +213,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
             },
             [
                 Evidence("OffsetFetch", f"group {group_id} in both looks", by_partition(dict.fromkeys(found))),
-                Evidence("ListOffsets", "records that arrived meanwhile", by_partition(found)),
+                Evidence("ListOffsets", "records that arrived between the samples", by_partition(found)),
             ],
         )
 

@@ -97,7 +97,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, partitions))),
                 Evidence(
                     "ListOffsets",
-                    "records that arrived meanwhile",
+                    "records that arrived between the samples",
                     by_partition({tp: looks.arrived(tp) for tp in partitions}),
                 ),
                 *_quotas(looks, [member]),

@@ -166,7 +166,7 @@ def test_a_closed_admin_refuses_and_closes_again() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "phase", "words"),
-    [(Fault.BLACKHOLE, "tcp", "no SYN-ACK yet"), (Fault.SILENCE, "apiversions", "no ApiVersions answer yet")],
+    [(Fault.BLACKHOLE, "tcp", "no SYN-ACK yet"), (Fault.SILENCE, "apiversions", "no ApiVersions response yet")],
 )
 def test_a_call_shorter_than_the_connect_limit_says_what_the_connect_hangs_in(
     fault: Fault, phase: str, words: str
@@ -187,7 +187,7 @@ def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
         cluster.runtime.resolver.add("slow.example", ["10.0.0.1"], delay_ms=60_000)  # type: ignore[attr-defined]  # SimResolver
         with (
             Admin({"bootstrap.servers": "slow.example:9092"}, cluster.runtime) as admin,
-            pytest.raises(ApiTimeout, match="no DNS answer yet") as caught,
+            pytest.raises(ApiTimeout, match="no DNS response yet") as caught,
         ):
             admin.list_topics(timeout=1)
         assert isinstance(caught.value.cause, ConnectTimeout)

@@ -62,7 +62,7 @@ def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
         assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "failed", "done", "not done"])
         assert "POLICY_VIOLATION" in ended.stderr
         assert "kctl apply: 2 of 4 changes made\n" in ended.stderr
-        assert "t.yaml --prune makes what is missing" in ended.stderr
+        assert "hint: apply the remaining changes with: kctl apply -f " in ended.stderr
         ended = apply("--prune", "--yes")
         assert (ended.code, results(ended)) == (ExitCode.OK, ["done", "done"])
         assert set(cluster.sandbox.cluster.topics) == {"new", "t"}

@@ -228,7 +228,7 @@ def test_move_that_was_cancelled_elsewhere_is_reported(with_moves: WithMoves) ->
         assert (
             ended.code,
             "t-0 was not moved" in ended.stderr,
-            "--resume moves what was not moved" in ended.stderr,
+            "hint: move the remaining partitions with: kctl partitions move" in ended.stderr,
         ) == (
             3,
             True,
@@ -308,7 +308,7 @@ def test_wait_ends_in_time_and_names_what_has_not_ended(with_moves: WithMoves) -
         assert ended.code == 17
         assert moves.world.clock.now_ms() - before_ms < 6_000
         assert "timed out after 5s (--wait) while waiting for the move: 2 of 2 have not ended: t-0, t-1" in ended.stderr
-        assert "what was started continues with its throttle" in ended.stderr
+        assert "the moves that were started continue with their throttle" in ended.stderr
         assert moves.has_throttle()
 
     with_moves(use)

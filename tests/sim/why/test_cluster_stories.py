@@ -153,7 +153,7 @@ def test_quota_that_throttles_this_client_is_found() -> None:
             timer = Timer(story.sim.clock, 60_000)
             looks = take_looks(admin, story.sim.runtime, timer, Selection(topics=("t",)), 0, throttles)
         found = {finding.id: finding for finding in diagnose(looks, (Scope.TOPIC,)).findings}
-        assert "throttles this client: its responses asked for pauses of " in found["quota-throttled"].sentence
+        assert "throttles this client: its responses requested pauses of " in found["quota-throttled"].sentence
 
     run_story(body)
 

@@ -47,8 +47,8 @@ def test_addresses_that_two_brokers_have_exchanged_are_found() -> None:
         story.sim.sandbox.advertise(3, "10.0.0.2", PORT)
         finding = found_by_a_new_client(story)["misrouted"]
         assert finding.sentence in (
-            "10.0.0.3:9092: advertised as broker 2, but broker 3 answers there",
-            "10.0.0.2:9092: advertised as broker 3, but broker 2 answers there",
+            "10.0.0.3:9092: advertised as broker 2, but broker 3 responds there",
+            "10.0.0.2:9092: advertised as broker 3, but broker 2 responds there",
         )
 
     run_story(body)

@@ -210,7 +210,7 @@ def test_refused_metadata_is_reported_and_no_broker_is_silent() -> None:
         story.sim.sandbox.fail_requests("Metadata", ErrorCode.CLUSTER_AUTHORIZATION_FAILED, times=1000)
         with Admin({"bootstrap.servers": story.sim.bootstrap}, story.sim.runtime) as admin, admin.within(10):
             gatherer = Gatherer(admin, story.sim.runtime, Timer(story.sim.clock, 10_000), ALL)
-            with pytest.raises(RemoteProtocolError, match="the answer names no broker"):
+            with pytest.raises(RemoteProtocolError, match="the response lists no brokers"):
                 gatherer.look()
 
     run_story(body)

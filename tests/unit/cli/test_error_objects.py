@@ -139,7 +139,7 @@ def test_error_that_explain_does_not_know_has_no_cause(error: Exception) -> None
 
 
 def test_request_without_a_response_names_the_broker() -> None:
-    error = RequestTimeout("waiting for the Metadata answer", timeout_ms=1, elapsed_ms=1)
+    error = RequestTimeout("waiting for the Metadata response", timeout_ms=1, elapsed_ms=1)
     error.address = "b:9092"
     assert explain(error)[4:] == ("RequestTimeout", "b:9092", "")
 

@@ -105,7 +105,7 @@ def test_call_that_ran_out_of_time_finds_its_last_error() -> None:
     assert _first_line(line).startswith("fault 34: ")
     for cause, number in (
         ("nosuchhost:9092: NXDOMAIN (the name does not exist) [phase dns]", 1),
-        ("a:9092: connected, but no ApiVersions answer yet (--connect-timeout 10s) [phase apiversions]", 10),
+        ("a:9092: connected, but no ApiVersions response yet (--connect-timeout 10s) [phase apiversions]", 10),
     ):
         assert _first_line(f"{line}; last error: {cause}").startswith(f"fault {number}: ")
 

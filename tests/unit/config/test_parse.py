@@ -134,7 +134,7 @@ def test_the_lists_of_foreign_properties_hold_none_of_ours() -> None:
 def test_bootstrap_servers_are_needed() -> None:
     with pytest.raises(ConfigError, match=r"bootstrap.servers is not set"):
         ClientConfig.parse({})
-    with pytest.raises(ConfigError, match=r"bootstrap.servers takes a comma-separated list .*it names no server"):
+    with pytest.raises(ConfigError, match=r"bootstrap.servers takes a comma-separated list .*it has no servers"):
         ClientConfig.parse({"bootstrap.servers": ""})
 
 

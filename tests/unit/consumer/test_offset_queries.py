@@ -125,14 +125,14 @@ def test_progress_names_the_partition_and_the_last_error() -> None:
 def test_progress_names_a_leader_that_is_not_connected_and_what_that_waits_for() -> None:
     client = FakeClient(topic("t", [1, 1]))
     client.network.down[1] = None
-    client.network.attempts[1] = ConnectionLost("no ApiVersions answer yet")
+    client.network.attempts[1] = ConnectionLost("no ApiVersions response yet")
     scenario = Scenario(client)
     scenario.ask()
     assert scenario.requests() == []
     progress = scenario.manager.progress(1)
     assert progress is not None
     assert progress.waiting_for.endswith("of t-0 and 1 more from host1:9092 (id 1), which is not connected")
-    assert str(progress.cause) == "no ApiVersions answer yet"
+    assert str(progress.cause) == "no ApiVersions response yet"
 
 
 def test_error_that_is_not_retriable_ends_the_call_at_once() -> None:

@@ -159,7 +159,7 @@ def test_advertised_loopback_is_told_to_those_who_came_from_outside() -> None:
 
 def test_misrouted_names_who_answers() -> None:
     wrong = report(node_id=1, advertised=True, answers_as=5, brokers=(A, B))
-    assert found(wrong)["misrouted"].text == "advertised as broker 1, but broker 5 answers there"
+    assert found(wrong)["misrouted"].text == "advertised as broker 1, but broker 5 responds there"
 
 
 def test_two_clusters_in_one_list() -> None:

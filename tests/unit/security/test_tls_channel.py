@@ -135,7 +135,7 @@ def test_a_certificate_that_is_not_valid_yet(trusting: TlsSettings, authority: A
 def test_a_certificate_for_another_host(trusting: TlsSettings, authority: Authority, host: str) -> None:
     pem = authority.issue("other", names="DNS:a.example,DNS:*.b.example,IP:10.0.0.2")
     with pytest.raises(
-        HostnameMismatch, match=rf"certificate is for a.example, \*.b.example, 10.0.0.2, asked for {host}"
+        HostnameMismatch, match=rf"certificate is for a.example, \*.b.example, 10.0.0.2, not for {host}"
     ):
         shake(*pair(trusting, server_context(pem), host))
 
@@ -184,7 +184,7 @@ def test_a_client_certificate_that_is_missing(authority: Authority, broker_pem: 
         client.read() if newest == "TLSv1.3" else client.handshake()
     if newest == "TLSv1.3":
         assert type(caught.value) is ClientCertificateRefused
-        assert str(caught.value) == "the broker asks for a client certificate, and none was sent"
+        assert str(caught.value) == "the broker requires a client certificate, and none was sent"
     else:
         assert "requires a client certificate" in str(caught.value)
     assert "ssl.keystore.location" in caught.value.hint

@@ -49,7 +49,7 @@ def test_form_that_is_named_must_be_that_of_the_schema() -> None:
     scene = Scene()
     with pytest.raises(DecodeError, match="schema 2 is JSON, not AVRO"):
         scene.decode(Form.AVRO, write_frame(scene.json, b"{}"))
-    with pytest.raises(DecodeError, match="names no schema"):
+    with pytest.raises(DecodeError, match="has no schema ID"):
         scene.decode(Form.AVRO, b"plain")
     assert scene.decode(Form.AVRO, INT.encode(7), local=INT) == Decoded(7)
 

@@ -99,7 +99,7 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
             continue
         assert isinstance(place, Path)
         if not place.exists() or place.is_dir():
-            what = "a folder; name its files" if place.is_dir() else "no such file"
+            what = "is a directory, list its files" if place.is_dir() else "no such file"
             raise CommandError(ExitCode.USAGE, f"{place}: {what}")
         local.append(place)
     return local, stored

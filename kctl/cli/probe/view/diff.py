@@ -102,7 +102,7 @@ def _of_address(old: Summary, new: Summary) -> Iterable[str]:
         after_ms = new["phases_ms"].get(phase)
         if after_ms is not None and after_ms > SLOWER * before_ms and after_ms - before_ms >= SLOWER_BY_MS:
             yield f"{phase} is slower: {before_ms} ms -> {after_ms} ms"
-    for name, words in (("cluster_id", "cluster"), ("answers_as", "answers as broker"), ("sasl_mechanisms", "sasl")):
+    for name, words in (("cluster_id", "cluster"), ("answers_as", "responds as broker"), ("sasl_mechanisms", "sasl")):
         if None not in (old.get(name), new.get(name)) and old[name] != new[name]:
             yield f"{words}: {_shown(old[name])} -> {_shown(new[name])}"
     yield from _of_versions(old["api_versions"], new["api_versions"])

@@ -153,7 +153,7 @@ def _tls(result: ProbeResult) -> Iterable[str]:
     lines: list[str] = []
     for tls, places in seen.items():
         agreed = f"{tls.version} {tls.cipher}" if tls.version else "TLS refused"
-        asked = {None: "not known", True: "asked for", False: "not asked for"}[tls.is_client_certificate_asked]
+        asked = {None: "not known", True: "requested", False: "not requested"}[tls.is_client_certificate_asked]
         lines.append(f"tls {_places(places)}: {agreed}, client certificate {asked}")
         for certificate in tls.chain:
             days = (certificate.not_after_ms - result.wall_ms) // DAY_MS

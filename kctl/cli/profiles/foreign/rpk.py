@@ -132,7 +132,7 @@ def _takes_tls(api: Mapping[str, Any]) -> bool:
 
 def _brokers(brokers: Any, name: str) -> str:
     if not isinstance(brokers, list) or not brokers:
-        raise ConfigError(f"{name}: kafka_api.brokers names no server")
+        raise ConfigError(f"{name}: kafka_api.brokers lists no servers")
     return ",".join(_with_port(str(broker)) for broker in brokers)
 
 

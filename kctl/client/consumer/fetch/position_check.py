@@ -68,7 +68,8 @@ class PositionCheck:
             self._reports.wait(
                 tp,
                 state,
-                f"asking {self._leaders.name_of(node_id)}, the new leader, for the end of epoch {state.fetched_epoch}",
+                f"requesting the end of epoch {state.fetched_epoch} "
+                f"from the new leader, {self._leaders.name_of(node_id)}",
                 WaitKind.ANSWER,
                 node_id=node_id,
             )

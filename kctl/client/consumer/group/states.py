@@ -10,7 +10,7 @@ class MemberState(Enum):
     """The state of a member; the value is what it waits for. The consumer protocol has no ASSIGNING and SYNC_SENT."""
 
     ABSENT = "not in the group: no subscription, or the application does not poll"
-    JOINING = "to send JoinGroup, as soon as what was reported is applied"
+    JOINING = "to send JoinGroup after the application has handled the last change"
     JOIN_SENT = "the coordinator collects the members"
     ASSIGNING = "this member leads and waits for the metadata of all topics"
     SYNC_SENT = "the coordinator waits for the leader's assignment"
@@ -22,9 +22,9 @@ class MemberEvent(Enum):
 
     JOIN = "the member is to join, or to join again"
     SEND_JOIN = "JoinGroup, or the first heartbeat of the consumer protocol, is sent"
-    JOINED = "JoinGroup was answered with a generation"
+    JOINED = "JoinGroup returned a generation"
     SEND_SYNC = "SyncGroup is sent"
-    ACCEPTED = "SyncGroup, or a heartbeat of the consumer protocol, was answered without an error"
+    ACCEPTED = "SyncGroup, or a heartbeat of the consumer protocol, succeeded"
     STOP = "the member left, was refused or lost its place"
 
 

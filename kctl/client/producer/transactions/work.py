@@ -126,7 +126,7 @@ class TransactionWork:
         ):
             return self.offsets.waiting_for
         if self._exchange.api:
-            return f"waiting for the {self._exchange.api} answer of the transaction coordinator of {self._name}"
+            return f"waiting for the {self._exchange.api} response from the transaction coordinator of {self._name}"
         return self._link.waiting_for
 
     def _waiting_for_end(self, now_ms: int) -> str:
@@ -134,7 +134,7 @@ class TransactionWork:
             count = self._records.outstanding
             doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
         elif self._status.is_end_sent:
-            doing = "EndTxn not answered"
+            doing = "no response to EndTxn"
         else:
             doing = self._link.waiting_for
         if self.contents.started_at_ms is None:

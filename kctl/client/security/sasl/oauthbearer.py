@@ -65,7 +65,9 @@ class OauthBearerClient:
         token = self._source()
         self._token = token.value
         if not _TOKEN.fullmatch(token.value) or len(token.value) > MAX_TOKEN_BYTES:
-            raise AuthenticationError("OAUTHBEARER: the token is empty, too long or not a bearer token")
+            raise AuthenticationError(
+                f"OAUTHBEARER: the token is empty, longer than {MAX_TOKEN_BYTES} bytes, or not a bearer token"
+            )
         pairs = {"auth": f"Bearer {token.value}", **token.extensions}
         return ("n,," + SEPARATOR + "".join(f"{k}={v}{SEPARATOR}" for k, v in pairs.items()) + SEPARATOR).encode()
 

@@ -107,13 +107,13 @@ class ScramClient:
         match = _SERVER_FIRST.fullmatch(server_first)
         if match is None:
             refusal = _SERVER_FINAL.fullmatch(server_first)
-            raise self._refused(refusal[2]) if refusal and refusal[2] else self._error("a malformed first answer")
+            raise self._refused(refusal[2]) if refusal and refusal[2] else self._error("a malformed first response")
         nonce, iterations = match[1], int(match[3])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise self._error("the broker's nonce does not continue ours")
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
             bounds = f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are accepted"
-            raise self._error(f"the broker asks for {iterations} iterations, {bounds}")
+            raise self._error(f"the broker requires {iterations} iterations, {bounds}")
         client_key, keys = derive(self.name, self._password, self._base64(match[2]), iterations)
         without_proof = f"c={b64encode(GS2_HEADER.encode()).decode()},r={nonce}"
         auth_message = f"{self._first_bare},{server_first},{without_proof}".encode()
@@ -125,7 +125,7 @@ class ScramClient:
     def _verify(self, server_final: str) -> None:
         match = _SERVER_FINAL.fullmatch(server_final)
         if match is None:
-            raise self._error("a malformed last answer")
+            raise self._error("a malformed last response")
         if match[2]:
             raise self._refused(match[2])
         if not hmac.compare_digest(self._base64(match[1]), self._server_signature):
@@ -136,17 +136,17 @@ class ScramClient:
 
     def _text(self, challenge: bytes) -> str:
         if len(challenge) > MAX_MESSAGE_BYTES:
-            raise self._error(f"an answer of {len(challenge)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
+            raise self._error(f"a response of {len(challenge)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
         try:
             return challenge.decode()
         except UnicodeDecodeError:
-            raise self._error("an answer that is not UTF-8") from None
+            raise self._error("a response that is not UTF-8") from None
 
     def _base64(self, encoded: str) -> bytes:
         try:
             return b64decode(encoded, validate=True)
         except binascii.Error:
-            raise self._error("an answer with malformed base64") from None
+            raise self._error("a response with malformed base64") from None
 
     def _refused(self, words: str) -> AuthenticationError:
         return AuthenticationError(f"{self.name}: the broker reports {words[:200]!r}")

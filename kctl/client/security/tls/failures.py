@@ -78,7 +78,7 @@ def _refused_certificate(
         return CertificateNotYetValid(text, presented=presented, hint="check the clock of this machine")
     if code in (_HOSTNAME, _ADDRESS) and chain:
         names = ", ".join(chain[0].names) or chain[0].subject
-        text = f"certificate is for {names}, asked for {host}"
+        text = f"certificate is for {names}, not for {host}"
         if host in chain[0].names:  # the text of an IP address as a DNS name, which does not count
             text = f"certificate has {host} as a DNS name, and not as an IP address"
         hint = "connect by a name that the certificate has, or have the certificate issued for this name"
@@ -94,7 +94,7 @@ def _refused_certificate(
 def _alert(alert: str) -> TlsError:
     if alert == "certificate required":
         return ClientCertificateRefused(
-            "the broker asks for a client certificate, and none was sent", alert=alert, hint="set ssl.keystore.location"
+            "the broker requires a client certificate, and none was sent", alert=alert, hint="set ssl.keystore.location"
         )
     if alert in _ABOUT_OUR_CERTIFICATE:
         return ClientCertificateRefused(

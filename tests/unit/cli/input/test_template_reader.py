@@ -131,7 +131,7 @@ def test_numbers(form: str, number: int) -> None:
     [
         ("%k%v", "where %k ends is unknown: put its length %K before it, or something between it and %v", 2),
         ("%p%v", "where %p ends is unknown: give it a size", 2),
-        ("%v %V", "%V must stand before %v", 3),
+        ("%v %V", "%V must come before %v", 3),
         ("%v %v", "%v appears twice", 3),
         ("%d{go[2006]} %v", "%d{go} can be written, not read back", 0),
         ("%v{unpack[b]}", "%v{unpack} can be written", 0),
@@ -140,7 +140,7 @@ def test_numbers(form: str, number: int) -> None:
         ("%h{%k=%v;}%v", "where the headers end is unknown", 10),
         ("%h{%v;}|", "a header has a name", 0),
         ("%v\\n%h{%k;}", "where the headers end is unknown", 10),
-        ("%h{%k;} %H", "%H must stand before %h", 8),
+        ("%h{%k;} %H", "%H must come before %h", 8),
         ("%q", "unknown verb %q", 0),
         ("%v{hexx}", "unknown modifier hexx", 3),
         ("", "reads nothing", 0),

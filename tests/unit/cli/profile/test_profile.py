@@ -372,7 +372,7 @@ def test_file_without_a_property_makes_no_profile_and_replaces_none(user: User, 
     assert (ended.code, ended.stdout) == (2, b"")
     said, hint = ended.stderr.splitlines()
     assert said == f"kctl profile: stdin, read as {form}, has no property that kctl knows"
-    assert hint == "hint: nothing was written; --from names the tool that the file belongs to"
+    assert hint == "hint: set the format of the file with --from (nothing was written)"
     assert b"a:1" in user.profile("show", "p").stdout
 
 

@@ -23,25 +23,29 @@ def test_finding_that_several_reasons_keep_from_being_checked_is_named_once() ->
         gap("ListGroups", "late", "lost-data", "group-stuck"),
         gap("OffsetFetch", "away", "lost-data"),
     ) == [
-        "not checked everywhere: no-leader, lost-data; Metadata (the cluster): slow",
-        "not checked everywhere: group-stuck; ListGroups (the cluster): late",
-        "not answered: OffsetFetch (the cluster): away",
+        "not fully checked: no-leader, lost-data; Metadata (the cluster): slow",
+        "not fully checked: group-stuck; ListGroups (the cluster): late",
+        "no result: OffsetFetch (the cluster): away",
     ]
 
 
 def test_requests_without_an_answer_for_one_reason_share_a_line() -> None:
     assert lines(gap("Metadata", "slow", "no-leader"), gap("ListGroups", "slow", "group-stuck")) == [
-        "not checked everywhere: no-leader, group-stuck; Metadata (the cluster), ListGroups (the cluster): slow"
+        "not fully checked: no-leader, group-stuck; Metadata (the cluster), ListGroups (the cluster): slow"
     ]
 
 
 def test_summary_claims_no_more_than_was_checked() -> None:
     missing = (gap("OffsetFetch", "denied", "lost-data"),)
-    assert _summary("group g", Diagnosis((), ("lost-data",), (), ())) == "nothing found about group g"
-    assert _summary("group g", Diagnosis((), ("no-leader",), missing, ())) == (
-        "nothing found about group g in what could be checked,"
+    assert _summary("group g", Diagnosis((), ("lost-data",), (), ()), 4) == (
+        "no problems found in group g (1 check, 4 requests)"
     )
-    assert _summary("group g", Diagnosis((), (), missing, ())) == "nothing about group g could be checked"
+    assert _summary("group g", Diagnosis((), ("no-leader",), missing, ()), 4) == (
+        "no problems found in group g, but some checks are incomplete (1 check, 4 requests)"
+    )
+    assert _summary("group g", Diagnosis((), (), missing, ()), 1) == (
+        "cannot check group g: no check received all responses (1 request)"
+    )
 
 
 def finding(name: str, subject: str, severity: Severity = Severity.WARNING) -> Finding:
@@ -74,7 +78,7 @@ def test_findings_of_one_kind_are_printed_once_in_full_and_listed_at_the_end() -
         *(f"  also:     group g{n}: group g{n} is bad" for n in range(1, 6)),
         "  also:     3 more; --output json lists all",
         "",
-        "10 findings about the cluster by 7 requests",
+        "10 findings for the cluster (7 requests)",
         "  ERROR    no-leader    topic t",
         "  WARNING  group-stuck  group g0, group g1, group g2 and 6 more",
     ]
@@ -86,3 +90,30 @@ def test_list_of_many_kinds_fits_and_is_short(width: int) -> None:
     assert max(map(len, lines[-12:])) <= width
     assert lines[-1] == "  and 3 more kinds"
     assert sum(line.startswith("  WARNING  id-") for line in lines) == 10
+
+
+def test_findings_that_do_not_fit_keep_their_fix_and_are_complete_with_verbose() -> None:
+    findings = [finding(f"id-{n}", f"group g{n}", Severity.ERROR if n < 2 else Severity.WARNING) for n in range(13)]
+    lines = printed(*findings)
+    assert len(lines) <= 60
+    assert "13 findings for the cluster (7 requests)" in lines[-15:]
+    assert lines[:6] == [
+        "ERROR id-0: group g0",
+        "  group g0 is bad",
+        "  impact:   It gets worse.",
+        "  evidence: Metadata, the cluster: leader=none",
+        "  show:     kctl x",
+        "  fix:      kctl fix group g0",
+    ]
+    assert all(f"  fix:      kctl fix group g{n}" in lines for n in range(13))
+    assert "Add -v to print all findings in full." in lines
+    looks, diagnosis = Looks(Look(0, requests=7)), Diagnosis(tuple(findings), ("no-leader",), (), ("group-stuck",))
+    full = list(_lines("the cluster", looks, diagnosis, 80, verbose=True))
+    assert sum(line.startswith("  evidence:") for line in full) == 13
+    assert "checked: no-leader" in full
+    assert "skipped 1 check that needs two samples (add --watch): group-stuck" in full
+    brief = list(_lines("the cluster", looks, Diagnosis((), ("no-leader",), (), ("group-stuck",)), 80))
+    assert brief == [
+        "skipped 1 check that needs two samples (add --watch)",
+        "no problems found in the cluster (1 check, 7 requests)",
+    ]

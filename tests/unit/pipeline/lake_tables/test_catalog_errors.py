@@ -88,7 +88,7 @@ def test_catalog_that_does_not_respond_ends_by_the_api_timeout(
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        (OK + b"\r\n<html>", StoreError, "the response is not that of an Iceberg catalog"),
+        (OK + b"\r\n<html>", StoreError, "the server is not an Iceberg catalog"),
         (b"\0\xff" * 100, StoreUnreachableError, "cannot connect to the catalog"),
         (b"HTTP/1.1 500 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),
         (b"HTTP/1.1 503 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),

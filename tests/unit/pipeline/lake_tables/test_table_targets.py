@@ -183,7 +183,7 @@ def test_of_two_runs_at_once_one_commits_and_the_other_ends(location: Location) 
     first, second = claimed(location, "first"), claimed(location, "second")
     mine = written(first, 0, 3)
     commit(second, 0, 3)
-    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+    with pytest.raises(FolderError, match=r"another export wrote to .* during this run"):
         first.commit([mine], {})
     assert rows(location) == expected(0, 1, 2)
 
@@ -229,7 +229,7 @@ def test_commit_of_another_run_within_a_commit_ends_this_one(
     target, other = claimed(location), claimed(location, "other")
     done = written(target, 0, 3)
     racing(target, lambda: commit(other, 0, 3), monkeypatch)
-    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+    with pytest.raises(FolderError, match=r"another export wrote to .* during this run"):
         target.commit([done], {})
     assert rows(location) == expected(0, 1, 2)
 
@@ -346,7 +346,7 @@ def test_commit_that_happened_after_its_timeout_is_continued(tmp_path: Path, mon
     assert planned.resume_points() == {("t", 0): ResumePoint(3, "an-id", 99)}
     again = written(planned, 3, 5)
     late[0]()
-    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+    with pytest.raises(FolderError, match=r"another export wrote to .* during this run"):
         planned.commit([again], {})
     third = claimed(location, "third")
     assert third.resume_points() == {("t", 0): ResumePoint(5, "an-id", 99)}
@@ -610,7 +610,7 @@ def test_table_that_is_restored_during_a_run_ends_the_run(tmp_path: Path) -> Non
     commit(target, 3, 5)
     done = written(target, 5, 6)
     deltalake.DeltaTable(location).restore(version)
-    with pytest.raises(FolderError, match=r"another export has written to .* meanwhile"):
+    with pytest.raises(FolderError, match=r"another export wrote to .* during this run"):
         target.commit([done], {})
     assert rows(location) == expected(0, 1, 2)
 

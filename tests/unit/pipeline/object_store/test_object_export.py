@@ -86,7 +86,7 @@ def test_of_two_runs_at_once_one_commits_a_round_and_the_other_ends() -> None:
     first, second = claimed("first"), claimed("second")
     mine, theirs = written(first, 0, 10), written(second, 0, 10)
     second.commit([theirs], SETTINGS)
-    with pytest.raises(FolderError, match="another export has written to s3://bucket/kafka meanwhile"):
+    with pytest.raises(FolderError, match="another export wrote to s3://bucket/kafka during this run"):
         first.commit([mine], SETTINGS)
     assert offsets() == list(range(10))
 
@@ -97,7 +97,7 @@ def test_run_that_wakes_up_after_its_number_was_merged_does_not_commit() -> None
     for number in range(FANOUT + 1):
         awake.commit([written(awake, number, number + 1)], SETTINGS)
     assert "_manifest/00000001.json" not in keys()
-    with pytest.raises(FolderError, match="another export has written"):
+    with pytest.raises(FolderError, match="another export wrote"):
         sleeping.commit([mine], SETTINGS)
     assert offsets() == list(range(FANOUT + 1))
     assert claimed("next").last_number == FANOUT + 1

@@ -219,7 +219,7 @@ def test_a_call_that_timed_out_goes_on_when_it_is_made_again_and_others_are_refu
     error = first.error
     assert isinstance(error, MaxBlockTimeout)
     assert (error.timeout_ms, error.elapsed_ms) == (50, 50)
-    assert "EndTxn not answered; broker will abort in 58 s unless it is committed" in str(error)
+    assert "no response to EndTxn; broker will abort in 58 s unless it is committed" in str(error)
     for step in (Step.ABORT, Step.BEGIN, Step.OFFSETS):
         assert isinstance(scenario.call(step).error, IllegalStateError)
     again = scenario.call(Step.COMMIT)
@@ -255,7 +255,7 @@ def test_an_abort_that_is_not_answered_says_when_the_broker_will() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     scenario.sent()
     scenario.advance(1000)
-    assert str(call.error).endswith("while EndTxn not answered; broker will abort in 59 s")
+    assert str(call.error).endswith("while no response to EndTxn; broker will abort in 59 s")
 
 
 def test_a_commit_that_waits_for_records_says_so() -> None:

@@ -69,7 +69,7 @@ def test_cluster_versions_and_certificates() -> None:
     where = "kafka-a.example:9092 [10.0.0.1]"
     assert changed(renew) == [
         f"{where}: cluster: abc -> xyz",
-        f"{where}: answers as broker: 1 -> 2",
+        f"{where}: responds as broker: 1 -> 2",
         f"{where}: API versions: Fetch none -> 4 to 17, Metadata 0 to 13 -> none, Produce 3 to 12 -> 3 to 13",
         f"{where}: tls version: TLSv1.3 -> TLSv1.2",
         f"{where}: certificate: CN=kafka-a.example, issuer CN=test-ca, not after 1700864000000 -> "

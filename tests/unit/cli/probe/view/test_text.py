@@ -57,7 +57,7 @@ def test_facts() -> None:
         "cluster abc: 2 brokers, controller 2",
         "kafka-bootstrap.example:9092 [10.0.0.1] is broker 1, advertised as kafka-a.example:9092",
         "tls kafka-a.example:9092 [10.0.0.1], kafka-bootstrap.example:9092 [10.0.0.1]: "
-        "TLSv1.3 TLS_AES_256_GCM_SHA384, client certificate asked for",
+        "TLSv1.3 TLS_AES_256_GCM_SHA384, client certificate requested",
         "  certificate CN=kafka-a.example, issuer CN=test-ca, until 2023-11-24 (10 days), for kafka-a.example",
         "sasl kafka-a.example:9092 [10.0.0.1], kafka-bootstrap.example:9092 [10.0.0.1]: offers PLAIN, SCRAM-SHA-256",
         "group g: coordinator is broker 2, 10.0.0.6:9092, on __consumer_offsets-23",
