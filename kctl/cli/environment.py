@@ -64,17 +64,6 @@ class Secrets:
     def __init__(self) -> None:
         self.values: tuple[str, ...] = ()
 
-    def masked_bytes(self, data: bytes) -> bytes:
-        """Return text of a result, plain or JSON, with `***` in the place of each secret."""
-        if not self.values:
-            return data
-        import json  # not wanted before the first frame of a probe
-
-        for value in self.values:
-            for written in dict.fromkeys((value, json.dumps(value)[1:-1])):
-                data = data.replace(written.encode("utf-8", "surrogateescape"), b"***") if written else data
-        return data
-
     def masked(self, text: str) -> str:
         """Return the text with `***` in the place of each secret."""
         for value in self.values:

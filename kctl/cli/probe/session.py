@@ -79,7 +79,9 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
     if output is Output.CSV:
         return CsvReport(environment)
     if output is not Output.TABLE:
-        return ObjectsReport(at_once, started_at_ms, statistics if is_repeated else None, output)
+        out = DataOut(environment.stdout, flush_bytes=0)
+        masked = environment.secrets.masked
+        return ObjectsReport(out, started_at_ms, statistics if is_repeated else None, output, masked)
     if common.quiet:
         return QuietReport(at_once)
     if is_live(common, write_out is not None):
@@ -102,14 +104,15 @@ def is_live(common: Common, has_template: bool) -> bool:
 
 
 class MaskedOut(DataOut):
-    """The result of a probe on stdout: secrets that a broker repeats in its errors are masked, as on stderr."""
+    """The text of a probe on stdout. Secrets that a broker repeats in its errors are masked, as on stderr."""
 
     def __init__(self, environment: Environment, *, flush_bytes: int = FLUSH_BYTES) -> None:
         super().__init__(environment.stdout, flush_bytes=flush_bytes)
         self._secrets = environment.secrets
 
     def write(self, data: bytes) -> None:
-        super().write(self._secrets.masked_bytes(data))
+        text = data.decode("utf-8", "surrogateescape")
+        super().write(self._secrets.masked(text).encode("utf-8", "surrogateescape"))
 
 
 def _phases(config: AdminConfig) -> list[Phase]:

@@ -4,6 +4,7 @@ They are a promise: within a version fields are added, never renamed or removed.
 too bear the same names and fields, without its `round`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from kctl.cli.failures import exit_code
@@ -100,3 +101,12 @@ def error_object(error: KafkaError) -> dict[str, Any]:
         "hint": with_options(getattr(error, "hint", "")),
         "exit_code": int(exit_code(error)),
     }
+
+
+def with_texts(change: Callable[[str], str], value: Any) -> Any:
+    """Return an object whose strings `change` has replaced, except names of fields: JSON would escape them first."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: with_texts(change, each) for name, each in value.items()}
+    return [with_texts(change, each) for each in value] if isinstance(value, list | tuple) else value

@@ -11,7 +11,7 @@ from typing import Any
 
 from kctl.cli.failures import file_error
 from kctl.cli.private_file import open_private
-from kctl.cli.trace.event_objects import ending, event_object, opening
+from kctl.cli.trace.event_objects import ending, event_object, opening, with_texts
 from kctl.client.clock import Clock
 from kctl.client.events import Event
 
@@ -51,7 +51,7 @@ class TraceFile:
             self._say(f"note: --trace-file {self._path}: not whole: {self._error.strerror}")
 
     def _write(self, one: dict[str, Any]) -> None:
-        data = memoryview(json.dumps(_with_texts(self._masked, one)).encode() + b"\n")
+        data = memoryview(json.dumps(with_texts(self._masked, one)).encode() + b"\n")
         with self._lock:
             if self._error is not None or self._file.closed:
                 return
@@ -60,12 +60,3 @@ class TraceFile:
                     data = data[self._file.write(data) :]
             except OSError as e:
                 self._error = e
-
-
-def _with_texts(mask: Callable[[str], str], value: Any) -> Any:
-    """Return a value whose texts `mask` has replaced: escapes of JSON would hide a secret from it."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {name: _with_texts(mask, each) for name, each in value.items()}
-    return [_with_texts(mask, each) for each in value] if isinstance(value, list | tuple) else value

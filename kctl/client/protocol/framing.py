@@ -140,10 +140,11 @@ def decode_response_prefix(
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames; holds no more than it was fed, unless it was asked for a `place`.
+    """Cuts a stream of bytes into frames.
 
-    Bytes that are a whole frame become that frame without a copy, and so do those that are read into `place`; other
-    pieces are joined once, when the frame is whole. For frames of a megabyte copies cost more than decoding them.
+    Bytes that are a whole frame become that frame without a copy, and so do those that are read into `place`. Other
+    pieces of a large frame are copied once, into its memory, and those of a small one are joined. For frames of a
+    megabyte copies cost more than decoding them.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -199,6 +200,7 @@ class FrameReader:
 
         Raises: RemoteProtocolError: a size is negative or above the limit. Its `first_bytes` start with that size, so
             that a peer which is not Kafka can be named. The stream is lost then: every further call raises again.
+            Or the system has no memory for a frame.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)
@@ -212,6 +214,8 @@ class FrameReader:
                 self._is_large = self._left >= LARGE_FRAME_BYTES
             if not 0 <= self._left <= self.max_bytes:
                 raise self._bad_size(bytes(data[pos : pos + FIRST_BYTES - _SIZE_BYTES]))
+            if end - pos < self._left:
+                self.place()
             if self._room is not None:
                 part = data[pos : pos + self._left]
                 self._room.fill(part)
@@ -229,8 +233,17 @@ class FrameReader:
                     self._keep(piece)
                 return frames
             pos += len(piece)
-            frames.append(b"".join([*self._pieces, piece]))
+            frames.append(self._joined(piece))
             self._head, self._pieces = b"", []
+
+    def _joined(self, last: bytes) -> bytes:
+        """Return the frame that was kept in pieces. Raises: RemoteProtocolError: the system has no memory for it."""
+        try:
+            return _join([*self._pieces, last])
+        except MemoryError:
+            size_bytes = sum(map(len, self._pieces)) + len(last)
+            self._pieces = []
+            raise RemoteProtocolError(f"not enough memory for a frame of {size_bytes} bytes") from None
 
     def _keep(self, piece: bytes) -> None:
         """Keep a piece; small ones are gathered, since an object for each would outweigh its bytes."""
@@ -245,6 +258,9 @@ class FrameReader:
         return RemoteProtocolError(
             f"frame of {self._left} bytes, 0 to {self.max_bytes} are allowed", first_bytes=self._head + following
         )
+
+
+_join = b"".join
 
 
 def _frame_pieces(parts: list[bytes]) -> list[bytes]:

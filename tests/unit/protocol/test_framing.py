@@ -219,13 +219,41 @@ def test_first_bytes_name_a_peer_that_is_not_kafka() -> None:
     assert caught.value.first_bytes == reply[:64]
 
 
-def test_frame_that_no_memory_is_left_for_is_kept_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(_size_bytes: int) -> FrameRoom:
-        raise MemoryError
+def _no_memory(*_: object) -> FrameRoom:
+    raise MemoryError
 
-    monkeypatch.setattr(framing, "FrameRoom", no_memory)
+
+def test_frame_that_no_memory_is_left_for_is_kept_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framing, "FrameRoom", _no_memory)
     frame = bytes(LARGE_FRAME_BYTES)
     reader = FrameReader(2**31 - 1)
     assert reader.feed(len(frame).to_bytes(4, "big") + frame[:10]) == []
     assert reader.place() is None
     assert reader.feed(frame[10:]) == [frame]
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+def test_large_frame_in_pieces_takes_its_memory_once(has_room: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As TLS delivers it. Without room for all of it in advance, the pieces are joined, which takes memory twice."""
+    size, step = 8 << 20, 16 << 10
+    if not has_room:
+        monkeypatch.setattr(framing, "FrameRoom", _no_memory)
+    reader = FrameReader(size)
+    reader.feed(size.to_bytes(4, "big"))
+    tracemalloc.start()
+    frames = [frame for _ in range(size // step) for frame in reader.feed(bytes(step))]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert list(map(len, frames)) == [size]
+    assert (peak < 1.1 * size) == has_room
+
+
+def test_frame_that_cannot_be_joined_is_an_error_of_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pieces are there, and the system refuses the memory of the whole."""
+
+    monkeypatch.setattr(framing, "FrameRoom", _no_memory)
+    reader = FrameReader(2**31 - 1)
+    reader.feed(LARGE_FRAME_BYTES.to_bytes(4, "big") + b"ab")
+    monkeypatch.setattr(framing, "_join", _no_memory)
+    with pytest.raises(RemoteProtocolError, match=f"not enough memory for a frame of {LARGE_FRAME_BYTES} bytes"):
+        reader.feed(bytes(LARGE_FRAME_BYTES - 2))

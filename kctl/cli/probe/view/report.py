@@ -1,6 +1,6 @@
 """Reports of a probe: what reaches stdout while it runs and when a round ends. Lines or objects; live.py paints."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from kctl.cli.data_out import DataOut
@@ -14,6 +14,7 @@ from kctl.cli.probe.view.result import AddressStatus, ProbeResult, latency_ms, o
 from kctl.cli.probe.view.statistics import COLUMNS, AddressKey, AddressLatencies, Statistics, statistics_rows
 from kctl.cli.probe.view.text import blocked_by, event_line, fact_lines, finding_lines, is_logged, name, state, summary
 from kctl.cli.probe.view.write_out import Template, fill
+from kctl.cli.trace.event_objects import with_texts
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Started
 from kctl.client.probe import Prober
@@ -62,10 +63,21 @@ class LinesReport(Report):
 
 
 class ObjectsReport(Report):
-    """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too."""
+    """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too.
 
-    def __init__(self, out: DataOut, started_at_ms: int, statistics: Statistics | None, output: Output) -> None:
+    Args: masked: replaces secrets in a string.
+    """
+
+    def __init__(
+        self,
+        out: DataOut,
+        started_at_ms: int,
+        statistics: Statistics | None,
+        output: Output,
+        masked: Callable[[str], str],
+    ) -> None:
         super().__init__(out)
+        self._masked = masked
         self._started_at_ms = started_at_ms
         self._statistics: Mapping[AddressKey, AddressLatencies] | None = statistics
         self._output = output
@@ -82,7 +94,8 @@ class ObjectsReport(Report):
     def _write(self, one: Mapping[str, Any]) -> None:
         if self._output is Output.YAML and self._round > 1:
             self._out.write_line("---")
-        for line in document_lines(Output.YAML if self._output is Output.YAML else Output.JSONL, one):
+        shape = Output.YAML if self._output is Output.YAML else Output.JSONL
+        for line in document_lines(shape, with_texts(self._masked, one)):
             self._out.write_line(line)
 
 

@@ -1,6 +1,7 @@
 """A probe on stdout: its first frame comes before any wait, and results hold no secret that a broker repeats."""
 
 import io
+import json
 
 import pytest
 
@@ -20,18 +21,19 @@ from kctl.client.probe import ProbeOptions, Prober
 SECRET = 'hunter"2'
 
 
-def _written(output: Output | None) -> str:
+def _written(output: Output | None, secret: str = SECRET) -> str:
     stdout = io.BytesIO()
     secrets = Secrets()
-    secrets.values = (SECRET, "")
+    secrets.values = (secret, "")
     environment = Environment(io.BytesIO(), stdout, io.StringIO(), {}, ManualClock(), ClosingNotice(), secrets)
-    out = MaskedOut(environment, flush_bytes=0)
+    text = MaskedOut(environment, flush_bytes=0)
     event = Failed(
-        5, Target(1, -1, "h", 1, "127.0.0.1:1"), Phase.SASL, 5, AuthenticationError(f"no user with {SECRET}")
+        5, Target(1, -1, "h", 1, "127.0.0.1:1"), Phase.SASL, 5, AuthenticationError(f"no user with {secret}")
     )
-    report = LinesReport(out, 0, verbose=True) if output is None else ObjectsReport(out, 0, None, output)
-    report.on_event(event)
-    out.flush()
+    lines = LinesReport(text, 0, verbose=True)
+    objects = None if output is None else ObjectsReport(DataOut(stdout), 0, None, output, secrets.masked)
+    with objects or lines as report:
+        report.on_event(event)
     return stdout.getvalue().decode()
 
 
@@ -40,6 +42,13 @@ def test_error_that_repeats_a_secret_is_masked(output: Output | None) -> None:
     text = _written(output)
     assert "no user with ***" in text
     assert "hunter" not in text
+
+
+@pytest.mark.parametrize("secret", ["1", ":", "true", "e", '"', "ö"])
+def test_secret_of_a_character_masks_no_syntax(secret: str) -> None:
+    written = json.loads(_written(Output.JSONL, secret))
+    assert written["error"]["message"].startswith("no us*") if secret == "e" else written["at_ms"] == 5
+    assert secret not in written["error"]["message"]
 
 
 def test_first_frame_is_drawn_before_anything_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

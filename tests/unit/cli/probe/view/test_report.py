@@ -53,7 +53,7 @@ def test_events_facts_findings_and_a_summary() -> None:
 def test_objects_with_and_without_events() -> None:
     for output in (Output.JSONL, Output.JSON):
         stdout = io.BytesIO()
-        written = _written(ObjectsReport(DataOut(stdout), START_MS, None, output), stdout)
+        written = _written(ObjectsReport(DataOut(stdout), START_MS, None, output, str), stdout)
         objects = [json.loads(line) for line in written]
         assert len(objects) == 1 + len(EVENTS) * (output is Output.JSONL)
         assert objects[-1]["event"] == "summary"
@@ -61,7 +61,7 @@ def test_objects_with_and_without_events() -> None:
 
 def test_events_tell_their_round() -> None:
     stdout = io.BytesIO()
-    report = ObjectsReport(DataOut(stdout), START_MS, {}, Output.JSONL)
+    report = ObjectsReport(DataOut(stdout), START_MS, {}, Output.JSONL, str)
     for number in (1, 2):
         report.on_event(EVENTS[0])
         report.ended(result(number))
