@@ -175,7 +175,8 @@ def mirror(
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
-            result = _round(request, plan_mirror(request, options, running), result, running, on_progress)
+            plan = plan_mirror(request, options, running, is_first=False)
+            result = _round(request, plan, result, running, on_progress)
         return result
 
 
@@ -191,9 +192,17 @@ def _round(
 
 
 def plan_mirror(
-    request: MirrorRequest, options: SessionOptions | None = None, session: Session | None = None
+    request: MirrorRequest,
+    options: SessionOptions | None = None,
+    session: Session | None = None,
+    *,
+    is_first: bool = True,
 ) -> MirrorPlan:
-    """Return what `mirror` would do, without Spark and without writing anything. Raises as `mirror`."""
+    """Return what `mirror` would do, without Spark and without writing anything.
+
+    Args: is_first: False: the plan is for a further round of a run.
+    Raises: as `mirror`.
+    """
     _check(request)
     properties = isolation.of_source(resolve(request.properties))
     with Planner(properties, events=request.events) as planner:
@@ -207,7 +216,7 @@ def plan_mirror(
             facts = read_facts(admin, request.topics, GroupSelection()).topics
             rules = {request.target_of(topic): each for topic, each in read_rules(admin, request.topics).items()}
         wanted = {topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics}
-        target = _target_side(request, source, wanted, rules)
+        target = _target_side(request, source, wanted, rules, is_first=is_first)
         positions, targets = target.positions, target.targets
         planner.restart()
         known = {tp: position.source for tp, position in positions.found.items() if tp in ends}
@@ -253,7 +262,12 @@ class _TargetSide(NamedTuple):
 
 
 def _target_side(
-    request: MirrorRequest, source: ClusterDescription, wanted: Mapping[str, int], rules: Mapping[str, Rules | None]
+    request: MirrorRequest,
+    source: ClusterDescription,
+    wanted: Mapping[str, int],
+    rules: Mapping[str, Rules | None],
+    *,
+    is_first: bool,
 ) -> _TargetSide:
     """Return what the target has. Raises: ConfigError: a topic would be mirrored into itself, or has no room."""
     properties = resolve(request.target_properties)
@@ -267,7 +281,7 @@ def _target_side(
         found = read_rules(admin, (target.topic for target in there.values()))
         problems = tuple(text for name, own in found.items() for text in rule_problems(rules[name], own, name))
         counts = {topic: fewer.get(target.topic, wanted[topic]) for topic, target in there.items()}
-        positions = find_positions(admin, properties, there, counts)
+        positions = find_positions(admin, properties, there, counts, is_first=is_first)
     grown = {target.topic: wanted[topic] for topic, target in there.items() if target.topic in fewer}
     return _TargetSide(targets, missing, grown, positions, problems)
 

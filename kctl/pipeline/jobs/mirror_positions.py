@@ -3,7 +3,7 @@
 A position is written in the transaction that holds its records, twice: as the offset of the group
 `kctl-mirror.NAME.TOPIC`, where `kctl groups lag` shows it, and as a record of the compacted topic
 `kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days by
-default); the record stays, and is looked up where the group has no offset for a partition that is not empty. A position
+default), and tools of Kafka set them back; the record stays. So a run begins with the newer one of the two. A position
 names the topics on both sides by their ids.
 """
 
@@ -11,12 +11,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kctl.client.admin import EARLIEST, Admin, NewTopic, OffsetAndMetadata
+from kctl.client.admin import EARLIEST, Admin, ConfigResource, NewTopic, OffsetAndMetadata, ResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import BrokerError
 from kctl.client.runtime import Runtime
 from kctl.pipeline import isolation
+from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from kctl.client.producer import Producer
 
 POSITIONS_TOPIC: Final = "kctl-mirror-positions"
-_COMPACTED: Final = {"cleanup.policy": "compact"}
+_COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
+"""Brokers compact closed segments alone, and each run reads the whole topic."""
 _VERSION: Final = 1
 
 
@@ -66,6 +68,11 @@ class MirrorPosition(NamedTuple):
         """Return what a run had counted up to here; None where another one wrote the position."""
         return self.counts if self.run == run else None
 
+    def is_ahead_of(self, other: "MirrorPosition") -> bool:
+        """Whether this is the newer one of two positions in the same topic, as far as that is known."""
+        known = (self.source.topic_id, "")
+        return other.source.topic_id in known and self.source.offset > other.source.offset
+
     def is_of(self, target: MirrorTarget) -> bool:
         """Whether the target's topic is still the one that was written to."""
         return not (self.target_topic_id and target.topic_id) or self.target_topic_id == target.topic_id
@@ -89,6 +96,8 @@ def find_positions(
     targets: Mapping[str, MirrorTarget],
     counts: Mapping[str, int],
     runtime: Runtime | None = None,
+    *,
+    is_first: bool = True,
 ) -> Positions:
     """Return how far each partition is mirrored.
 
@@ -100,9 +109,13 @@ def find_positions(
         admin, properties: of the target's cluster.
         targets: by topic of the source; those that are missing in the target left out.
         counts: of the partitions of each topic of the source.
+        is_first: False: this run has found positions before, so the offsets of the groups are its own.
     """
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
+    if found and is_first:
+        kept = _kept_of(targets, found, kept_positions(properties, runtime))
+        found |= {tp: position for tp, position in kept.items() if position.is_ahead_of(found[tp])}
     unknown = _with_committed_data(admin, targets, [tp for tp in partitions if tp not in found])
     found |= _kept_of(targets, unknown, kept_positions(properties, runtime) if unknown else {})
     unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
@@ -157,11 +170,24 @@ def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
 
 
 def create_positions_topic(admin: Admin) -> None:
-    """Create the topic of the positions where the target has none."""
+    """Create the topic of the positions where the target has none.
+
+    Raises: MirrorPositionError: the topic deletes old positions.
+    """
     created = admin.create_topics([NewTopic(POSITIONS_TOPIC, 1, configs=_COMPACTED)])
     error = created.failed.get(POSITIONS_TOPIC)
-    if error is not None and not (isinstance(error, BrokerError) and error.code == ErrorCode.TOPIC_ALREADY_EXISTS):
+    if error is None:
+        return
+    if not (isinstance(error, BrokerError) and error.code == ErrorCode.TOPIC_ALREADY_EXISTS):
         raise error
+    topic = ConfigResource(ResourceType.TOPIC, POSITIONS_TOPIC)
+    configs = admin.describe_configs([topic]).done.get(topic, {})  # none if the principal must not read them
+    policy = configs["cleanup.policy"].value if "cleanup.policy" in configs else None
+    if policy is not None and "delete" in policy:
+        raise MirrorPositionError(
+            f"topic {POSITIONS_TOPIC} deletes old positions (cleanup.policy={policy})",
+            f"kctl topics alter {POSITIONS_TOPIC} --config cleanup.policy=compact",
+        )
 
 
 def _group_positions(

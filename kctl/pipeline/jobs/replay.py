@@ -22,6 +22,7 @@ from kctl.pipeline import isolation
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.jobs.mirror import LONGEST_NAME, is_same_cluster
 from kctl.pipeline.jobs.mirror_positions import MirrorTarget, create_positions_topic
+from kctl.pipeline.jobs.replay_begun import check_begun, write_begun
 from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, end_transactions, replay_ranges
 from kctl.pipeline.jobs.topic_rules import TIMES, Rules, read_rules, refuse, rules_of
 from kctl.pipeline.jobs.topic_rules import problems as rule_problems
@@ -94,7 +95,8 @@ def replay(
     Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
     Raises:
         ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
-        RecordDataError: the jq program failed on a record. MirrorPositionError: the topic was recreated.
+        RecordDataError: the jq program failed on a record.
+        MirrorPositionError: the topic was recreated, or the positions of this replay were deleted.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
     options = options or SessionOptions()
@@ -104,10 +106,14 @@ def replay(
     if not tasks:
         return Replayed()
     shared = _shared(request, tasks, tasks_at_once(session, options))
-    if request.writes:
-        with Admin(resolve(request.target_properties), events=request.events) as admin:
-            create_positions_topic(admin)
+    with Admin(resolve(request.target_properties), events=request.events) as admin:
+        if request.writes:
             end_transactions(admin, tasks)
+        is_begun = check_begun(admin, tasks[0], request.name)
+        if request.writes:
+            create_positions_topic(admin)
+            if not is_begun:
+                write_begun(tasks[0])
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl replay", on_progress))
         if request.rate_per_s is not None:

@@ -14,7 +14,7 @@ such commit any more, transactions count, and each commit renews those of all kn
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,9 +23,9 @@ from urllib.parse import unquote
 from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
 from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
 from kctl.pipeline.export_files.merged_schema import evolved
-from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError
+from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, folder_error
 from kctl.pipeline.lake_tables.delta_statistics import bounds_in
-from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
+from kctl.pipeline.lake_tables.table_files import LiveFile, base_of, decoded_in, manifest_of, partitions_in
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
     FILLED,
@@ -42,6 +42,7 @@ from kctl.pipeline.object_store.store import (
     BACKOFF_MS,
     MOST_BACKOFF_MS,
     MOST_RETRIES,
+    ObjectStore,
     StoreTimeouts,
     allows_http,
     check_lakes,
@@ -130,7 +131,9 @@ class DeltaTarget(TableTarget):
         return super().resume_points(wanted)
 
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError where the table is partitioned otherwise."""
+        """Raise FolderError if the table is partitioned otherwise, or if there are files and no table."""
+        if self._seen is None and not self._is_empty():
+            raise FolderError(f"{self._url} is not empty and is not a Delta table", "choose an empty location")
         if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
             words = ", ".join(found) or "nothing"
             raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
@@ -258,12 +261,22 @@ class DeltaTarget(TableTarget):
                 commit_properties=properties,
             )
 
-    def live_partitions(self) -> set[tuple[str, int]]:
+    def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the partitions that the live files are of; nothing is read if the table has positions."""
         if self._seen is None or POSITIONS in self._newest.facts:  # of all partitions
             return set()
+        if not {"topic", "partition"} <= {field.name for field in self._seen.schema().fields}:
+            return set()
         with self._named():
-            return partitions_of(unquote(str(path)) for path in self._seen.get_add_actions().column("path").to_pylist())
+            added = self._seen.get_add_actions(flatten=True)
+        names = ("path", "min.topic", "max.topic", "min.partition", "max.partition")
+        unknown = [None] * len(added)
+        columns = [added.column(name).to_pylist() if name in added.schema.names else unknown for name in names]
+        files = (
+            LiveFile(unquote(path), (first, last), (least, most))
+            for path, first, last, least, most in zip(*columns, strict=True)
+        )
+        return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
         """Return how many records and files the table has, and the bytes of the files."""
@@ -338,6 +351,16 @@ class DeltaTarget(TableTarget):
                 return deltalake.DeltaTable(self._url, storage_options=self._options())
             except TableNotFoundError:
                 return None
+
+    def _is_empty(self) -> bool:
+        """Return whether there is nothing at the location, which is no table."""
+        base = self.base()
+        if isinstance(base, StoreUrl):
+            return next(iter(ObjectStore(base, self._timeouts).list()), None) is None
+        try:
+            return not base.exists() or next(base.iterdir(), None) is None
+        except OSError as e:
+            raise folder_error(base, e) from e
 
     def _options(self) -> dict[str, str]:
         base = self.base()

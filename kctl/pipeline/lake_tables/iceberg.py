@@ -10,14 +10,14 @@ another export's commit, is off for ours.
 import io
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kctl.pipeline.export_files.column_layout import column_of, name_of, with_column
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
-from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
+from kctl.pipeline.export_files.manifests import ExportedFile, Manifest, commit_time
 from kctl.pipeline.job_errors import (
     ExportDataError,
     FolderError,
@@ -26,9 +26,10 @@ from kctl.pipeline.job_errors import (
     reason_of,
 )
 from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in
-from kctl.pipeline.lake_tables.table_files import base_of, decoded_in, manifest_of, partitions_of
+from kctl.pipeline.lake_tables.table_files import LiveFile, base_of, decoded_in, manifest_of, partitions_in
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
+    COMMIT_TIME,
     POSITIONS,
     ROUND,
     RUN,
@@ -44,9 +45,11 @@ from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, without
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
     from pyiceberg.partitioning import PartitionField
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
+    from pyiceberg.types import NestedField
 
 T = TypeVar("T")
 ANY_REGION = "us-east-1"
@@ -168,14 +171,23 @@ class IcebergTarget(TableTarget):
                     f"{self.name}: the catalog did not report the result of round {added.number}"
                 ) from None
 
-    def live_partitions(self) -> set[tuple[str, int]]:
+    def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the partitions that the live files are of; nothing is read if the table has positions."""
         table = self._loaded()
         if table is None or POSITIONS in self._words_of(table):  # of all partitions
             return set()
-        base = f"{table.location().rstrip('/')}/data/"
+        base, fields = f"{table.location().rstrip('/')}/data/", {each.name: each for each in table.schema().fields}
+        if not {"topic", "partition"} <= fields.keys():
+            return set()
+        topic, partition = fields["topic"], fields["partition"]
         with self._named():
-            return partitions_of(task.file.file_path.removeprefix(base) for task in table.scan().plan_files())
+            files = [
+                LiveFile(
+                    task.file.file_path.removeprefix(base), _bounds(task.file, topic), _bounds(task.file, partition)
+                )
+                for task in table.scan().plan_files()
+            ]
+        return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
         """Return how many records and files the table has, and the bytes of the files."""
@@ -245,23 +257,23 @@ class IcebergTarget(TableTarget):
 
         Raises: ExportDataError: the properties are from a snapshot that was rolled back.
         """
-        snapshot, seen = table.current_snapshot(), set()
+        snapshot, seen, is_first = table.current_snapshot(), set(), False
         while snapshot is not None and snapshot.snapshot_id not in seen:
             seen.add(snapshot.snapshot_id)
             words = _words_in(snapshot)
             if POSITIONS in words:
                 return words
-            if snapshot.parent_snapshot_id is None:  # the first one: nothing of ours is in the table
-                return {}
-            snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
+            parent = snapshot.parent_snapshot_id
+            is_first = parent is None  # or pyiceberg has expired its parent
+            snapshot = None if parent is None else table.snapshot_by_id(parent)
         found = {name: str(text) for name, text in table.properties.items()}
-        for each in table.metadata.snapshots:
-            if POSITIONS in (words := _words_in(each)) and _is_round(words, found):
-                raise ExportDataError(
-                    f"{self.name} was rolled back, and the positions of its records have expired",
-                    "export to another table",
-                )
-        return found
+        if not _is_rolled_back(table, found):
+            return found
+        if is_first:  # nothing of ours is in the table, or `live_partitions` finds its files
+            return {}
+        raise ExportDataError(
+            f"{self.name} was rolled back, and the positions of its records have expired", "export to another table"
+        )
 
     def _loaded(self) -> "Table | None":
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -341,6 +353,26 @@ def _words_in(snapshot: "Snapshot") -> dict[str, str]:
 def _is_round(words: Mapping[str, str], other: Mapping[str, str]) -> bool:
     """Whether both are the words of one round."""
     return all(words.get(name) == other.get(name) for name in (RUN, ROUND))
+
+
+def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
+    """Return whether the snapshot with the facts in the properties is no ancestor of the current one.
+
+    If that snapshot has expired, a current one that is older was there before it.
+    """
+    if any(POSITIONS in (words := _words_in(each)) and _is_round(words, found) for each in table.metadata.snapshots):
+        return True
+    current, committed_at_ms = table.current_snapshot(), commit_time(found.get(COMMIT_TIME, ""))
+    return current is not None and committed_at_ms is not None and current.timestamp_ms < committed_at_ms
+
+
+def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
+    """Return the least and the largest value of a column, as far as they are known."""
+    from pyiceberg.conversions import from_bytes
+
+    low, high = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
+    kind: Any = field.field_type
+    return None if low is None else from_bytes(kind, low), None if high is None else from_bytes(kind, high)
 
 
 def _shown(table: "Table", field: "PartitionField") -> str:

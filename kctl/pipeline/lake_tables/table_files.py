@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from kctl.pipeline.targets import FileKind
 
+V = TypeVar("V", str, int)
 _NAME = re.compile(r"(?:(?P<at>@))?.+-(?P<partition>\d+)-(?P<start>\d+)-(?P<end>\d+)(?:\.\d+)?\.[0-9a-f]{32}\.parquet")
 _DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
 
@@ -138,13 +139,37 @@ def _is_bytes(kind: "pa.DataType") -> bool:
     return str(kind) in ("binary", "large_binary")
 
 
-def partitions_of(paths: Iterable[str]) -> set[tuple[str, int]]:
-    """Return the partitions that files are of, by their paths; files of other programs are left out."""
-    found = set()
-    for path in paths:
-        if (name := _NAME.fullmatch(path.rpartition("/")[2])) is not None:
-            found.add((path.partition("/")[0].removeprefix("@"), int(name["partition"])))
+class LiveFile(NamedTuple):
+    """A file of a table, by its path below the table's data, and the bounds of its columns if they are known."""
+
+    path: str
+    topics: tuple[str | None, str | None]
+    partitions: tuple[int | None, int | None]
+
+
+def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Return the partitions, of those that are wanted, that files have records of.
+
+    The names of files have topic and partition. A compaction changes them: then the bounds decide, and a file without
+    bounds may have records of any partition.
+    """
+    found: set[tuple[str, int]] = set()
+    for file in files:
+        name = _NAME.fullmatch(file.path.rpartition("/")[2])
+        if name is not None:
+            found |= {(file.path.partition("/")[0].removeprefix("@"), int(name["partition"]))} & set(wanted)
+            continue
+        found |= {
+            (topic, partition)
+            for topic, partition in wanted
+            if _is_within(topic, file.topics) and _is_within(partition, file.partitions)
+        }
     return found
+
+
+def _is_within(value: V, bounds: tuple[V | None, V | None]) -> bool:
+    low, high = bounds
+    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def manifest_of(

@@ -191,7 +191,7 @@ class TableTarget(ABC):
 
     def _refuse_lost(self, fresh: Collection[tuple[str, int]]) -> None:
         """Raise ExportDataError if files of the table have records of partitions that have no position."""
-        if fresh and (lost := sorted(set(fresh) & self.live_partitions())):
+        if fresh and (lost := sorted(self.live_partitions(fresh))):
             raise self.lost(lost)
 
     def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
@@ -362,7 +362,7 @@ class TableTarget(ABC):
         """Commit files, positions and facts at once. Raises: FolderError: another export was first."""
 
     @abstractmethod
-    def live_partitions(self) -> set[tuple[str, int]]:
+    def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the partitions that the live files are of, by the names that kctl gives files."""
 
     def read_facts(self) -> TargetFacts:

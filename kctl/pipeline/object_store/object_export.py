@@ -145,7 +145,7 @@ class ObjectExport:
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Raise what `claim` would, as far as reading shows it."""
-        self._checked(settings)
+        self._check_named(self._checked(settings))
 
     def claim(
         self,
@@ -239,16 +239,24 @@ class ObjectExport:
             raise self._taken() from None
         return ManifestFile(Path(name), manifest.first, manifest.number, len(content))
 
-    def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
-        """Give objects of manifests their names, and delete hidden ones of none that are old by the store's clock."""
-        known = paths_in(manifests)
+    def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
+        """Return the hidden objects.
+
+        Raises: ExportDataError: an object of a finished round is in no manifest; it would be exported again.
+        """
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
         shown = {each.key for each in found} - {each.key for each in hidden}
-        if not shown <= known:  # or a run that is under way has just finished a round
+        if not shown <= paths_in(manifests):  # or a run that is under way has just finished a round
             later = paths_in(read_object_manifests(self._store))
             if unnamed := sorted(shown - later):
                 raise unnamed_files(self._store.url, unnamed)
+        return hidden
+
+    def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
+        """Give objects of manifests their names, and delete hidden ones of none that are old by the store's clock."""
+        known = paths_in(manifests)
+        hidden = self._check_named(manifests)
         if not hidden:
             return
         self._show([shown_key(each.key) for each in hidden if shown_key(each.key) in known])

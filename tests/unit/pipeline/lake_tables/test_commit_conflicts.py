@@ -91,7 +91,7 @@ def test_conflict_with_another_export_is_not_tried_again(location: Location, mon
     target, other = claimed(location), claimed(location, "other")
     other.commit([GAP], {})
     waits = conflicting(target, float("inf"), monkeypatch)
-    with pytest.raises(FolderError, match="another export has written"):
+    with pytest.raises(FolderError, match="another export wrote to"):
         target.commit([GAP], {})
     assert waits == []
 

@@ -18,7 +18,7 @@ from kctl.client.clock import ManualClock, SystemClock
 from kctl.pipeline.decoding.record_decoding import DecodedTypes, error_schema
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.exported_records import read_exported
-from kctl.pipeline.export_files.manifests import ExportedRange
+from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedRange
 from kctl.pipeline.export_files.range_files import RangeName
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreTimeoutError
 from kctl.pipeline.jobs.replay import ReplayRequest, replay
@@ -627,16 +627,21 @@ def test_table_restored_to_a_time_is_refused(tmp_path: Path, monkeypatch: pytest
         open_target(location, {}).read()
 
 
+@pytest.mark.parametrize("is_expired", [False, True])
 def test_table_rolled_back_to_before_the_first_round_is_exported_from_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_expired: bool
 ) -> None:
     """The properties of the table still have the positions of the round that was rolled back."""
     location = iceberg_table(tmp_path, monkeypatch)
     target = claimed(location)
     append_as_another_program(location)
-    commit(target, 0, 3)
+    target.commit([written(target, 0, 3)], {COMMITTED_AT: str(SystemClock().wall_ms())})
     table = pyiceberg.catalog.load_catalog("lake").load_table("db.orders")
+    newest = table.metadata.current_snapshot_id
+    assert newest is not None
     table.manage_snapshots().set_current_snapshot(table.history()[0].snapshot_id).commit()
+    if is_expired:
+        table.refresh().maintenance.expire_snapshots().by_id(newest).commit()
     again = claimed(location, "again")
     assert again.resume_points(WANTED) == {}
     commit(again, 0, 3)
