@@ -15,7 +15,8 @@ from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, Failure, explain
 from kctl.cli.formats.listing import Listing, write_listing
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.errors import KafkaError
 from kctl.client.wording import one_line
 

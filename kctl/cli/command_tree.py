@@ -16,7 +16,8 @@ from kctl.cli.app import COMMANDS, HELP, command_of, root
 from kctl.cli.commands import Group
 from kctl.cli.help_sections import argument_help, argument_name
 from kctl.cli.limit_names import PROPERTY_OF_OPTION
-from kctl.cli.options import Words, common_names, duration_ms
+from kctl.cli.options import common_names, duration_ms
+from kctl.cli.output_options import Words
 from kctl.cli.pipeline.spark_options import files_text, path, target_text
 from kctl.cli.settings import KNOWN
 from kctl.client.config import Acks, Choice

@@ -14,7 +14,8 @@ from kctl.cli.changes import DryRun, YesUnneeded, read_pairs, report_failures, w
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Words, with_common
+from kctl.cli.options import Common, with_common
+from kctl.cli.output_options import Words
 
 if TYPE_CHECKING:
     from kctl.client.admin import ConfigEntry, ConfigResource

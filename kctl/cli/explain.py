@@ -9,7 +9,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.columns import READABLE
 from kctl.cli.formats.listing import SHAPES, write_lines, write_listing
-from kctl.cli.options import AsJson, Output, output_option, shape_of_json
+from kctl.cli.output_options import AsJson, Output, output_option, shape_of_json
 
 app = Commands()
 
@@ -32,10 +32,10 @@ def explain(
 ) -> int:
     """Explain an exit code, an error, a finding, a property, a timeout, a topic config, or a message.
 
-    Examples: 12, CONNECT_TIMEOUT, UNKNOWN_TOPIC_OR_PARTITION, --connect-timeout, linger.ms, retention.ms, lag,
-    group-stuck, or a line that kctl printed.
+    Examples: 12, CONNECT_TIMEOUT, UNKNOWN_TOPIC_OR_PARTITION, --connect-timeout, linger.ms, retention.ms,
+    group-stuck, or a line from a log.
     """
-    from kctl.cli.explanations.answer import listing_of, text_lines  # the whole catalogue: not wanted for --help
+    from kctl.cli.explanations.answer import listing_of, text_lines  # not wanted for --help
 
     environment: Environment = ctx.obj
     asked = " ".join(text or ())

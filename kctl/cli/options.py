@@ -6,15 +6,15 @@ share are declared in one function, too, which `@with_options(...)` takes.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Never, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
 
 from kctl.cli import click
 from kctl.cli.data_out import StdoutFailed
 from kctl.cli.environment import Environment
+from kctl.cli.output_options import AsJson, Output, output_option, refuse_shape, shape_of_json
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
 from kctl.cli.settings import Setting, Settings, known_variables, merge_settings, unknown_variables
@@ -35,19 +35,6 @@ FAIL_FAST_MS = 5000
 """How long a command that ends by itself tries while every bootstrap server refuses or does not resolve."""
 
 
-class Output(Enum):
-    """The shapes in which a command can print its data."""
-
-    TABLE = "table"
-    JSON = "json"
-    JSONL = "jsonl"
-    YAML = "yaml"
-    CSV = "csv"
-    RAW = "raw"
-    HEX = "hex"
-    BASE64 = "base64"
-
-
 def duration_ms(value: str | int) -> int:
     """Return a duration with its unit as milliseconds; the `parser` of an option. Raises: click.BadParameter."""
     if isinstance(value, int):
@@ -56,66 +43,6 @@ def duration_ms(value: str | int) -> int:
         return parse_duration_ms(value)
     except ValueError as e:
         raise click.BadParameter(str(e)) from None
-
-
-class Words:
-    """One of a few words; the `parser` of an option."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = tuple(words)
-        self.metavar = f"[{'|'.join(words)}]"
-        self.__name__ = "word"  # as typer names the type
-
-    def __call__(self, value: str) -> str:
-        """Return the word. Raises: click.BadParameter: it is another one."""
-        if value not in self.words:
-            raise click.BadParameter(f"{value!r} is not one of {', '.join(self.words)}.")
-        return value
-
-
-class Shapes(Words):
-    """One of the shapes that a command offers."""
-
-    def __init__(self, offered: Sequence[Output]) -> None:
-        super().__init__([shape.value for shape in offered])
-
-    def __call__(self, value: str) -> str:
-        """Return the shape. Raises: click.UsageError: it is not offered."""
-        shape = value.lower()
-        if shape == Output.JSON.value and shape not in self.words and Output.JSONL.value in self.words:
-            return Output.JSONL.value  # a stream is no document
-        if shape not in self.words:
-            refuse_shape(value, self.words)
-        return shape
-
-
-def output_option(*offered: Output) -> Any:
-    """Return the option --output of a command that offers these shapes."""
-    shapes = Shapes(offered)
-    words = "Output format. --json selects json, or jsonl for streams."
-    return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Select --output json, or --output jsonl for streams.")]
-"""The option --json of a command with --output."""
-
-
-def shape_of_json(
-    output: Output | None, offered: Sequence[Output] = (Output.JSON,), *, is_stream: bool = False
-) -> Output:
-    """Return the format that --json is short for. Raises: click.UsageError: --output is given too and differs."""
-    shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
-    if output not in (None, shape):
-        raise click.UsageError(
-            f"--json is --output {shape.value}, and cannot be combined with --output {output.value}."
-        )
-    return shape
-
-
-def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
-    """Raise the click.UsageError of a shape that a command does not offer."""
-    what = f"offers {', '.join(offered)}" if offered else "prints no data"
-    raise click.UsageError(f"--output {shape}: this command {what}.")
 
 
 class Common(NamedTuple):

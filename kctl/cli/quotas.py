@@ -14,7 +14,8 @@ from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.output_options import Output
 from kctl.client.config import nearest_name
 from kctl.grammar.sizes import parse_size_bytes
 

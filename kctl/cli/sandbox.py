@@ -13,7 +13,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import AsJson, Output, output_option, shape_of_json
+from kctl.cli.output_options import AsJson, Output, output_option, shape_of_json
 from kctl.client.config import HIGHEST_PORT
 
 if TYPE_CHECKING:

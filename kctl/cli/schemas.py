@@ -12,7 +12,8 @@ from kctl.cli.changes import Consent, ShownDryRun, YesUnneeded, consent_options,
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
-from kctl.cli.options import Common, Words, with_common, with_options
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.output_options import Words
 
 if TYPE_CHECKING:
     from kctl.cli.formats.rows import Row

@@ -14,7 +14,8 @@ from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import chosen_topics
 from kctl.cli.nearest_names import suggest_resources
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.errors import KafkaError
 from kctl.grammar.command_lines import fill_command

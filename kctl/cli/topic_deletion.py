@@ -11,7 +11,8 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.metadata_wait import is_deleted, wait_for_topics
 from kctl.cli.named_partitions import chosen_topics
 from kctl.cli.nearest_names import suggest_topics
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError

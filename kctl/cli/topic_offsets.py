@@ -12,7 +12,8 @@ from kctl.cli.changes import Consent, after_yes, checking, report_failures, resu
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import EARLIEST, LATEST, MAX_TIMESTAMP, Admin, OffsetAndTimestamp, Results
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError

@@ -9,7 +9,8 @@ from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import chosen_topics
 from kctl.cli.nearest_names import suggest_topics
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.topic_rows import is_offline
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.grammar.topics import TopicWords

@@ -23,7 +23,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, Words, with_common, with_options
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.output_options import Output, Words
 
 if TYPE_CHECKING:
     from kctl.client.admin import Admin, Credential, Results, ScramChange, ScramRemoval

@@ -6,7 +6,7 @@ Those of topics are in settings.py, because some of them have an effect.
 from collections.abc import Mapping
 from enum import IntEnum
 
-from kctl.sandbox.settings import TOPIC_PROPERTIES
+from kctl.client.config import TOPIC_PROPERTIES
 
 
 class Kind(IntEnum):

@@ -9,7 +9,8 @@ from kctl.cli.changes import Consent, after_yes, end_change, report_failures, re
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import AclFilter, AclOperation, AclRule, Admin, Results
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.wording import counted, one_line

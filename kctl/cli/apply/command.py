@@ -9,7 +9,8 @@ from kctl.cli.changes import DryRun, Yes, consent_options
 from kctl.cli.commands import Commands
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, with_common
+from kctl.cli.output_options import Output
 
 app = Commands()
 

@@ -20,7 +20,8 @@ from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.metadata_wait import wait_for_brokers
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.overtime import interrupted_after
 from kctl.client.admin import BROKER_DEFAULT, AclFilter, AclRule, Admin, ConfigResource, NewTopic, ResourceType
 from kctl.client.config import AdminConfig

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 
 from kctl.cli.apply.plan import FoundTopic
 from kctl.cli.formats.listing import document_lines, write_lines
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import CONFIG_SOURCES, AclRule, Admin, ConfigResource, ResourceType, TopicListing
 from kctl.client.cluster import TopicInfo
 from kctl.client.errors import BrokerError

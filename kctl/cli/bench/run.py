@@ -16,7 +16,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES, Listing, write_lines, write_listing
 from kctl.cli.interrupts import Interrupted
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.produce.pace import Pace
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kctl.cli.app import COMMANDS
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations import lookup
+from kctl.cli.explanations.code_pages import all_codes, pages_by_number
 from kctl.cli.explanations.page import NARROWEST, Page
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.columns import READABLE, wrapped
@@ -19,7 +19,7 @@ MOST_SHOWN = 80
 _MORE = (
     "kctl explain also takes a broker's error (error 3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
     "a limit, a property or a config of topics (--connect-timeout, linger.ms, retention.ms), a fault (fault 7), "
-    "a word of Kafka (lag), or a line that kctl has printed; "
+    "a finding (group-stuck), or a line that a Kafka client or kctl has printed; "
     "kctl explain --list shows all names."
 )
 
@@ -36,7 +36,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
     Raises: CommandError: nothing is known about it; with the nearest names.
     """
     if is_list:
-        return _listed(lookup.all_pages())
+        return _listed(_all_pages())
     if not asked.strip():
         return _codes(columns)
     return [line for page in _find(asked) for line in ("", *page.lines(columns))][1:]
@@ -45,7 +45,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
 def listing_of(asked: str, *, is_list: bool) -> Listing:
     """Return what to print for programs; arguments and errors as of `text_lines`."""
     if is_list or not asked.strip():
-        return Listing("explanations", COLUMNS, _rows(lookup.all_pages() if is_list else lookup.all_codes()))
+        return Listing("explanations", COLUMNS, _rows(_all_pages() if is_list else all_codes()))
     pages = _find(asked)
     return Listing("explanations", COLUMNS, _rows(pages), objects=[page.fields() for page in pages])
 
@@ -55,6 +55,11 @@ def _rows(pages: Sequence[Page]) -> list[Row]:
 
 
 def _find(asked: str) -> Sequence[Page]:
+    found = pages_by_number(asked)
+    if found:
+        return found
+    from kctl.cli.explanations import lookup  # imports every property and every finding
+
     found = lookup.find_pages(asked)
     if not found:
         near = lookup.nearest(asked)
@@ -63,6 +68,12 @@ def _find(asked: str) -> Sequence[Page]:
             hint = f"kctl {asked.strip()} --help explains the command"
         raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)
     return found
+
+
+def _all_pages() -> Sequence[Page]:
+    from kctl.cli.explanations import lookup  # as above
+
+    return lookup.all_pages()
 
 
 def _listed(pages: Sequence[Page]) -> list[str]:

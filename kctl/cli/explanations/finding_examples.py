@@ -1,7 +1,9 @@
 """Examples of findings, with sample names and figures, for the pages of `kctl explain` and the documentation."""
 
+from kctl.cli.explanations.page import Page
 from kctl.grammar.command_lines import Words
 from kctl.why.finding import OPTIONAL, Finding, FindingKind, Value
+from kctl.why.table import rights_of
 
 _COMMON: dict[str, Value] = {
     "group": "billing", "topic": "orders", "partition": "orders-2", "number": 2, "offset": 40, "next": 41,
@@ -84,6 +86,22 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "hint": "finish the upgrade of the brokers",
     },
 }  # fmt: skip
+
+
+def finding_page(kind: FindingKind) -> Page:
+    """Return the page of a finding of `kctl why`."""
+    example = example_of(kind)
+    facts = [
+        ("severity", kind.severity.value),
+        ("example", example.sentence),
+        ("about", ", ".join(scope.value for scope in kind.scopes)),
+        ("looks", "two (--watch)" if kind.looks > 1 else "one"),
+        ("requests", ", ".join(kind.requests)),
+        ("rights", "; ".join(rights_of(kind))),
+        ("more", example.show),
+        ("cure", example.cure),
+    ]
+    return Page("finding", kind.id, f"finding {kind.id}: {kind.title}", (kind.leads_to,), facts=tuple(facts))
 
 
 def example_of(kind: FindingKind) -> Finding:

@@ -1,21 +1,30 @@
-"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault, a finding, a word.
+"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault or a finding.
 
-Free text, such as a line that kctl printed, finds the nearest page. Pure.
+A line of a log finds the page of the message in it. Pure.
 """
 
 import inspect
 import re
 from collections.abc import Callable
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations import pages
+from kctl.cli.explanations.code_pages import (
+    BROKER_CODES,
+    all_codes,
+    broker_page,
+    class_page,
+    code_page,
+    fault_page,
+    pages_by_number,
+)
 from kctl.cli.explanations.fault import literal_length, place_of
 from kctl.cli.explanations.faults import FAULTS
+from kctl.cli.explanations.finding_examples import finding_page
 from kctl.cli.explanations.limits import LIMITS
 from kctl.cli.explanations.messages import MESSAGES
 from kctl.cli.explanations.page import Page
-from kctl.cli.explanations.terms import BY_SPELLING, TERMS, term_of, term_page
+from kctl.cli.explanations.property_pages import ignored_page, limit_page, property_page
 from kctl.cli.explanations.topic_configs import TOPIC_CONFIGS, topic_config_page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
@@ -23,14 +32,13 @@ from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config import IGNORED, REFUSED
 from kctl.why.table import FINDINGS
 
+SHORTEST_PART = 8
+"""Characters of a text that may be a part of the title of a fault: less has too many meanings."""
 LONGEST_TEXT = 2_000
-"""Characters of a free text that are compared: the comparison is quadratic."""
-_NEAR_ENOUGH = 0.5
-_NUMBER = re.compile(r"(?:(exit|code|error|fault|#)\s*)?(-?[0-9]{1,9})", re.IGNORECASE)
+"""Characters of a text that are compared with messages."""
 _NAME = re.compile(r"\b[A-Z][A-Za-z_]{4,}\b")
-_WORD = re.compile(r"[a-z0-9]{3,}")
 _CONSTANT = re.compile(r"[A-Z]+(_[A-Z]+)+")
-"""What is written as the name of a code is no free text: another page that is like it would mislead."""
+"""The form of a code's name."""
 
 _FINDING = re.compile(r"(?:ERROR|WARNING|NOTE)\s+([a-z-]+)")
 """The beginning of a line of `kctl why` and `kctl doctor`."""
@@ -38,9 +46,6 @@ _UNDER_WAY = re.compile(r" yet \((--[a-z-]+) [^()]*\)")
 """The limit of a connection attempt that a call did not wait for."""
 _LAST_ERROR = "; last error: "
 """Words in front of the cause of a timeout."""
-
-_OWN_CODES = {int(code): code for code in ExitCode}
-_BROKER_CODES = {int(code): code for code in ErrorCode}
 
 FORMER_NAMES = {
     "NOT_LEADER_FOR_PARTITION": ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -53,7 +58,7 @@ FORMER_NAMES = {
 _BY_STEM = (
     {name.replace("_", "").lower(): error for name, error in FORMER_NAMES.items()}
     | {error.name.replace("_", "").lower(): error for error in ErrorCode}
-    | {kind.__name__.removesuffix("Error").lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
+    | {kind.__name__.removesuffix("Error").lower(): BROKER_CODES[code] for code, kind in BY_CODE.items()}
 )
 """Errors of brokers as other clients name their classes, without the ending."""
 
@@ -67,33 +72,27 @@ ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
 def find_pages(text: str) -> list[Page]:
     """Return the pages that `text` asks for: none if none is near, several where clients have limits of that name."""
     text = text.strip()[:LONGEST_TEXT]
-    number = _NUMBER.fullmatch(text)
-    if number is not None:
-        return _by_number((number[1] or "").lower(), int(number[2]))
+    numbered = pages_by_number(text)
+    if numbered is not None:
+        return numbered
     line = _FINDING.match(text)
     if line is not None and line[1] in FINDINGS:
-        return [pages.finding_page(FINDINGS[line[1]])]
-    return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_free_text(text))
+        return [finding_page(FINDINGS[line[1]])]
+    return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_line(text))
 
 
 def all_pages() -> list[Page]:
     """Return every page there is, kind by kind."""
     return [
         *all_codes(),
-        *(pages.fault_page(fault) for fault in FAULTS.values()),
-        *(pages.limit_page(limit) for limit in LIMITS),
-        *(pages.property_page(declared) for name, declared in sorted(KNOWN.items()) if name == declared.name),
+        *(fault_page(fault) for fault in FAULTS.values()),
+        *(limit_page(limit) for limit in LIMITS),
+        *(property_page(declared) for name, declared in sorted(KNOWN.items()) if name == declared.name),
         *(topic_config_page(name) for name in TOPIC_CONFIGS),
-        *(pages.class_page(kind) for kind in ERROR_CLASSES.values()),
-        *(pages.broker_page(error) for error in ErrorCode),
-        *(pages.finding_page(kind) for kind in FINDINGS.values()),
-        *(term_page(name) for name in TERMS),
+        *(class_page(kind) for kind in ERROR_CLASSES.values()),
+        *(broker_page(error) for error in ErrorCode),
+        *(finding_page(kind) for kind in FINDINGS.values()),
     ]
-
-
-def all_codes() -> list[Page]:
-    """Return the pages of the exit codes."""
-    return [pages.code_page(code) for code in ExitCode]
 
 
 MOST_NEAREST = 5
@@ -110,36 +109,26 @@ def nearest(text: str) -> list[str]:
 
 def _names() -> list[str]:
     codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
-    names = (*FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *TOPIC_CONFIGS, *BY_SPELLING)
+    names = (*FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *TOPIC_CONFIGS)
     return [*codes, *names, *(limit.flag for limit in LIMITS if limit.flag)]
-
-
-def _by_number(kind: str, number: int) -> list[Page]:
-    if kind in ("fault", "#"):
-        return [pages.fault_page(FAULTS[number])] if number in FAULTS else []
-    own, brokers = _OWN_CODES.get(number), _BROKER_CODES.get(number)
-    if own is not None and kind != "error":
-        is_typed = not kind and brokers is not None and number
-        return [pages.code_page(own, pages.see_also(brokers.name) if is_typed and brokers is not None else "")]
-    return [] if brokers is None else [pages.broker_page(brokers)]
 
 
 def _by_name(text: str) -> list[Page]:
     name = text.strip("`'\"")
     constant = re.sub(r"[\s-]+", "_", name).upper()
     if constant in ExitCode.__members__:
-        return [pages.code_page(ExitCode[constant])]
+        return [code_page(ExitCode[constant])]
     code = FORMER_NAMES.get(constant) or ErrorCode.__members__.get(constant)
     if code is not None:
-        return [pages.broker_page(code)]
+        return [broker_page(code)]
     if name.lower() in FINDINGS:
-        return [pages.finding_page(FINDINGS[name.lower()])]
+        return [finding_page(FINDINGS[name.lower()])]
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
-        return [pages.class_page(own_classes[name.lower()])]
-    broker_classes = {kind.__name__.lower(): _BROKER_CODES[code] for code, kind in BY_CODE.items()}
+        return [class_page(own_classes[name.lower()])]
+    broker_classes = {kind.__name__.lower(): BROKER_CODES[code] for code, kind in BY_CODE.items()}
     if name.lower() in broker_classes:
-        return [pages.broker_page(broker_classes[name.lower()])]
+        return [broker_page(broker_classes[name.lower()])]
     return _by_property(name.lower())
 
 
@@ -176,30 +165,31 @@ def _by_part(text: str) -> list[Page]:
 
 
 def _by_property(name: str) -> list[Page]:
-    """Return the pages of a limit, a property or a word of Kafka; a variable such as KCTL_LINGER_MS is a property."""
+    """Return the pages of a limit, a property or a topic config; a variable such as KCTL_LINGER_MS is a property."""
     if name.startswith(ENVIRONMENT_PREFIX.lower()):
         name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
     known = KNOWN[name].name if name in KNOWN else name
     limits = [limit for limit in LIMITS if known in (limit.name, limit.flag, limit.name.partition("(")[0])]
     if limits:
-        return [pages.limit_page(limit) for limit in limits]
+        return [limit_page(limit) for limit in limits]
     if known in KNOWN:
-        return [pages.property_page(KNOWN[known]), *map(topic_config_page, {known} & {*TOPIC_CONFIGS})]
+        return [property_page(KNOWN[known]), *map(topic_config_page, {known} & {*TOPIC_CONFIGS})]
     for others, is_refused in ((IGNORED, False), (REFUSED, True)):
         if name in others:
-            return [pages.ignored_page(name, others[name], is_refused=is_refused)]
-    if name in TOPIC_CONFIGS:
-        return [topic_config_page(name)]
-    term = term_of(name)
-    return [] if term is None else [term_page(term)]
+            return [ignored_page(name, others[name], is_refused=is_refused)]
+    return [topic_config_page(name)] if name in TOPIC_CONFIGS else []
 
 
-def _by_free_text(text: str) -> list[Page]:
-    found = _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text)
-    if found:
-        return found
-    best, page = max(((_likeness(text, about), page) for about, page in _subjects()), key=lambda found: found[0])
-    return [page()] if best >= _NEAR_ENOUGH else []
+def _by_line(text: str) -> list[Page]:
+    """Return the page of the message in a line, of its last error if it has one."""
+    return _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text) or _by_title(text)
+
+
+def _by_title(text: str) -> list[Page]:
+    """Return the page of the first fault that has a text in its title or message; a fault that ends a call if any."""
+    about = [fault for fault in FAULTS.values() if text.lower() in f"{fault.title}\n{fault.reason}".lower()]
+    about.sort(key=lambda fault: fault.code is ExitCode.OK)
+    return [fault_page(about[0])] if about and len(text) >= SHORTEST_PART else []
 
 
 def _by_message(text: str) -> list[Page]:
@@ -213,7 +203,7 @@ def _by_message(text: str) -> list[Page]:
         at = place_of(fault.reason.removeprefix("..."), text) if fault.reason.strip("# .") else None
         if at is not None:
             rank = (-at, fault.code is not ExitCode.OK, literal_length(fault.reason))
-            hits.append((rank, lambda fault=fault: [pages.fault_page(fault)]))  # type: ignore[misc]  # bound now
+            hits.append((rank, lambda fault=fault: [fault_page(fault)]))  # type: ignore[misc]  # bound now
     for message, name in MESSAGES:
         at = place_of(message.lower(), text.lower())
         if at is not None:
@@ -230,33 +220,11 @@ def _by_message(text: str) -> list[Page]:
 def _by_error_name(word: str) -> list[Page]:
     """Return the page of an error by its constant, its class here, or its class in Java: NotEnoughReplicasException."""
     if word in ErrorCode.__members__:
-        return [pages.broker_page(ErrorCode[word])]
+        return [broker_page(ErrorCode[word])]
     if word in FORMER_NAMES:
-        return [pages.broker_page(FORMER_NAMES[word])]
+        return [broker_page(FORMER_NAMES[word])]
     if word in ERROR_CLASSES:
-        return [pages.class_page(ERROR_CLASSES[word])]
+        return [class_page(ERROR_CLASSES[word])]
     stem = re.sub(r"(Exception|Error)$", "", word)
     code = _BY_STEM.get(stem.lower()) if stem != word else None
-    return [] if code is None else [pages.broker_page(code)]
-
-
-def _subjects() -> list[tuple[str, Callable[[], Page]]]:
-    """Return what each page is about, and how to make it; of equals the first counts: a fault that fails a call."""
-    about: list[tuple[str, Callable[[], Page]]] = []
-    for fault in sorted(FAULTS.values(), key=lambda fault: fault.code is ExitCode.OK):
-        about += [(said, lambda fault=fault: pages.fault_page(fault)) for said in (fault.title, fault.reason)]  # type: ignore[misc]  # bound now, of the loop's type
-    for code in ExitCode:
-        about.append((code.text, lambda code=code: pages.code_page(code)))  # type: ignore[misc]  # as above
-    for error in ErrorCode:
-        about.append((error.text, lambda error=error: pages.broker_page(error)))  # type: ignore[misc]  # as above
-    return about
-
-
-def _likeness(text: str, about: str) -> float:
-    """Return how much of a text is about something, from 0 to 1: common words, and common letters in order."""
-    text, about = text.lower(), about.lower()
-    asked, offered = set(_WORD.findall(text)), set(_WORD.findall(about))
-    if not asked or not offered:
-        return 0.0
-    common = len(asked & offered) / len(asked)
-    return (common + SequenceMatcher(None, text, about, autojunk=False).ratio()) / 2 if common else 0.0
+    return [] if code is None else [broker_page(code)]

@@ -14,7 +14,7 @@ class Page(NamedTuple):
     """One page.
 
     Attributes:
-        kind: exit code, error, broker error, property, limit, topic config, fault, finding or term.
+        kind: exit code, error, broker error, property, limit, topic config, fault or finding.
         name: by which `kctl explain` finds it.
         title: what distinguishes it from others, in a line.
         means: what it means, and where it comes from.

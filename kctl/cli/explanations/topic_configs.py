@@ -1,12 +1,9 @@
-"""TOPIC_CONFIGS: the properties that a topic itself may have, a sentence each; the producer's are in its config, too.
-
-The defaults are those of the sandbox, which tests/conformance compares with Kafka's.
-"""
+"""TOPIC_CONFIGS: the properties that a topic may have and a client has not, a sentence each."""
 
 from kctl.cli.explanations.page import Page
+from kctl.client.config import TOPIC_PROPERTIES
 from kctl.grammar.durations import show_duration
 from kctl.grammar.sizes import show_size
-from kctl.sandbox.settings import TOPIC_PROPERTIES
 
 _MOST = 2**63 - 1
 

@@ -16,7 +16,8 @@ from kctl.cli.formats.plans import PRINTED_OFFSETS, template_parts
 from kctl.cli.formats.record_options import SHAPES
 from kctl.cli.formats.shapes import CSV_HEAD, base64_parts, csv_parts, hex_parts, jsonl_parts, raw_parts
 from kctl.cli.formats.template import parse_template
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 
 DEFAULT_TEMPLATE = "%v\\n"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.formats.rows import Row, Value, block_lines, cell_text, table_lines
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.client.wording import one_line
 
 VERSION = 1

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 
 SHAPES = (Output.JSONL, Output.CSV, Output.RAW, Output.HEX, Output.BASE64)
 

@@ -17,7 +17,8 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.groups import offsets as groups_offsets
 from kctl.cli.groups import removal
 from kctl.cli.groups.view import filled_columns
-from kctl.cli.options import Common, Output, duration_ms, with_common, with_options
+from kctl.cli.options import Common, duration_ms, with_common, with_options
+from kctl.cli.output_options import Output
 from kctl.client.wording import counted
 
 WATCH_MS = 2000

@@ -12,7 +12,8 @@ from kctl.cli.formats.rows import Row, Shares
 from kctl.cli.groups.lag import PartitionLag, partition_lags
 from kctl.cli.groups.lookup import chosen_groups, find_groups
 from kctl.cli.groups.positions import is_share
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import GroupDescription, MemberDescription
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError

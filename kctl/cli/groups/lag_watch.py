@@ -14,7 +14,8 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.groups.lag_look import COLUMNS, LagLook, LagQuery, code_of, look_at, shown_columns
 from kctl.cli.groups.lag_rates import LagSamples, keeps_pace, total
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Admin
 from kctl.client.clock import duration_text
 from kctl.client.errors import ApiTimeout, KafkaError

@@ -12,7 +12,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Admin, ElectionType, Results
 from kctl.client.cluster import NO_NODE, PartitionInfo, TopicPartition
 from kctl.client.wording import counted

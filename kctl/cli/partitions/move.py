@@ -18,7 +18,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
 from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle

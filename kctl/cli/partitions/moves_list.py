@@ -4,7 +4,8 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Reassignment
 from kctl.client.cluster import TopicPartition
 

@@ -11,7 +11,8 @@ from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.output_options import Output
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,

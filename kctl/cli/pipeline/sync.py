@@ -10,7 +10,8 @@ from kctl.cli.changes import YesUnneeded
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, duration_ms, with_common, with_options
+from kctl.cli.options import Common, duration_ms, with_common, with_options
+from kctl.cli.output_options import Output
 from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
 from kctl.cli.pipeline.export import STARTS, one_of, parsed_topics, size_of
 from kctl.cli.pipeline.file_options import (

@@ -10,7 +10,8 @@ from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Common, Output, with_common, with_options
+from kctl.cli.options import Common, with_common, with_options
+from kctl.cli.output_options import Output
 from kctl.cli.pipeline.spark_options import SparkOptions, plan_of, result_of, spark_options, target_text
 from kctl.cli.pipeline.target_options import TargetOptions, group_selection, target_options
 from kctl.client.wording import counted

@@ -9,7 +9,8 @@ from kctl.cli.data_out import DataOut
 from kctl.cli.document_file import read_document
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.probe.view.diff import Summary, differences, read_summary
 from kctl.client.wording import one_line
 

@@ -11,7 +11,8 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure, explain
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.probe.command import ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.cli.probe.resolve import parse_resolve

@@ -7,7 +7,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.cli.profiles.check import Level, ProfileFinding, check_profile
 from kctl.cli.profiles.choice import no_such_profile, read_files
 from kctl.cli.profiles.files import Content, ProfileFile

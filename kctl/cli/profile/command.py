@@ -9,7 +9,8 @@ from kctl.cli import click
 from kctl.cli.changes import YesUnneeded
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import AsJson, Common, Output, Words, output_option, shape_of_json, with_common
+from kctl.cli.options import Common, with_common
+from kctl.cli.output_options import AsJson, Output, Words, output_option, shape_of_json
 
 FORMAT = Words(("java", "librdkafka", "rpk"))
 

@@ -7,7 +7,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.login import read_written_login
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.profiles.choice import VARIABLE, Files, read_files
 from kctl.cli.profiles.files import ProfileFile
 from kctl.cli.profiles.foreign.transfer import is_reference

@@ -13,7 +13,8 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.named_partitions import parse_named
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.transactions.look import OPEN_COLUMNS, led_partitions, open_row, report_missing, shown_row
 from kctl.client.admin import Admin, OpenTransaction, Verdict
 from kctl.client.clock import duration_text

@@ -14,7 +14,8 @@ from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.named_partitions import find_partitions, parse_named
 from kctl.cli.nearest_names import suggest_transactions
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.admin import Admin, OpenTransaction, OpenTransactions, TransactionDescription, Verdict
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import duration_text

@@ -5,7 +5,8 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kctl.cli import click
-from kctl.cli.options import Words, duration_ms
+from kctl.cli.options import duration_ms
+from kctl.cli.output_options import Words
 
 DEFAULT_INTERVAL_MS = 10_000
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from kctl.cli.formats.columns import READABLE, pieces_of, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Paint, Row
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.client.clock import duration_text
 from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted, listed, one_line

@@ -26,6 +26,7 @@ from kctl.client.config.property import (
     shown,
 )
 from kctl.client.config.registry import RegistryConfig
+from kctl.client.config.topic_properties import TOPIC_PROPERTIES
 
 KINDS: tuple[type[ClientConfig], ...] = (ConsumerConfig, ProducerConfig, AdminConfig)
 """Every kind of client that a user can configure."""
@@ -39,6 +40,7 @@ __all__ = [
     "LIBRDKAFKA_NAMES",
     "LONGEST_NUMBER",
     "REFUSED",
+    "TOPIC_PROPERTIES",
     "Acks",
     "AdminConfig",
     "AnyProperty",

@@ -6,7 +6,7 @@ import pytest
 
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations.pages import broker_page
+from kctl.cli.explanations.code_pages import broker_page
 from kctl.cli.failures import (
     BROKER_CODES,
     CODES,

@@ -11,7 +11,7 @@ from kctl.cli import options
 from kctl.cli.click import UsageError
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.cli.spellings import GROUPS
 from tests.support.in_process import run_in_process
 from tests.unit.source_trees import ROOT, nodes

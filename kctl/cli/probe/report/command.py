@@ -8,7 +8,8 @@ import typer
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import DOCUMENT_SHAPES, write_document, write_lines
-from kctl.cli.options import Common, Output, with_common
+from kctl.cli.options import Common, with_common
+from kctl.cli.output_options import Output
 from kctl.cli.probe.options import CERT_WARN_MS, CertWarn
 from kctl.client.wording import counted, one_line
 

@@ -8,7 +8,7 @@ from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, document_lines, listing_lines, write_lines
 from kctl.cli.formats.rows import Row, table_lines
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.cli.probe.view.objects import address_object, event_object, summary_object
 from kctl.cli.probe.view.result import AddressStatus, ProbeResult, latency_ms, outcome
 from kctl.cli.probe.view.statistics import COLUMNS, AddressKey, AddressLatencies, Statistics, statistics_rows

@@ -10,7 +10,7 @@ from kctl.cli.apply.declaration import LARGEST_FILE_BYTES, DeclaredTopic, read_d
 from kctl.cli.apply.state import rule_entry
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import document_lines
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 
 TEXT = """

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from kctl.cli.explanations import pages
 from kctl.cli.explanations.advice import BROKER_ADVICE, CLASS_ADVICE
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
+from kctl.cli.explanations.code_pages import broker_page, class_page
 from kctl.cli.explanations.exit_codes import CODE_PAGES
-from kctl.cli.explanations.finding_examples import example_of
+from kctl.cli.explanations.finding_examples import example_of, finding_page
 from kctl.cli.explanations.lookup import ERROR_CLASSES
 from kctl.client.broker_errors import ErrorCode
 from kctl.why.table import FINDINGS
@@ -24,14 +24,14 @@ def test_each_broker_error_has_advice_in_one_place() -> None:
 
 @pytest.mark.parametrize("error", [error for error in ErrorCode if error], ids=lambda error: error.name)
 def test_advice_for_a_broker_error_is_not_that_of_its_exit_code(error: ErrorCode) -> None:
-    page = pages.broker_page(error)
+    page = broker_page(error)
     assert page.try_
     assert OF_CODES.isdisjoint(page.try_)
 
 
 @pytest.mark.parametrize("name", sorted(ERROR_CLASSES))
 def test_advice_for_an_error_class_is_not_that_of_its_exit_code(name: str) -> None:
-    page = pages.class_page(ERROR_CLASSES[name])
+    page = class_page(ERROR_CLASSES[name])
     assert page.try_
     assert OF_CODES.isdisjoint(page.try_)
 
@@ -49,5 +49,5 @@ def test_page_of_a_finding_has_an_example_with_values(name: str) -> None:
         assert text
         assert "''" not in text
         assert re.search(r"[{}]|\b(WHERE|TEXT|HINT|REASON|GROUP|PARTITION|OFFSET|WHICH|FATE)\b", text) is None, text
-    facts = dict(pages.finding_page(FINDINGS[name]).facts)
+    facts = dict(finding_page(FINDINGS[name]).facts)
     assert facts["example"] == example.sentence

@@ -7,7 +7,8 @@ import typer
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.choice import choose_record_output
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from tests.unit.cli.formats.running import Content, chunk_of, written

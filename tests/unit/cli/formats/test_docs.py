@@ -20,7 +20,8 @@ from kctl.cli.formats.numbers import NUMBER_FORMS
 from kctl.cli.formats.template import Attribute, Verb
 from kctl.cli.formats.texts import TEXT_FORMS
 from kctl.cli.formats.times import DIRECTIVES
-from kctl.cli.options import Common, Output
+from kctl.cli.options import Common
+from kctl.cli.output_options import Output
 from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.consumer.chunk import FetchedChunk

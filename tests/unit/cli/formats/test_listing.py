@@ -10,7 +10,7 @@ import yaml
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.listing import Listing, Section, write_document, write_listing
 from kctl.cli.formats.rows import Row
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.client.clock import ManualClock
 
 COLUMNS = ("topic", "lag", "has", "note", "ids", "ok")

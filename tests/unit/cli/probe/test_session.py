@@ -7,7 +7,7 @@ import pytest
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.cli.probe.run import ProbePlan, run_rounds
 from kctl.cli.probe.session import MaskedOut
 from kctl.cli.probe.view.report import LinesReport, ObjectsReport

@@ -6,7 +6,7 @@ import json
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.options import Output
+from kctl.cli.output_options import Output
 from kctl.cli.probe.view.live import LiveReport, WatchReport
 from kctl.cli.probe.view.report import (
     LinesReport,

@@ -1,0 +1,66 @@
+"""The pages of `kctl explain` about limits and properties of clients."""
+
+from kctl.cli.explanations.limits import LIMITS, Limit
+from kctl.cli.explanations.page import Page
+from kctl.cli.settings import ALL_KINDS, ENVIRONMENT_PREFIX
+from kctl.client.config import KINDS, AnyProperty
+from kctl.grammar.durations import show_duration
+
+
+def limit_page(limit: Limit) -> Page:
+    """Return the page of a limit."""
+    of = "" if limit.client == "every" else f" of the {limit.client}"
+    flag = f" ({limit.flag})" if limit.flag else ""
+    declared = limit.kind.PROPERTIES[limit.name] if limit.kind is not None else None
+    return Page(
+        "limit",
+        limit.name,
+        f"limit {limit.name}{flag}{of}, default {limit.default_text}",
+        (limit.covers,),
+        facts=() if declared is None else _facts(declared),
+    )
+
+
+def property_page(declared: AnyProperty) -> Page:
+    """Return the page of a property."""
+    return Page("property", declared.name, f"property {declared.name}", (declared.doc,), facts=_facts(declared))
+
+
+def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
+    """Return the page of a property of Java's clients that does nothing here, or is refused."""
+    does = "is refused here" if is_refused else "is accepted and ignored"
+    return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
+
+
+def _defaults_text(defaults: dict[str, str]) -> str:
+    """Return the default, with the clients where they differ."""
+    if len(set(defaults.values())) <= 1:
+        return next(iter(defaults.values()), "none")
+    return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
+
+
+def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
+    """Return what is known of a property: its bounds, its defaults, and who has it."""
+    having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
+    clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
+    defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}
+    flags = dict.fromkeys(limit.flag for limit in LIMITS if limit.name == declared.name and limit.flag)
+    facts = [
+        ("takes", declared.kind.accepted),
+        ("default", _defaults_text(defaults)),
+        ("clients", clients),
+        ("second name", declared.alias or ""),
+        ("option", ", ".join(flags)),
+        ("variable", ENVIRONMENT_PREFIX + declared.name.upper().replace(".", "_")),
+        ("secret", "yes: it is never printed, and refused in -X" if declared.secret else ""),
+    ]
+    return tuple((name, value) for name, value in facts if value)
+
+
+def _default(declared: AnyProperty) -> str:
+    if declared.default is None:
+        return "none"
+    text = declared.show(declared.default)
+    if declared.name.endswith(".ms") and isinstance(declared.default, int) and 0 < declared.default < 1 << 53:
+        return f"{text} ({show_duration(declared.default)})"
+    return text or "none"

@@ -1,0 +1,82 @@
+"""The shapes in which commands print data, and the options --output and --json."""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Annotated, Any, Never
+
+import typer
+
+from kctl.cli import click
+
+
+class Output(Enum):
+    """The shapes in which a command can print its data."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+    YAML = "yaml"
+    CSV = "csv"
+    RAW = "raw"
+    HEX = "hex"
+    BASE64 = "base64"
+
+
+class Words:
+    """One of a few words; the `parser` of an option."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self.metavar = f"[{'|'.join(words)}]"
+        self.__name__ = "word"  # as typer names the type
+
+    def __call__(self, value: str) -> str:
+        """Return the word. Raises: click.BadParameter: it is another one."""
+        if value not in self.words:
+            raise click.BadParameter(f"{value!r} is not one of {', '.join(self.words)}.")
+        return value
+
+
+class Shapes(Words):
+    """One of the shapes that a command offers."""
+
+    def __init__(self, offered: Sequence[Output]) -> None:
+        super().__init__([shape.value for shape in offered])
+
+    def __call__(self, value: str) -> str:
+        """Return the shape. Raises: click.UsageError: it is not offered."""
+        shape = value.lower()
+        if shape == Output.JSON.value and shape not in self.words and Output.JSONL.value in self.words:
+            return Output.JSONL.value  # a stream is no document
+        if shape not in self.words:
+            refuse_shape(value, self.words)
+        return shape
+
+
+def output_option(*offered: Output) -> Any:
+    """Return the option --output of a command that offers these shapes."""
+    shapes = Shapes(offered)
+    words = "Output format. --json selects json, or jsonl for streams."
+    return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Select --output json, or --output jsonl for streams.")]
+"""The option --json of a command with --output."""
+
+
+def shape_of_json(
+    output: Output | None, offered: Sequence[Output] = (Output.JSON,), *, is_stream: bool = False
+) -> Output:
+    """Return the format that --json is short for. Raises: click.UsageError: --output is given too and differs."""
+    shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
+    if output not in (None, shape):
+        raise click.UsageError(
+            f"--json is --output {shape.value}, and cannot be combined with --output {output.value}."
+        )
+    return shape
+
+
+def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
+    """Raise the click.UsageError of a shape that a command does not offer."""
+    what = f"offers {', '.join(offered)}" if offered else "prints no data"
+    raise click.UsageError(f"--output {shape}: this command {what}.")
