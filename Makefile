@@ -19,11 +19,11 @@ MARKS_check := -m "not slow and not nightly"
 MARKS_test := -m "not nightly"
 MARKS = $(MARKS_$(SCOPE)) --hypothesis-profile=$(SCOPE)
 
-# Longest first, so that the lanes end together. `make check` and `make test` run sim in two halves for this reason.
+# Longest first, so that the lanes end together. sim runs in two halves for this reason.
 STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls $(STATIC)
 TESTED := broker cli sim-calls unit sim-chaos sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
-NIGHTLY_QUICK := sim unit $(STATIC)
+NIGHTLY_QUICK := sim-calls sim-chaos unit $(STATIC)
 NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
