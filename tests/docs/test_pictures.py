@@ -20,7 +20,7 @@ from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import commit, fill
 from tests.cli.terminal import Terminal
 from tests.docs.pages import ROOT, Shell, Step
-from tests.unit.cli.probe.view.scenario import NOW_MS, PLAN, located, ready, report
+from tests.unit.cli.probe.view.scenario import NOW_MS, located, ready, report
 
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 116
@@ -70,7 +70,6 @@ def probe_scene() -> Scene:
             report(hung, phases_ms, Phase.APIVERSIONS, located(expired, hung, Phase.APIVERSIONS), 2000),
             report(down, {Phase.DNS: 35}, Phase.TCP, located(refusal, down, Phase.TCP), 36),
         ],
-        PLAN,
         NOW_MS,
     )
 

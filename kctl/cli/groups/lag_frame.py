@@ -1,4 +1,4 @@
-"""The frame of `kctl groups lag --watch` on a terminal: a summary, the table, and what is wrong.
+"""The frame of `kctl groups lag --watch` on a terminal: a summary, the lag over time, the table, and errors.
 
 Pure.
 """
@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row
 from kctl.cli.groups.lag_look import LagLook, shown_columns
+from kctl.cli.groups.lag_rates import LagSamples
 from kctl.cli.view.painter import text_of
+from kctl.cli.view.sparkline import sparkline
 from kctl.cli.view.tables import fitting, fitting_table
+from kctl.client.clock import duration_text
 from kctl.client.errors import KafkaError
 from kctl.client.wording import counted, one_line
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_ALWAYS = ("group", "topic", "partition", "lag")
+TREND_COLUMNS = 60
+"""Narrower terminals have no room for the lag of each partition over time."""
+_ALWAYS: tuple[str, ...] = ("group", "topic", "partition", "lag")
 _NAMES = ("group", "topic")
 
 
@@ -26,22 +31,39 @@ def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "lis
     return [*before[: height - 2], text_of((one_line(explain(error).message), "red"))]
 
 
-def draw(look: LagLook, summary: str, columns: int, height: int) -> "list[Text]":
-    """Return the frame for a terminal of that height; where rows do not fit, the partitions most behind are shown."""
+def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height: int) -> "list[Text]":
+    """Return the frame for a terminal of that size: the partitions most behind first, each with its lag over time."""
     notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
     notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
     notes = notes[: max(1, room // 3)]
-    all_rows = look.shown_rows()
-    places, hidden = fitting(range(len(all_rows)), room - 2 - len(notes), lambda at: _badness(all_rows[at]))
-    rows = [all_rows[at] for at in sorted(places)]
-    lines = [
-        text_of((summary, "bold")),
-        *fitting_table(shown_columns(rows), rows, columns, kept=_ALWAYS, shortened=_NAMES),
+    head = [text_of((summary, "bold")), *_over_time(samples.totals, columns)]
+    width = columns // 5
+    all_rows = [
+        {**row, "trend": sparkline(samples.trend((lag.group_id, lag.partition)), width)}
+        for lag, row in zip(look.lags, look.shown_rows(), strict=True)
     ]
+    ranked = sorted(all_rows, key=_badness, reverse=True)
+    rows, hidden = fitting(ranked, room - len(head) - 1 - len(notes), _badness)
+    names, kept = shown_columns(rows), _ALWAYS
+    if len(samples.totals) > 1 and columns >= TREND_COLUMNS:
+        names.insert(names.index("lag") + 1, "trend")
+        kept = (*_ALWAYS, "trend")
+    lines = [*head, *fitting_table(names, rows, columns, kept=kept, shortened=_NAMES)]
     if hidden:
         lines.append(text_of((f"and {counted(len(hidden), 'partition')} less behind", "dim")))
     return [*lines, *notes][:room]
+
+
+def _over_time(totals: Sequence[tuple[int, int]], columns: int) -> "list[Text]":
+    """Return a line about the lag of all partitions over the last looks; nothing after the first look."""
+    if len(totals) < 2:
+        return []
+    (first_ms, first), (last_ms, last) = totals[0], totals[-1]
+    words = f" {last - first:+,} in {duration_text(last_ms - first_ms)}"
+    line = sparkline([lag for _, lag in totals], max(1, columns - len(words) - len("lag ")))
+    style = "yellow" if last > first else "green"
+    return [text_of("lag ", (line, style), words)]
 
 
 def _badness(row: Row) -> float:

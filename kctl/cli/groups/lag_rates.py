@@ -3,6 +3,7 @@
 Pure.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from kctl.client.cluster import TopicPartition
 
 WINDOW_MS = 30_000
 LEAST_INTERVALS = 3
+MOST_LOOKS = 100
+"""Looks of which the lag is kept in its order, for a line over time."""
 TOLERANCE = 0.1
 """Rates that differ by less are the same: looks and commits happen at different times."""
 Key = tuple[str, TopicPartition]
@@ -41,16 +44,23 @@ UNKNOWN = LagRates()
 
 
 class LagSamples:
-    """The looks at each partition of the last 30 s. A shorter window may be without a commit."""
+    """The looks at each partition of the last 30 s, as a shorter window may be without a commit, and lags over time."""
 
     def __init__(self) -> None:
         self._samples: dict[Key, list[_Sample]] = {}
         self._missing = 0
+        self._trends: dict[Key, deque[int | None]] = {}
+        self.totals: deque[tuple[int, int]] = deque(maxlen=MOST_LOOKS)
+        """Instant and lag of all partitions together, of the last looks."""
 
     @property
     def are_complete(self) -> bool:
         """Whether the last look had rates of all partitions of which the lag is known."""
         return self._missing == 0
+
+    def trend(self, key: Key) -> Sequence[int | None]:
+        """Return the lag of a partition in the last looks; None where it was not known."""
+        return tuple(self._trends.get(key, ()))
 
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
         """Take one look, and return the rates over 30 s or three intervals between commits, where these have passed.
@@ -59,6 +69,8 @@ class LagSamples:
         """
         rates: dict[Key, LagRates] = {}
         self._missing = 0
+        lags = list(lags)
+        self._note_trends(lags, now_ms)
         for lag in lags:
             key = lag.group_id, lag.partition
             if lag.committed is None or lag.end is None or lag.lag is None:
@@ -79,6 +91,14 @@ class LagSamples:
             read, written = (last.committed - first.committed) / seconds, (last.end - first.end) / seconds
             rates[key] = LagRates(round(read, 3), round(written, 3), catch_up_ms(lag.lag, read, written))
         return rates
+
+    def _note_trends(self, lags: Sequence[PartitionLag], now_ms: int) -> None:
+        now = {(lag.group_id, lag.partition): lag.lag for lag in lags}
+        for key in self._trends.keys() - now.keys():
+            del self._trends[key]
+        for key, lag in now.items():
+            self._trends.setdefault(key, deque(maxlen=MOST_LOOKS)).append(lag)
+        self.totals.append((now_ms, sum(lag or 0 for lag in now.values())))
 
 
 def _window(samples: Sequence[_Sample]) -> tuple[_Sample, _Sample] | None:

@@ -119,7 +119,7 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
 
     def frame() -> "list[Text]":
         columns, height = environment.size()
-        drawn = [] if last is None else draw(last, summary, columns, height)
+        drawn = [] if last is None else draw(last, samples, summary, columns, height)
         return drawn if late is None else late_frame(drawn, late, height)
 
     with Painter.on_stdout(DataOut(environment.stdout), environment) as painter:
@@ -151,9 +151,9 @@ def plain_summary(look: LagLook, wall_ms: int) -> str:
     """Return clock, lag of all, rates and time to catch up in one line; what matters most comes first."""
     lag, rates = total(look.lags, look.rates)
     groups = len({each.group_id for each in look.lags})
-    parts = [f"lag {lag}"]
+    parts = [f"lag {lag:,}"]
     if rates.rate_per_s is not None and rates.produced_per_s is not None:
-        parts.append(f"{rates.rate_per_s:.0f}/s read, {rates.produced_per_s:.0f}/s written")
+        parts.append(f"{rates.rate_per_s:,.0f}/s read, {rates.produced_per_s:,.0f}/s written")
         if lag and rates.catch_up_ms is not None:
             parts.append(f"caught up in {duration_text(rates.catch_up_ms)}")
         elif lag and len(look.rates) == sum(each.lag is not None for each in look.lags):

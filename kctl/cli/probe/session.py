@@ -26,12 +26,11 @@ from kctl.cli.probe.view.report import (
     RoundsReport,
     WriteOutReport,
 )
-from kctl.cli.probe.view.result import PHASES, ProbeResult
+from kctl.cli.probe.view.result import ProbeResult
 from kctl.cli.probe.view.statistics import Statistics
 from kctl.cli.probe.view.text import blocked_by
 from kctl.cli.probe.view.write_out import parse_template
 from kctl.client.config import AdminConfig
-from kctl.client.events import Phase
 from kctl.client.network.system import system_runtime
 from kctl.client.probe import ProbeOptions
 from kctl.client.runtime import Address
@@ -91,7 +90,7 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
         out = MaskedOut(environment)
         if is_repeated:
             return WatchReport(out, environment, started_at_ms, statistics)
-        return LiveReport(out, environment, started_at_ms, _phases(plan.config))
+        return LiveReport(out, environment, started_at_ms)
     if is_repeated:
         columns = environment.columns if environment.stdout_is_tty else OUTPUT_COLUMNS
         return RoundsReport(at_once, statistics, columns)
@@ -114,11 +113,6 @@ class MaskedOut(DataOut):
     def write(self, data: bytes) -> None:
         text = data.decode("utf-8", "surrogateescape")
         super().write(self._secrets.masked(text).encode("utf-8", "surrogateescape"))
-
-
-def _phases(config: AdminConfig) -> list[Phase]:
-    unused = {Phase.TLS: not config.uses_tls, Phase.SASL: not config.uses_sasl}
-    return [phase for phase in PHASES if not unused.get(phase)]
 
 
 def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:

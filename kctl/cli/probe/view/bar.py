@@ -1,37 +1,49 @@
-"""One stacked bar an address: which phase took how much of the time, to a scale, with the connect limit as a mark.
+"""One stacked bar for each address on a time axis: how long each phase took, with the connect limit as a mark.
 
-Pure: a report, an instant and a width in, spans out. Each phase has a letter, small while it runs, so that colour adds
-nothing that cannot be read without it.
+Pure: a report, an instant and a width in, spans out. A phase has a fixed color, and its name is written into the bar if
+it fits, so that no legend is needed. Running phases are drawn with a lighter block.
 """
 
 from collections.abc import Sequence
 from itertools import count
+from math import log1p
 from typing import NamedTuple
 
 from rich.text import Text
 
 from kctl.cli.probe.view.result import PHASES, AddressStatus, latency_ms, outcome
+from kctl.client.clock import duration_text
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport
 from kctl.grammar.durations import show_duration
 
-LETTERS = dict(zip(PHASES, "DTLASM", strict=True))
-_STYLES = dict(zip(PHASES, ("blue", "cyan", "magenta", "yellow", "green", "bold"), strict=True))
+STYLES = dict(zip(PHASES, ("blue", "cyan", "magenta", "yellow", "green", "bright_blue"), strict=True))
+BLOCK, LIGHT_BLOCK = "\u2588", "\u2591"
 LIMIT_MARK = "|"
 _MARKS = {AddressStatus.FAILED: "x", AddressStatus.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
 _LATE_MS = 100
 """What expires a little after its limit does not make the scale jump."""
+MOST_TIMES = 20
+"""If the slowest address takes longer than this many times the fastest one, the axis is logarithmic."""
 
 
 class Scale(NamedTuple):
-    """What the width of a bar stands for, and the limit that is marked on it."""
+    """The time axis of the bars.
+
+    Attributes:
+        ms: its end; it begins at 0. limit_ms: the connect limit, which is marked.
+        is_logarithmic: short times get more room, so that fast addresses are visible beside a slow one.
+    """
 
     ms: int
     limit_ms: int
+    is_logarithmic: bool = False
 
     def cell(self, at_ms: int, width: int) -> int:
         """Return how many cells of a bar an instant is from its beginning."""
+        if self.is_logarithmic:
+            return min(width, int(width * log1p(at_ms) / log1p(self.ms) + 0.5))
         return min(width, (at_ms * width + self.ms // 2) // self.ms)
 
     @property
@@ -39,9 +51,22 @@ class Scale(NamedTuple):
         """Whether the limit lies on the bar; the scale grows until it does, as long as something still runs."""
         return self.limit_ms <= self.ms
 
-    def __str__(self) -> str:
-        limit = f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}"
-        return f"0 to {show_duration(self.ms)}; {limit}" + ("" if self.shows_limit else ", further right")
+    @property
+    def limit_text(self) -> str:
+        """The meaning of the mark; empty if the mark is not on the bar."""
+        return f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}" if self.shows_limit else ""
+
+    def axis(self, width: int) -> str:
+        """Return the times below which bars of that width are drawn; those without room are left out."""
+        ticks = [0, *(self.ms * part // 4 for part in (1, 2, 3))]
+        if self.is_logarithmic:
+            ticks = [0, *(10**power for power in range(len(str(self.ms))) if 10**power < self.ms)]
+        line, end = "", duration_text(self.ms)
+        for tick in ticks:
+            at, label = self.cell(tick, width), duration_text(tick) if tick else "0"
+            if (not line or at > len(line)) and at + len(label) < width + 1 - len(end):
+                line = f"{line:<{at}}{label}"
+        return f"{line:<{width + 1 - len(end)}}{end}"
 
 
 def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
@@ -52,7 +77,8 @@ def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
     scale_ms = next(ms for ms in scales if ms >= max(longest_ms, SHORTEST_SCALE_MS))
     if limit_ms <= 2 * longest_ms <= 2 * limit_ms + _LATE_MS:
         scale_ms = limit_ms
-    return Scale(max(1, scale_ms), limit_ms)
+    fastest_ms = min((latency_ms(report) for report in reports if report.is_ready), default=longest_ms)
+    return Scale(max(1, scale_ms), limit_ms, is_logarithmic=longest_ms > MOST_TIMES * max(1, fastest_ms))
 
 
 def elapsed_ms(report: AddressReport, now_ms: int) -> int:
@@ -68,26 +94,37 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
     """Return the bar of one address: `width` cells, and one more for a mark at its very end."""
     line = Text()
 
-    def fill(until: int, letter: str, phase: Phase) -> None:
-        line.append(letter * (until - len(line)), _STYLES[phase])
+    def fill(until: int, block: str, phase: Phase) -> None:
+        line.append(_segment(phase.value, until - len(line), block), STYLES[phase])
 
     until_ms = 0
     for phase in PHASES:
         if phase in report.phases_ms:
             until_ms += report.phases_ms[phase]
-            fill(scale.cell(until_ms, width), LETTERS[phase], phase)
+            fill(scale.cell(until_ms, width), BLOCK, phase)
     stands, end = outcome(report), scale.cell(elapsed_ms(report, now_ms), width)
-    if stands is not AddressStatus.READY and report.phase in LETTERS:
-        fill(end, LETTERS[report.phase].lower(), report.phase)
+    if stands is not AddressStatus.READY and report.phase in STYLES:
+        fill(end, LIGHT_BLOCK, report.phase)
     if not line and report.phases_ms:  # too short for the scale, yet not nothing
-        longest = max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
-        fill(1, LETTERS[longest], longest)
+        fill(1, BLOCK, slowest_phase(report))
     line.pad_right(width + 1 - len(line))
     if scale.shows_limit:
         line = _marked(line, scale.cell(scale.limit_ms, width), LIMIT_MARK, "bold")
     if stands in _MARKS:
         line = _marked(line, end, _MARKS[stands], "red")
     return line
+
+
+def slowest_phase(report: AddressReport) -> Phase:
+    """Return the phase that took the longest time; the report has one."""
+    return max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
+
+
+def _segment(name: str, cells: int, block: str) -> str:
+    """Return the part of a bar that is a phase, with its name if there is a block on each side of it."""
+    if cells < len(name) + 2:
+        return block * cells
+    return f"{block}{name}{block * (cells - len(name) - 1)}"
 
 
 def _marked(line: Text, at: int, mark: str, style: str) -> Text:

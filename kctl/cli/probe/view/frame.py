@@ -10,12 +10,12 @@ from typing import NamedTuple
 from rich.text import Text
 
 from kctl.cli.limit_names import OPTION_OF_LIMIT
-from kctl.cli.probe.view.bar import LETTERS, Scale, bar, elapsed_ms, scale_of
+from kctl.cli.probe.view.bar import STYLES, Scale, bar, elapsed_ms, scale_of, slowest_phase
 from kctl.cli.probe.view.result import AddressStatus, count, outcome
 from kctl.cli.probe.view.text import name, state, summary
 from kctl.cli.view.painter import text_of
 from kctl.cli.view.tables import fitting, style_of
-from kctl.client.events import Phase
+from kctl.client.clock import duration_text
 from kctl.client.probe import AddressReport, NextLimit
 from kctl.client.wording import one_line
 from kctl.grammar.durations import show_duration
@@ -32,14 +32,12 @@ class Scene(NamedTuple):
     """What a probe knows at one moment.
 
     Attributes:
-        plan: the phases that an address goes through under the security protocol.
         budget_ms, left_ms: the API timeout and what is left of it; both None once it does not matter any more.
         next_limit: which limit passes first.
         events: what happened last, as lines.
     """
 
     reports: Sequence[AddressReport]
-    plan: Sequence[Phase]
     now_ms: int
     budget_ms: int | None = None
     left_ms: int | None = None
@@ -50,9 +48,9 @@ class Scene(NamedTuple):
 def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
     """Return the frame for a terminal of that size."""
     scale = scale_of(scene.reports, scene.now_ms)
-    head = _head(scene, scale, columns)
+    head_rows = len(_head(scale, columns, 0))
     foot = _foot(scene, rows)
-    room = max(1, rows - 1 - len(head) - len(foot))  # the cursor stands on a line below
+    room = max(1, rows - 1 - head_rows - len(foot))  # the cursor stands on a line below
 
     def badness(report: AddressReport) -> tuple[int, int]:
         return _BADNESS[outcome(report)], elapsed_ms(report, scene.now_ms)
@@ -60,6 +58,7 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
     shown, hidden = fitting(scene.reports, room, badness, _lines_a_row(columns))
     longest = max((text_of(name(report)).cell_len for report in shown), default=0)
     name_width = min(longest, columns * 3 // 10)
+    head = _head(scale, columns, name_width)
     lines = [*head, *(line for report in shown for line in _row(report, scene.now_ms, scale, columns, name_width))]
     if hidden:
         lines.append(text_of((_rest(hidden), "dim")))
@@ -68,11 +67,21 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
     return [*lines, *foot][-(rows - 1) :]
 
 
-def _head(scene: Scene, scale: Scale, columns: int) -> list[Text]:
-    legend = "  ".join(f"{LETTERS[phase]} {phase.value}" for phase in scene.plan)
-    if columns >= WIDE_COLUMNS:
-        return [text_of((f"{legend}   {scale}", "dim"))]
-    return [text_of((legend, "dim")), text_of((str(scale), "dim"))]
+def _bar_width(columns: int, name_width: int) -> int:
+    """Return how many cells a bar has; one more is for a mark at its end."""
+    height = _lines_a_row(columns)
+    if height == 1:
+        return (columns - name_width) * 4 // 10
+    return columns // 2 - 2 if height == 2 else columns - 13
+
+
+def _head(scale: Scale, columns: int, name_width: int) -> list[Text]:
+    height = _lines_a_row(columns)
+    indent = " " * (name_width + 1 if height == 1 else 2)
+    axis = f"{indent}{scale.axis(_bar_width(columns, name_width))}"
+    if height == 3 and scale.limit_text:
+        return [text_of((axis, "dim")), text_of((f"{indent}{scale.limit_text}", "dim"))]
+    return [text_of((f"{axis}  {scale.limit_text}".rstrip(), "dim"))]
 
 
 def _foot(scene: Scene, rows: int) -> list[Text]:
@@ -111,25 +120,31 @@ def _rest(hidden: Sequence[AddressReport]) -> str:
 
 
 def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_width: int) -> list[Text]:
-    total = f"{elapsed_ms(report, now_ms)} ms"
+    total = f" {duration_text(elapsed_ms(report, now_ms)):>6}  "
     words = (_words(report), style_of("outcome", outcome(report).value))
-    height = _lines_a_row(columns)
     label = text_of((name(report), "bold"))
+    drawn = bar(report, now_ms, _bar_width(columns, name_width), scale)
+    height = _lines_a_row(columns)
+    slowest = _slowest(report, "" if height == 3 else "slowest: ")
+    gap = "  " if slowest[0] else ""
     if height == 1:
-        width = (columns - name_width) * 4 // 10
         label.truncate(name_width, pad=True)
-        return [text_of(label, " ", bar(report, now_ms, width, scale), f" {total:>9}  ", words)]
+        return [text_of(label, " ", drawn, total, slowest, gap, words)]
     if height == 2:
-        width = columns // 2 - 2
-        return [label, text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}  ", words)]
-    width = columns - 3 - 10
-    return [label, text_of("  ", bar(report, now_ms, width, scale), f" {total:>8}"), text_of("  ", words)]
+        return [text_of(label, "  ", words), text_of("  ", drawn, total, slowest)]
+    return [label, text_of("  ", drawn, total), text_of("  ", slowest, gap, words)]
+
+
+def _slowest(report: AddressReport, label: str) -> tuple[str, str]:
+    """Return the slowest phase of a ready address and the style of that phase."""
+    if not report.is_ready or not report.phases_ms:
+        return "", ""
+    phase = slowest_phase(report)
+    return f"{label}{phase.value} {duration_text(report.phases_ms[phase])}", STYLES[phase]
 
 
 def _words(report: AddressReport) -> str:
     words = state(report)
-    if report.is_ready:
-        words += "  " + " ".join(f"{LETTERS[phase]}{ms}" for phase, ms in report.phases_ms.items())
     if report.attempts > 1:
         words += f" (attempt {report.attempts})"
     if report.works_with:

@@ -5,21 +5,37 @@ Nothing here reads time or starts a thread: each `draw` paints at most once, and
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
+from kctl.cli.formats.rows import Row
 from kctl.cli.probe.view.frame import MOST_EVENTS, Scene, draw
 from kctl.cli.probe.view.report import Report
 from kctl.cli.probe.view.result import ProbeResult
-from kctl.cli.probe.view.statistics import COLUMNS, Statistics, badness, statistics_rows
+from kctl.cli.probe.view.statistics import (
+    COLUMNS,
+    AddressKey,
+    AddressLatencies,
+    Statistics,
+    badness,
+    statistics_rows,
+)
 from kctl.cli.probe.view.text import event_line, fact_lines, finding_lines, is_logged, round_progress, summary
 from kctl.cli.view.painter import Painter, text_of
+from kctl.cli.view.sparkline import sparkline
 from kctl.cli.view.tables import fitting, fitting_table
 from kctl.client.clock import Timer
 from kctl.client.events import Event, Phase, PhaseDone, Started
 from kctl.client.probe import Prober
 
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LAST = COLUMNS.index("last") + 1
+"""The columns up to this one are shown at every width."""
+TREND_COLUMNS = 60
+"""Narrower terminals have no room for the latencies over time."""
 REDRAW_MS = 50
 """How often a live view moves on; more often would only cost time that the probe needs."""
 
@@ -57,20 +73,28 @@ class Painted(Report):
         self._painter.__exit__(*error)
 
 
+def statistics_table(items: Sequence[tuple[AddressKey, AddressLatencies]], columns: int) -> "Sequence[Text]":
+    """Return the lines of the table: an address each, with its latencies over the last rounds."""
+    names, kept = list(COLUMNS), COLUMNS[:LAST]
+    rows: list[Row] = statistics_rows(items)
+    if columns >= TREND_COLUMNS:
+        names.insert(LAST, "trend")
+        kept = (*kept, "trend")
+        trends = (sparkline(latencies.recent_ms, columns // 5) for _, latencies in items)
+        rows = [{**row, "trend": trend} for row, trend in zip(rows, trends, strict=True)]
+    return fitting_table(names, rows, columns, kept=kept, shortened=COLUMNS[:1])
+
+
 class LiveReport(Painted):
     """A row an address while it runs; what was found below it in the end."""
-
-    def __init__(self, out: DataOut, environment: Environment, started_at_ms: int, plan: Sequence[Phase]) -> None:
-        super().__init__(out, environment, started_at_ms)
-        self._plan = plan
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
             left = timer.timeout_ms, timer.remaining_ms, prober.next_limit()
-            self._show(Scene(prober.reports, self._plan, self._clock.now_ms(), *left, tuple(self._events)))
+            self._show(Scene(prober.reports, self._clock.now_ms(), *left, tuple(self._events)))
 
     def ended(self, result: ProbeResult) -> None:
-        self._show(Scene(result.reports, self._plan, result.started_at_ms + result.elapsed_ms))
+        self._show(Scene(result.reports, result.started_at_ms + result.elapsed_ms))
         self._painter.below([*fact_lines(result), *finding_lines(result.findings)])
 
     def _show(self, scene: Scene) -> None:
@@ -102,7 +126,7 @@ class WatchReport(Painted):
         columns, height = self._environment.size()
         room = height - 3 - len(self._events)  # the heading, the last line, and the cursor below
         shown, hidden = fitting(list(self._statistics.items()), room, badness)
-        table = fitting_table(COLUMNS, statistics_rows(shown), columns, kept=COLUMNS[:5], shortened=COLUMNS[:1])
+        table = statistics_table(shown, columns)
         rest = [f"and {len(hidden)} more"] if hidden else []
         notes = [text_of((note, "dim")) for note in (*rest, *self._events)]
         self._painter.paint([*table, *notes, text_of((last_line, "bold"))])

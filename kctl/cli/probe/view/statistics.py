@@ -5,12 +5,16 @@ limits.
 """
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kctl.cli.formats.rows import Row
 from kctl.cli.probe.view.result import AddressStatus, latency_ms, outcome
 from kctl.client.probe import AddressReport
+
+MOST_RECENT = 100
+"""Rounds whose latencies are kept in their order, for a line over time."""
 
 
 class AddressKey(NamedTuple):
@@ -30,6 +34,8 @@ class AddressLatencies:
         self.last_ms: int | None = None
         """Of the last round; None when it failed."""
         self.last_reason = ""
+        self.recent_ms: deque[int | None] = deque(maxlen=MOST_RECENT)
+        """Of the last rounds; None for those that failed."""
         self._total_ms = 0
         self._counts: dict[int, int] = {}
 
@@ -38,6 +44,7 @@ class AddressLatencies:
         self.sent += 1
         self.last_ms = taken_ms
         self.last_reason = reason
+        self.recent_ms.append(taken_ms)
         if taken_ms is not None:
             self.ok += 1
             self._total_ms += taken_ms

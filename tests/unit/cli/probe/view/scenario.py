@@ -2,7 +2,7 @@
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe.view.frame import Scene
-from kctl.cli.probe.view.result import PHASES, ProbeResult
+from kctl.cli.probe.view.result import ProbeResult
 from kctl.client.broker_errors import broker_error
 from kctl.client.cluster import Node
 from kctl.client.errors import (
@@ -25,7 +25,6 @@ START_MS = 5000
 NOW_MS = START_MS + 1800
 WALL_MS = 1_700_000_000_000
 LIMIT_MS = 2000
-PLAN = [phase for phase in PHASES if phase is not Phase.SASL]
 
 BROKERS = (Node(1, "kafka-a.example", 9092), Node(2, "10.0.0.6", 9092, "rack-b"))
 LEAF = PeerCertificate(
@@ -101,7 +100,6 @@ def scene() -> Scene:
     """Return it as the live view gets it."""
     return Scene(
         reports(),
-        PLAN,
         NOW_MS,
         60_000,
         58_200,

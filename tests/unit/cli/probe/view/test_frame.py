@@ -4,6 +4,7 @@ After a wanted change: `KCTL_STORE_FRAMES=1 python -m pytest tests/unit/cli/prob
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kctl.cli.probe.view.frame import Scene, draw
 from kctl.client.errors import ConnectionRefused
 from kctl.client.events import Phase, Target
-from tests.unit.cli.probe.view.scenario import NOW_MS, PLAN, REFUSED, located, ready, report, scene
+from tests.unit.cli.probe.view.scenario import NOW_MS, REFUSED, located, ready, report, scene
 
 FRAMES = Path(__file__).parent / "frames"
 
@@ -20,10 +21,22 @@ def frame(shown: Scene, columns: int, rows: int = 60) -> list[str]:
     return [line.plain.rstrip() for line in draw(shown, columns, rows)]
 
 
+def slow_scene() -> Scene:
+    """Return two fast addresses beside a slow one, in the end."""
+    fast = {Phase.DNS: 1, Phase.TCP: 1, Phase.APIVERSIONS: 2, Phase.METADATA: 1}
+    slow = {Phase.DNS: 2, Phase.TCP: 3, Phase.TLS: 1200, Phase.APIVERSIONS: 40, Phase.METADATA: 20}
+    taken = {"kafka-a.example": fast, "kafka-b.example": fast | {Phase.TCP: 4}, "kafka-c.example": slow}
+    reports = [ready(Target(n, -1, host, 9092, ""), 1) for n, host in enumerate(taken)]
+    for made, phases_ms in zip(reports, taken.values(), strict=True):
+        made.phases_ms = phases_ms
+    return Scene(reports, NOW_MS)
+
+
+@pytest.mark.parametrize(("name", "make"), [("probe", scene), ("slow", slow_scene)])
 @pytest.mark.parametrize("columns", [40, 80, 120, 200])
-def test_frames(columns: int) -> None:
-    drawn = "".join(f"{line}\n" for line in frame(scene(), columns))
-    stored = FRAMES / f"probe_{columns}.txt"
+def test_frames(columns: int, name: str, make: Callable[[], Scene]) -> None:
+    drawn = "".join(f"{line}\n" for line in frame(make(), columns))
+    stored = FRAMES / f"{name}_{columns}.txt"
     if os.environ.get("KCTL_STORE_FRAMES"):
         stored.write_text(drawn)
     assert drawn == stored.read_text()
@@ -40,14 +53,14 @@ def test_no_frame_is_larger_than_the_terminal_and_nothing_hostile_gets_through(c
 
 
 def test_nothing_yet() -> None:
-    assert frame(Scene([], PLAN, NOW_MS), 80)[-1] == "0 of 0 addresses ready"
+    assert frame(Scene([], NOW_MS), 80)[-1] == "0 of 0 addresses ready"
 
 
 def test_of_a_thousand_the_worst_and_the_unfinished_are_shown_and_the_rest_counted() -> None:
     good = [ready(Target(i, -i, f"a{i}.example", 9092, "10.0.0.1:9092"), 1) for i in range(1, 990)]
     running = [report(Target(i, -i, f"b{i}.example", 9092, ""), {}, Phase.DNS) for i in range(990, 1000)]
     refused = report(REFUSED, {}, Phase.TCP, located(ConnectionRefused("no"), REFUSED, Phase.TCP), 1)
-    lines = frame(Scene([*good, *running, refused], PLAN, NOW_MS), 120, 24)
+    lines = frame(Scene([*good, *running, refused], NOW_MS), 120, 24)
     assert len(lines) <= 23
     assert lines[1].startswith("10.0.0.2:9092")
     assert [line.split()[0] for line in lines[2:12]] == [f"b{i}.example:9092" for i in range(990, 1000)]

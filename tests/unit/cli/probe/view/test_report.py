@@ -2,12 +2,17 @@
 
 import io
 import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.output_options import Output
-from kctl.cli.probe.view.live import LiveReport, WatchReport
+from kctl.cli.probe.view.live import LiveReport, WatchReport, statistics_table
 from kctl.cli.probe.view.report import (
     LinesReport,
     ObjectsReport,
@@ -16,11 +21,13 @@ from kctl.cli.probe.view.report import (
     RoundsReport,
     WriteOutReport,
 )
-from kctl.cli.probe.view.statistics import Statistics, add_round
+from kctl.cli.probe.view.statistics import AddressKey, AddressLatencies, Statistics, add_round
 from kctl.cli.probe.view.write_out import parse_template
 from kctl.client.clock import ManualClock
 from kctl.client.events import Closed
-from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, PLAN, START_MS, result
+from tests.unit.cli.probe.view.scenario import EVENTS, GOOD, START_MS, result
+
+FRAMES = Path(__file__).parent / "frames"
 
 
 def _written(report: Report, stdout: io.BytesIO, code: ExitCode = ExitCode.OK) -> list[str]:
@@ -114,7 +121,7 @@ def _environment(stdout: io.BytesIO) -> Environment:
 def test_paintings_are_the_same_bytes_each_time_and_end_with_the_cursor() -> None:
     def painted() -> bytes:
         stdout = io.BytesIO()
-        _written(LiveReport(DataOut(stdout), _environment(stdout), START_MS, PLAN), stdout)
+        _written(LiveReport(DataOut(stdout), _environment(stdout), START_MS), stdout)
         return stdout.getvalue()
 
     first = painted()
@@ -131,3 +138,29 @@ def test_a_repeated_probe_paints_its_table() -> None:
     _written(WatchReport(DataOut(stdout), _environment(stdout), START_MS, statistics), stdout)
     assert b"WORST" in stdout.getvalue()
     assert b"round 1: 2 of 8 addresses ready" in stdout.getvalue()
+
+
+def watched(columns: int) -> str:
+    """Return the table of three addresses over 30 rounds: one is fast, one becomes slow, one fails now and then."""
+    items = []
+    rounds: tuple[Callable[[int], int | None], ...] = (
+        lambda _: 3,
+        lambda at: 3 + at * at,
+        lambda at: None if at % 7 == 6 else 12,
+    )
+    for number, taken in enumerate(rounds):
+        latencies = AddressLatencies()
+        for at in range(30):
+            latencies.add(taken(at), "" if taken(at) else "refused")
+        items.append((AddressKey(f"kafka-{number}.example", 9092, f"10.0.0.{number}:9092"), latencies))
+    return "".join(f"{line.plain.rstrip()}\n" for line in statistics_table(items, columns))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_frames_of_a_repeated_probe(columns: int) -> None:
+    drawn = watched(columns)
+    stored = FRAMES / f"watch_{columns}.txt"
+    if os.environ.get("KCTL_STORE_FRAMES"):
+        stored.write_text(drawn)
+    assert drawn == stored.read_text()
+    assert max(map(len, drawn.splitlines())) <= columns
