@@ -23,6 +23,7 @@ from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.node_state import NodeState
 from kctl.sandbox.partition import NO_LEADER, Partition
+from kctl.sandbox.quorum import Quorum
 from kctl.sandbox.quotas import Quotas
 from kctl.sandbox.reassignments import Reassignments
 from kctl.sandbox.replication import Replication
@@ -62,6 +63,11 @@ class ClusterNode:
         self.quotas = Quotas()
         self.state = NodeState()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process of the node runs, as other nodes see it."""
+        return not self.faults.is_down
+
 
 class Topic(NamedTuple):
     """One topic."""
@@ -95,6 +101,7 @@ class Cluster:
         self.cleaner = Cleaner(self)
         self.groups = Groups(self)
         self.transactions = Transactions(self)
+        self.quorum = Quorum(self)
         self.replication = Replication(self)
         self.reassignments = Reassignments(self)
 
@@ -122,18 +129,13 @@ class Cluster:
             node.fetch_sessions.run_on(scheduler.now_ms)
 
     @property
-    def controller_id(self) -> int:
-        """The leader of the quorum of controllers."""
-        return next(iter(self.nodes))
-
-    @property
     def forwarding_id(self) -> int:
         """The broker that Metadata and DescribeCluster name as controller: on KRaft any that forwards requests.
 
         It is the last registered node without a fault, so that it seldom is the leader of the quorum.
         """
         live = [each.node_id for each in self.nodes.values() if each.state.is_listed and not each.faults.active]
-        return live[-1] if live else self.controller_id
+        return live[-1] if live else next(iter(self.nodes))
 
     # --- topics -----------------------------------------------------------------------------------------------------
 

@@ -239,6 +239,14 @@ def _unfence(sandbox: Sandbox, words: list[str]) -> None:
     sandbox.fence(_node(sandbox, words[0]), is_fenced=False)
 
 
+def _stop_controllers(sandbox: Sandbox, _words: list[str]) -> None:
+    sandbox.stop_controllers()
+
+
+def _start_controllers(sandbox: Sandbox, _words: list[str]) -> None:
+    sandbox.start_controllers()
+
+
 COMMANDS: dict[str, Command] = {
     "start": Command("NODE|all FAULT [MS]", "start a fault; MS is the delay of delay", _start),
     "stop": Command("NODE|all FAULT", "stop a fault", _stop),
@@ -271,5 +279,7 @@ COMMANDS: dict[str, Command] = {
     "register": Command("NODE", "add a broker to the metadata again", _register),
     "fence": Command("NODE", "fence a broker, as without heartbeats", _fence),
     "unfence": Command("NODE", "unfence a broker", _unfence),
+    "stop-controllers": Command("", "stop all controllers, not the brokers", _stop_controllers),
+    "start-controllers": Command("", "start all controllers", _start_controllers),
 }
 """By name; docs/sandbox.md shows them."""

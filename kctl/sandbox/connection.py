@@ -16,6 +16,7 @@ from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.headers import RequestHeader
 from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest
+from kctl.client.protocol.forwarding import FORWARDED
 from kctl.client.protocol.framing import (
     FrameReader,
     RequestPrefix,
@@ -178,9 +179,13 @@ class BrokerConnection:
         if admission.request is None:
             call.answer(None if getattr(request, "acks", None) == 0 else admission.refusal)
             return
-        response = handler.handle(call, admission.request)
-        if response is not None:
-            call.answer(response)
+        if request.NAME in FORWARDED:
+            listener.cluster.quorum.forward(
+                partial(_carry_out, handler, call, admission.request),
+                lambda: call.answer(error_answer(request, version, ErrorCode.REQUEST_TIMED_OUT)),
+            )
+            return
+        _carry_out(handler, call, admission.request)
 
     def _unsupported(self, prefix: RequestPrefix) -> None:
         if prefix.api_key != ApiVersionsRequest.API_KEY:
@@ -249,6 +254,12 @@ class BrokerConnection:
 
 
 _Encode = Callable[[Response], bytes]
+
+
+def _carry_out(handler: Handler[Any], call: Call, request: Request) -> None:
+    response = handler.handle(call, request)
+    if response is not None:
+        call.answer(response)
 
 
 def _bare_token(response: Response) -> bytes:

@@ -38,7 +38,8 @@ class NodeListener:
         self.node = node
         self.refused: deque[str] = deque(maxlen=_REMEMBERED)
         """Why connections were closed by this side, the latest last."""
-        self._security = security
+        self.security = security
+        """What new connections meet."""
         self._entropy = entropy
         self._connections: dict[BrokerConnection, FaultyWire] = {}
         node.faults.on_change(self._faults_changed)
@@ -50,7 +51,7 @@ class NodeListener:
     def _new_identity(self) -> Identity:
         cluster = self.cluster
         max_session_ms = cluster.settings.connections_max_reauth_ms
-        return Identity(self._security.users, cluster.scram_users, self._entropy, cluster.scheduler, max_session_ms)
+        return Identity(self.security.users, cluster.scram_users, self._entropy, cluster.scheduler, max_session_ms)
 
     def accept(self, wire: Wire) -> Endpoint:
         """Return the broker's end of a new connection."""
@@ -63,10 +64,10 @@ class NodeListener:
         def tls(outer_wire: Wire) -> Endpoint:
             from kctl.sandbox.tls import TlsEnd
 
-            assert self._security.tls is not None
-            return TlsEnd(self._security.tls, outer_wire, protocol, self.refused.append)
+            assert self.security.tls is not None
+            return TlsEnd(self.security.tls, outer_wire, protocol, self.refused.append)
 
-        outermost = FaultyWire(self.node.faults, wire, protocol if self._security.tls is None else tls)
+        outermost = FaultyWire(self.node.faults, wire, protocol if self.security.tls is None else tls)
         self._connections[made[0]] = outermost
         return outermost
 

@@ -361,9 +361,11 @@ class Sandbox:
         self._do(change_all)
 
     def heal(self, node_id: int | None = None) -> None:
-        """Switch all faults of a node off, or of all nodes."""
+        """Switch all faults of a node off, or of all nodes and the controllers."""
 
         def change() -> None:
+            if node_id is None:
+                self.cluster.quorum.start()
             for node in self.cluster.nodes.values():
                 if node_id in (None, node.node_id):
                     node.faults.heal()
@@ -425,6 +427,26 @@ class Sandbox:
             self.cluster.nodes[node_id].state.is_fenced = is_fenced
 
         self._do(change)
+
+    def secure(self, node_id: int, security: ListenerSecurity) -> None:
+        """Let new connections of a node meet another security, such as a renewed certificate.
+
+        Raises:
+            KeyError: no such node.
+        """
+
+        def change() -> None:
+            self.listeners[node_id].security = security
+
+        self._do(change)
+
+    def stop_controllers(self) -> None:
+        """Let no node be the controller: what brokers forward to it waits, as if all controllers were down."""
+        self._do(self.cluster.quorum.stop)
+
+    def start_controllers(self) -> None:
+        """Let a majority of the nodes elect a controller again, which takes what waits for it."""
+        self._do(self.cluster.quorum.start)
 
     # --- contents -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,10 @@ from kctl.client.errors import RemoteProtocolError, TlsClosed, TlsError
 from kctl.client.security.tls import TlsChannel
 from kctl.sandbox.runtime import Endpoint, Wire
 
+_NO_TLS = b"\x15\x03\x03\x00\x02\x02\x50"
+"""The alert with which Kafka's brokers end a connection whose first bytes are not TLS."""
+_HANDSHAKE = b"\x16"
+
 
 class TlsEnd:
     """An `Endpoint` to the transport, a `Wire` to the broker's end."""
@@ -21,10 +25,17 @@ class TlsEnd:
         self._channel = TlsChannel(context, server_side=True)
         self._wire = wire
         self._on_refused = on_refused
+        self._has_begun = False
         self._inner = make_inner(self)
 
     def receive(self, data: bytes) -> None:
         """Take TLS records of the client."""
+        if not self._has_begun and data[:1] != _HANDSHAKE:
+            self._wire.write(_NO_TLS)
+            self._on_refused(f"the first bytes are not TLS: {data[:16]!r}")
+            self._end()
+            return
+        self._has_begun = True
         try:
             self._channel.receive(data)
             plain = self._channel.read() if self._channel.handshake() else b""

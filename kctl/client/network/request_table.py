@@ -170,6 +170,7 @@ class RequestTable:
         waiting_for = f"waiting for the {request.api} response from {target}"
         error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
         error.address = target.place
+        error.api = request.api
         return error
 
     def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:

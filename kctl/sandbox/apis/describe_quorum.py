@@ -37,11 +37,17 @@ def _partition(call: Call, topic: str, index: int) -> PartitionData:
     now_ms = call.cluster.scheduler.wall_ms()
     return PartitionData(
         partition_index=0,
-        leader_id=call.cluster.controller_id,
-        leader_epoch=1,
+        leader_id=_leader_id(call),
+        leader_epoch=call.cluster.quorum.epoch,
         high_watermark=_END_OFFSET,
         current_voters=[_voter(node, now_ms) for node in call.cluster.nodes.values()],
     )
+
+
+def _leader_id(call: Call) -> int:
+    leader_id = call.cluster.quorum.leader_id
+    assert leader_id is not None  # the leader carries the request out
+    return leader_id
 
 
 def _voter(node: "ClusterNode", now_ms: int) -> ReplicaState:

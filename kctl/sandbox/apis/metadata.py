@@ -64,7 +64,8 @@ def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
     if not is_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     may_create = call.version < 4 or request.allow_auto_topic_creation
-    if may_create and call.cluster.settings.auto_create_topics_enable:
+    has_controller = call.cluster.quorum.leader_id is not None
+    if may_create and has_controller and call.cluster.settings.auto_create_topics_enable:
         try:
             if name == OFFSETS_TOPIC:
                 call.cluster.groups.topic.create()

@@ -36,10 +36,10 @@ def _refusal(call: Call, update: FeatureUpdateKey) -> str:
     invalid = f"Invalid update version {level} for feature {name}."
     features = {each: (highest, present) for each, highest, present in features_of(call.cluster.settings)}
     if name not in features:
-        return f"{invalid} Local controller {call.cluster.controller_id} does not support this feature."
+        return f"{invalid} Local controller {call.cluster.quorum.leader_id} does not support this feature."
     highest, present = features[name]
     if not 0 <= level <= highest:
-        return f"{invalid} Local controller {call.cluster.controller_id} only supports versions 0-{highest}"
+        return f"{invalid} Local controller {call.cluster.quorum.leader_id} only supports versions 0-{highest}"
     may_fall = update.allow_downgrade if call.version == 0 else update.upgrade_type != _UPGRADE
     if level < present and not may_fall:
         why = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe"

@@ -53,7 +53,7 @@ def test_the_cluster_is_described() -> None:
         assert [node.node_id for node in description.nodes] == [1, 2, 3]
         assert description.cluster_id == cluster.sandbox.cluster.settings.cluster_id
         assert description.controller_id == NO_NODE, "the quorum has the controller"
-        assert admin.describe_quorum().leader_id == cluster.sandbox.cluster.controller_id
+        assert admin.describe_quorum().leader_id == cluster.sandbox.cluster.quorum.leader_id
 
     run_with_admin(use, topics={})
 

@@ -209,10 +209,10 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found(is_registered: 
 def test_controller_is_the_leader_of_the_quorum_and_not_the_broker_that_forwards() -> None:
     with Hub() as hub:
         nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
-        assert nodes.sandbox.cluster.forwarding_id != nodes.sandbox.cluster.controller_id
+        assert nodes.sandbox.cluster.forwarding_id != nodes.sandbox.cluster.quorum.leader_id
         reports = ProbedCluster(hub, network=nodes.network, resolver=resolver).run(*nodes.bootstrap.split(",")).reports
         controllers = {report.view.controller_id for report in reports if report.view is not None}
-        assert controllers == {nodes.sandbox.cluster.controller_id}
+        assert controllers == {nodes.sandbox.cluster.quorum.leader_id}
 
 
 @pytest.mark.parametrize(

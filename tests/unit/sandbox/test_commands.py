@@ -124,6 +124,12 @@ def _debts(scenario: Scenario) -> list[int]:
         (["unregister 2", "register 2"], _registered, [True, True, True]),
         (["hold-metadata 3"], _following, [True, True, False]),
         (["hold-metadata 3", "release-metadata 3"], _following, [True, True, True]),
+        (["stop-controllers"], lambda scenario: scenario.cluster.quorum.leader_id, None),
+        (["stop-controllers", "start-controllers"], lambda scenario: scenario.cluster.quorum.leader_id, 1),
+        (["stop-controllers", "heal"], lambda scenario: scenario.cluster.quorum.leader_id, 1),
+        (["start 1 freeze"], lambda scenario: scenario.cluster.quorum.leader_id, 2),
+        (["start 1 freeze", "heal 1"], lambda scenario: scenario.cluster.quorum.leader_id, 2),
+        (["start 2 freeze", "start 3 refuse"], lambda scenario: scenario.cluster.quorum.leader_id, None),
         (["forget-sessions all"], lambda scenario: len(scenario.cluster.nodes[1].fetch_sessions), 0),
     ],
 )
