@@ -398,7 +398,7 @@ class KafkaTimeoutError(KafkaError):
         waiting_for: what the call was waiting for when the limit passed.
         node_ids: the brokers that it was waiting for, where it was for some of several.
         address: HOST:PORT of the broker that did not respond; empty if it was not one broker.
-        api: Kafka's name of the request without a response; empty if it was not one request.
+        forwarded: Kafka's name of the request without a response, if KRaft brokers forward it to the controller.
         cause: the error that blocked the call, if any was met on the way.
         account: where the time went, connection attempts, and what is wrong with which node.
         summary: what, where, which limit and why in one line; `str` has the account too.
@@ -408,7 +408,7 @@ class KafkaTimeoutError(KafkaError):
     limit = "default.api.timeout.ms"
     node_ids: "tuple[int, ...]" = ()
     address: str = ""
-    api: str = ""
+    forwarded: str = ""
 
     def __init__(
         self,

@@ -16,6 +16,8 @@ from kctl.why.table import FINDINGS, is_at_least, kinds_of
 
 FAMILIES = (group_progress, group_members, group_offsets, group_quotas, transactions, partitions, brokers, connections)
 
+CONTROLLER_IDS = ("no-quorum", "controller-unreachable")
+"""Findings about a request that was not answered: either is found by what keeps others from being checked."""
 _READ_AFTER = {
     "Metadata": ("ListOffsets", NEWEST_TIMESTAMPS),
     "ListGroups": ("DescribeGroups", "OffsetFetch"),
@@ -76,7 +78,9 @@ def diagnose(
     needs_watch = tuple(
         kind.id for kind in kinds if (kind.looks > 1 and looks.before is None) or kind.apart_ms > looks.apart_ms
     )
-    unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in needs_watch])
+    seen = {finding.id for finding in found}
+    seen |= set(CONTROLLER_IDS) if seen.intersection(CONTROLLER_IDS) else set()
+    unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in {*needs_watch, *seen}])
     blocked = {name for each in unchecked for name in each.ids} | set(needs_watch)
     checked = tuple(kind.id for kind in kinds if kind.id not in blocked)
     return Diagnosis(tuple(found), checked, unchecked, needs_watch)

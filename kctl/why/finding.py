@@ -21,6 +21,9 @@ PROBE = "connecting"
 NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
 """ListOffsets for the record with the largest timestamp, which brokers have since Kafka 3.0."""
 
+_IDENTIFIERS = frozenset({"broker", "epoch", "leader", "newest", "node", "number", "old", "other", "producer"})
+"""Fields whose numbers are names, and are written without commas."""
+
 Value = str | int | float | bool | None
 """What a request reported."""
 
@@ -105,8 +108,9 @@ def is_command(text: str) -> bool:
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Return a text with values in it: whole numbers with commas; control characters of names as escapes."""
-    return template.format_map({name: _shown(value) for name, value in values.items()})
+    """Return a text with values in it: counts and offsets with commas; control characters of names as escapes."""
+    shown = {name: str(value) if name in _IDENTIFIERS else value for name, value in values.items()}
+    return template.format_map({name: _shown(value) for name, value in shown.items()})
 
 
 def _shown(value: Value) -> str:

@@ -43,7 +43,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} is not registered, and has replicas of {partitions}, for example {partition}",
         leads_to="These partitions have one replica fewer; one more failure may stop them.",
         show="kctl cluster describe",
-        cure="start broker {broker}",
+        cure="start broker {broker}; if it does not come back: kctl partitions plan --away-from {broker} > plan.json "
+        "&& kctl partitions move plan.json",
     ),
     FindingKind(
         id="stale-metadata",

@@ -8,7 +8,7 @@ from kctl.cli import click
 from kctl.cli.options import duration_ms
 from kctl.cli.output_options import Words
 
-DEFAULT_INTERVAL_MS = 10_000
+DEFAULT_INTERVAL_MS, LEAST_INTERVAL_MS = 10_000, 1_000
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
 
@@ -31,9 +31,14 @@ def why_options(
         typer.Option("--watch", help="Take two samples, --interval apart, to detect problems that show over time."),
     ] = False,
     interval: Annotated[
-        int,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Time between the two samples."),
-    ] = DEFAULT_INTERVAL_MS,
+        int | None,
+        typer.Option(
+            "--interval",
+            parser=duration_ms,
+            metavar="DURATION",
+            help="Time between the two samples. Implies --watch [default: 10s].",
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="ID", help="Finding to check for. Repeatable [default: all].")
     ] = None,
@@ -69,15 +74,17 @@ def why_options(
     ] = None,
 ) -> WhyOptions:
     """Return the options. Raises: click.BadParameter: there is no such finding."""
-    if (watch or serve) and interval < 1000:
+    interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
+    if interval_ms < LEAST_INTERVAL_MS:
         raise click.BadParameter("the two checks must be at least 1s apart.", param_hint="'--interval'")
+    is_compared = watch or (interval is not None and serve is None)
     return WhyOptions(
-        interval if watch else 0,
+        interval_ms if is_compared else 0,
         _ids(only, "--only"),
         _ids(ignore, "--ignore"),
         severity,
         budget,
-        interval,
+        interval_ms,
         _address(serve),
     )
 

@@ -24,6 +24,7 @@ from kctl.client.network.connection import Arrived, Connection
 from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance
+from kctl.client.protocol.forwarding import FORWARDED
 
 MAX_THROTTLE_MS = 60_000
 """The longest throttle time of a broker that is obeyed. Brokers ask for at most the window of their
@@ -170,7 +171,7 @@ class RequestTable:
         waiting_for = f"waiting for the {request.api} response from {target}"
         error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
         error.address = target.place
-        error.api = request.api
+        error.forwarded = request.api if request.api in FORWARDED else ""
         return error
 
     def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:

@@ -146,6 +146,7 @@ NAMED = [
     ("topics list --json --output yaml", "--json is --output json, and cannot be combined with --output yaml."),
     ("produce t --encode avr", "'avr': did you mean avro? A subject of that name is subject:avr."),
     ("doctor --watch --interval 0", "Invalid value for '--interval': '0' has no unit"),
+    ("doctor --interval 0s", "Invalid value for '--interval': the two checks must be at least 1s apart."),
     ("doctor --watch --interval 0s", "Invalid value for '--interval': the two checks must be at least 1s apart."),
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip

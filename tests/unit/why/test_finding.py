@@ -30,6 +30,10 @@ def test_whole_numbers_have_commas_in_sentences_and_none_in_commands() -> None:
     )
 
 
+def test_ids_of_brokers_and_nodes_have_no_commas() -> None:
+    assert fill("broker {broker}, {offset}", {"broker": 1001, "offset": 1001}) == "broker 1001, 1,001"
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_name_stays_one_line_and_one_word(name: str) -> None:
     assert fill("group {group}", {"group": name}).isprintable()

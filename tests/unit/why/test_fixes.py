@@ -6,7 +6,7 @@ import pytest
 
 from kctl.client.cluster import PartitionInfo
 from kctl.client.errors import ApiTimeout
-from kctl.why import Look
+from kctl.why import Look, Looks, Scope, diagnose
 from kctl.why.finding import FindingKind
 from kctl.why.look import Gap, Silence
 from kctl.why.table import FINDINGS
@@ -99,6 +99,15 @@ def test_quorum_without_a_majority_of_nodes_is_found() -> None:
         "brokers 1 and 2"
     )
     assert findings["no-quorum"].cure.startswith("start brokers 1 and 2: ")
+
+
+@pytest.mark.parametrize("silent", [(1,), (1, 2)])
+def test_request_that_the_finding_is_about_is_not_listed_as_unchecked(silent: tuple[int, ...]) -> None:
+    unchecked = {
+        name for each in diagnose(Looks(_without_quorum(*silent)), tuple(Scope)).unchecked for name in each.ids
+    }
+    assert "quorum-lag" in unchecked
+    assert unchecked.isdisjoint({"no-quorum", "controller-unreachable"})
 
 
 def test_quorum_that_responds_is_no_finding() -> None:
