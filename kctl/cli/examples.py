@@ -244,7 +244,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl profile import": (
         Example("From a Java client's file", "kctl profile import staging client.properties --from java"),
     ),
-    "kctl profile export": (Example("For kcat", "kctl profile export dev --as librdkafka"),),
+    "kctl profile export": (Example("For Java clients", "kctl profile export dev"),),
     "kctl profile check": (Example("Look for mistakes", "kctl profile check dev"),),
     "kctl profile trust": (Example("Allow the project's .kctl.toml", "kctl profile trust"),),
     "kctl bench produce": (Example("1000 records to a topic", "kctl bench produce -n 1000 --topic orders"),),

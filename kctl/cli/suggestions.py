@@ -6,7 +6,7 @@ One function for all of them. It knows what kctl declares and what other tools c
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from kctl.client.config import nearest_name
+from kctl.client.config import LIBRDKAFKA_NAMES, nearest_name
 
 
 class Unknown(Enum):
@@ -169,6 +169,4 @@ def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
         return VARIABLES
     if kind is Unknown.API:
         return {}
-    from kctl.cli.profiles.foreign.librdkafka import NAMES  # what reads its files, wanted only for mistakes
-
-    return NAMES | PROPERTIES
+    return LIBRDKAFKA_NAMES | PROPERTIES

@@ -144,7 +144,7 @@ def test_profile_may_have_user_and_password(tmp_path: Path, locked: ServedSandbo
     assert made.code == 0, made.stderr
     ended = kctl("topics", "list", environ=environ)
     assert (ended.code, ended.stderr) == (0, NO_TOPICS)
-    exported = kctl("profile", "export", "p", "--as", "java", "--with-secrets", environ=environ)
+    exported = kctl("profile", "export", "p", "--with-secrets", environ=environ)
     assert b"sasl.jaas.config=" in exported.stdout
     assert b"sasl.password" not in exported.stdout
 
@@ -191,9 +191,7 @@ def test_password_in_a_url_is_shown_and_exported_nowhere(tmp_path: Path) -> None
         ("show", "p", "--output", "json"),
         ("list",),
         ("check",),
-        ("export", "p", "--as", "java"),
-        ("export", "p", "--as", "librdkafka"),
-        ("export", "p", "--as", "rpk"),
+        ("export", "p"),
     ):
         ended = kctl("profile", *command, environ=environ)
         assert ended.code == 0, ended.stderr
@@ -201,7 +199,7 @@ def test_password_in_a_url_is_shown_and_exported_nowhere(tmp_path: Path) -> None
     shown = kctl("profile", "show", "p", "--output", "json", environ=environ)
     values = {row["property"]: row["value"] for row in json.loads(shown.stdout)["rows"]}
     assert values["schema.registry.url"] == "https://user:***@registry.example/x"
-    with_secrets = kctl("profile", "export", "p", "--as", "java", "--with-secrets", environ=environ)
+    with_secrets = kctl("profile", "export", "p", "--with-secrets", environ=environ)
     assert URL_PASSWORD in with_secrets.stdout.decode()
 
 
@@ -213,10 +211,10 @@ def test_password_that_a_reference_brings_into_a_url_is_exported_only_on_request
         f'[profiles.p]\n"bootstrap.servers" = "a:1"\n"schema.registry.url" = "{value}"\n'
     )
     environ = {"XDG_CONFIG_HOME": str(tmp_path), "PW": URL_PASSWORD, "URL": f"https://u:{URL_PASSWORD}@r.example/x"}
-    ended = kctl("profile", "export", "p", "--as", "java", environ=environ)
+    ended = kctl("profile", "export", "p", environ=environ)
     assert (ended.code, URL_PASSWORD in ended.stdout.decode() + ended.stderr) == (0, False)
     assert "schema.registry.url" in ended.stdout.decode() + ended.stderr
-    with_secrets = kctl("profile", "export", "p", "--as", "java", "--with-secrets", environ=environ)
+    with_secrets = kctl("profile", "export", "p", "--with-secrets", environ=environ)
     assert URL_PASSWORD in with_secrets.stdout.decode()
 
 

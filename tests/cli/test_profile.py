@@ -9,18 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.profiles.foreign.librdkafka import WRITTEN
-from kctl.cli.settings import KNOWN
 from kctl.sandbox import Sandbox
 from kctl.sandbox.identity import SaslUsers
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import BOUND_S, INSTALLED, KCTL, PYTHON, Ended, environment, kctl
-from tests.support.kafka.requirements import have
-from tests.support.kafka.toolchain import find_tool
 
 CANARY = "canary-3305 \"it's\\"
 
@@ -164,54 +159,6 @@ def test_showing_imports_no_client_and_nothing_that_writes(user: User) -> None:
         assert "tomllib" in modules
         assert not modules & {"tomli_w", "yaml", "keyring", "ssl", "socket", "rich", "kctl.cli.profiles.writing"}
         assert not {name for name in modules if name.startswith(("kctl.client.network", "kctl.client.admin"))}
-
-
-def test_librdkafka_logs_in_with_what_is_exported(user: User, locked: ServedSandbox) -> None:
-    """By confluent-kafka: kcat of Debian speaks to brokers that know version 0 of SaslHandshake only."""
-    user.kctl(
-        "profile", "create", "p", "-b", locked.bootstrap, "--security-protocol", "SASL_PLAINTEXT",
-        "--sasl-mechanism", "SCRAM-SHA-256", "--user", "alice", "--password-from", "env:SECRET",
-    )  # fmt: skip
-    exported = user.kctl("profile", "export", "p", "--as", "librdkafka", "--with-secrets", SECRET=CANARY)
-    assert (exported.code, exported.stderr) == (0, "")
-    lines = [line for line in exported.stdout.decode().splitlines() if not line.startswith("#")]
-    config: dict[str, str | int | float | bool] = {key: value for key, _, value in map(_parted, lines)}
-    client = AdminClient(config)
-    assert list(client.list_topics(timeout=BOUND_S).topics) == ["t"]
-
-
-def test_kcat_reads_every_property_that_is_exported(user: User, bootstrap: str, topic: str, tmp_path: Path) -> None:
-    kcat = have(lambda: find_tool("kcat", "kcat"))
-    user.file.parent.mkdir()
-    written = {name: KNOWN[name].kind.write(KNOWN[name].default) for name in WRITTEN if name not in LATER_THAN_KCAT}
-    lines = {**written, **FITTING, "bootstrap.servers": bootstrap}
-    user.file.write_text("[profiles.p]\n" + "".join(f'"{key}" = "{value}"\n' for key, value in lines.items() if value))
-    exported = tmp_path / "kcat.conf"
-    ended = user.kctl("profile", "export", "p", "--as", "librdkafka", "--to", str(exported))
-    assert (ended.code, ended.stderr) == (0, "")
-    assert len(exported.read_text().splitlines()) == 1 + sum(1 for value in lines.values() if value)
-    listed = subprocess.run(
-        [kcat, "-F", str(exported), "-L", "-t", topic], capture_output=True, timeout=BOUND_S, check=False
-    )
-    assert listed.returncode == 0, listed
-    assert f'topic "{topic}" with 3 partitions'.encode() in listed.stdout
-
-
-LATER_THAN_KCAT = (
-    "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms", "enable.metrics.push", "group.protocol",
-    "group.remote.assignor", "client.dns.lookup", "retry.backoff.max.ms", "sasl.mechanism",
-)  # fmt: skip
-"""Properties that librdkafka has had for less long than Debian's kcat, or that want more than a default."""
-FITTING = {
-    "connections.max.idle.ms": "-1",
-    "partition.assignment.strategy": "range",
-    "max.in.flight.requests.per.connection": "5",
-}
-"""Values that librdkafka has too, where Kafka's default is none of them."""
-
-
-def _parted(line: str) -> tuple[str, str, str]:
-    return line.partition("=")
 
 
 def _nowhere(ended: list[Ended]) -> None:

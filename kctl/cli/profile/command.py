@@ -210,18 +210,15 @@ def import_(
 def export(
     ctx: typer.Context,
     name: Name,
-    form: Annotated[
-        str, typer.Option("--as", parser=FORMAT, metavar=FORMAT.metavar, help="Tool to write the file for.")
-    ] = "java",
     with_secrets: Annotated[bool, typer.Option("--with-secrets", help="Include passwords and keys.")] = False,
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="File to write, with mode 0600 [default: stdout].")
     ] = None,
 ) -> int:
-    """Write a profile as a file for Java clients, kcat, librdkafka, or rpk."""
+    """Write a profile as a properties file for Java clients."""
     from kctl.cli.profile.transfer import export_profile
 
-    return export_profile(ctx.obj, name, form, with_secrets=with_secrets, to=to)
+    return export_profile(ctx.obj, name, with_secrets=with_secrets, to=to)
 
 
 @app.command()

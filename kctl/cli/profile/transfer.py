@@ -1,7 +1,7 @@
 """What `kctl profile import` and `export` do."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
@@ -13,16 +13,10 @@ from kctl.cli.failures import CommandError
 from kctl.cli.profile.change import put_new_profile
 from kctl.cli.profiles.choice import Chosen, find_profile, read_files
 from kctl.cli.profiles.foreign.java import read_java, write_java
-from kctl.cli.profiles.foreign.librdkafka import ITS_OWN, read_librdkafka, write_librdkafka
-from kctl.cli.profiles.foreign.rpk import read_rpk, write_rpk
-from kctl.cli.profiles.foreign.transfer import LARGEST_FILE_BYTES, Item, Read, count_secrets, item
-from kctl.cli.profiles.references import (
-    Sources,
-    ask_on_terminal,
-    fetch,
-    path_of,
-    references,
-)
+from kctl.cli.profiles.foreign.librdkafka import ITS_OWN, read_librdkafka
+from kctl.cli.profiles.foreign.rpk import read_rpk
+from kctl.cli.profiles.foreign.transfer import LARGEST_FILE_BYTES, Read, count_secrets
+from kctl.cli.profiles.references import Sources, ask_on_terminal, fetch
 from kctl.cli.profiles.store import open_store
 from kctl.cli.settings import has_password, is_secret
 from kctl.client.wording import counted
@@ -67,17 +61,11 @@ def import_profile(
     return ExitCode.OK
 
 
-def export_profile(environment: Environment, name: str, form: str, *, with_secrets: bool, to: Path | None) -> int:
-    """Write a profile for another tool, to stdout or to a file of the user's alone."""
+def export_profile(environment: Environment, name: str, *, with_secrets: bool, to: Path | None) -> int:
+    """Write a profile for Java clients, to stdout or to a private file."""
     chosen = find_profile(name, "", read_files(environment.environ), environment.environ)
-    items = _items(chosen, environment, with_secrets=with_secrets)
-    if form == "java":
-        written = write_java(items)
-    elif form == "librdkafka":
-        written = write_librdkafka(items)
-    else:
-        written = write_rpk(items, name)
-    content = written.text.encode()
+    text, notes = write_java(_values(chosen, environment, with_secrets=with_secrets))
+    content = text.encode()
     if to is None:
         out = DataOut(environment.stdout)
         out.write(content)
@@ -86,7 +74,7 @@ def export_profile(environment: Environment, name: str, form: str, *, with_secre
         from kctl.cli.profiles.writing import replace_file
 
         replace_file(to, lambda _: content, environment.clock)
-    for note in written.notes:
+    for note in notes:
         environment.say(f"kctl profile: {note}")
     return ExitCode.OK
 
@@ -110,16 +98,14 @@ def _guess(raw: bytes, where: str) -> str:
     return "librdkafka" if any(key in ITS_OWN or key.startswith("topic.") for key in keys) else "java"
 
 
-def _items(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> Mapping[str, Item]:
-    """Return what is to be written; a reference in a secret is fetched only for who asked for secrets."""
+def _values(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> dict[str, str | None]:
+    """Return the values to write; a reference in a secret is resolved only if secrets are wanted."""
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
-    items: dict[str, Item] = {}
+    values: dict[str, str | None] = {}
     for name, value in chosen.properties.items():
         hides = (is_secret(name) or has_password(value)) and not with_secrets
         fetched = None if hides else fetch(name, value, chosen.origin, sources).value
         if fetched is not None and has_password(fetched) and not with_secrets:  # a reference stood for it
             fetched = None
-        found = references(value)
-        is_file = len(found) == 1 and found[0].kind == "file" and str(found[0]) == value
-        items[name] = item(name, value, fetched, path_of(found[0].argument, sources) if is_file else None)
-    return items
+        values[name] = fetched
+    return values

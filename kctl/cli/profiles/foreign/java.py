@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from kctl.cli.login import PASSWORD, USERNAME, written_with_jaas
 from kctl.cli.profiles.foreign.librdkafka import ITS_OWN
-from kctl.cli.profiles.foreign.transfer import LEFT_OUT, Item, Read, Written, header, taken
+from kctl.cli.profiles.foreign.transfer import Read, taken
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import read_properties, write_properties
@@ -31,8 +31,12 @@ def read_java(raw: bytes, name: str) -> Read:
     return Read(properties, notes)
 
 
-def write_java(items: Mapping[str, Item]) -> Written:
-    """Return a file from which Kafka's clients, or `read_java`, have the same properties."""
-    given = {name: each.value for name, each in items.items() if each.value is not None}
-    notes = [f"{name}: left out, {LEFT_OUT}" for name in items if name not in given]
-    return Written(header(notes) + write_properties(given), notes)
+def write_java(values: Mapping[str, str | None]) -> tuple[str, list[str]]:
+    """Return a file from which Kafka's clients, or `read_java`, get the same properties, and a note on each secret.
+
+    Args: values: the values by property, with references resolved; None for a secret that the file must not contain.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    notes = [f"{name}: left out, a secret, which --with-secrets writes" for name in values if name not in given]
+    header = "".join(f"# {line}\n" for line in ("Written by kctl profile export.", *notes))
+    return header + write_properties(given), notes

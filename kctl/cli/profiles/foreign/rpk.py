@@ -8,18 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kctl.cli.login import make_jaas
-from kctl.cli.profiles.foreign.transfer import (
-    CHAIN,
-    KEY,
-    LARGEST_FILE_BYTES,
-    LEFT_OUT,
-    Item,
-    Read,
-    Written,
-    header,
-    login_of,
-    taken,
-)
+from kctl.cli.profiles.foreign.transfer import CHAIN, KEY, LARGEST_FILE_BYTES, Read, taken
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
@@ -30,7 +19,6 @@ _NOTHING = ("", "~", "null")
 """How YAML writes that there is nothing."""
 DEEPEST = 20
 """Lists and maps in each other; reading more takes quadratic time."""
-_SPOKEN = ("bootstrap.servers", "security.protocol", "sasl.mechanism", "ssl.truststore.type", "ssl.keystore.type")
 
 
 def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
@@ -56,23 +44,6 @@ def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
         properties |= {"sasl.mechanism": mechanism, JAAS: escape(jaas)}
     properties["security.protocol"] = ("SASL_" if sasl else "") + ("SSL" if uses_tls else "PLAINTEXT")
     return Read(properties, notes)
-
-
-def write_rpk(items: Mapping[str, Item], profile: str) -> Written:
-    """Return one profile for `rpk profile create --from-profile`, from which `read_rpk` has the same again."""
-    import yaml  # 15 ms, wanted only here
-
-    notes: list[str] = []
-    protocol = _value(items, "security.protocol") or "PLAINTEXT"
-    api: dict[str, Any] = {"brokers": (_value(items, "bootstrap.servers") or "").split(",")}
-    if protocol.upper().endswith("SSL"):
-        api["tls"] = _written_tls(items, notes)
-    if protocol.upper().startswith("SASL"):
-        api["sasl"] = _written_login(items, notes)
-    known = {*_SPOKEN, JAAS, "ssl.truststore.location", CHAIN, KEY}
-    notes += [f"{name}: skipped: rpk has no such setting" for name in items if name not in known]
-    text: str = yaml.safe_dump({"name": profile, "kafka_api": api}, sort_keys=False)
-    return Written(header(notes) + text, notes)
 
 
 def _parse(raw: bytes, name: str) -> dict[str, Any]:
@@ -157,34 +128,3 @@ def _tls(tls: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, str]:
     if str(tls.get("insecure_skip_verify")).lower() == "true":
         notes.append("tls.insecure_skip_verify: left out: kctl always checks certificates, against ca_file")
     return properties
-
-
-def _value(items: Mapping[str, Item], name: str) -> str | None:
-    return items[name].value if name in items else None
-
-
-def _written_tls(items: Mapping[str, Item], notes: list[str]) -> dict[str, str]:
-    tls: dict[str, str] = {}
-    ca = _value(items, "ssl.truststore.location")
-    if ca is not None:
-        tls["ca_file"] = ca
-    for name, theirs in ((CHAIN, "cert_file"), (KEY, "key_file")):
-        if name in items and items[name].file is not None:
-            tls[theirs] = str(items[name].file)
-        elif name in items:
-            notes.append(f"{name}: left out: rpk takes a file only: ${{file:PATH}}")
-    return tls
-
-
-def _written_login(items: Mapping[str, Item], notes: list[str]) -> dict[str, str]:
-    login = items.get(JAAS)
-    sasl = {"mechanism": _value(items, "sasl.mechanism") or DEFAULT_MECHANISM}
-    known = None if login is None or login.value is None else login_of(login.value)
-    if known is not None:
-        return {"user": known[0], "password": known[1], **sasl}
-    if login is not None and login.value is not None:
-        notes.append(f"{JAAS}: left out: rpk supports logins by user and password only")
-    elif login is not None:
-        notes.append(f"sasl.password: left out, {LEFT_OUT}")
-        return {"user": login.user, **sasl} if login.user is not None else sasl
-    return sasl

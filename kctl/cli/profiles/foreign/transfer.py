@@ -1,19 +1,16 @@
-"""What the formats share: what was read and written, what was left out and why, and logins as user and password."""
+"""Common parts of the formats: properties read from a file, with notes, and secrets among them."""
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from kctl.cli.login import MODULES, read_written_login
-from kctl.cli.profiles.references import JAAS, Reference, escape, references, split_references, unescape
+from kctl.cli.login import read_written_login
+from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
 from kctl.cli.settings import KNOWN, has_password, is_secret
 from kctl.client.config import REFUSED, is_harmless, why_ignored
 from kctl.client.errors import ConfigError
-from kctl.client.security import read_jaas
 
 LARGEST_FILE_BYTES = 1 << 20
 CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"
-LEFT_OUT = "a secret, which --with-secrets writes"
 
 
 class Read(NamedTuple):
@@ -25,27 +22,6 @@ class Read(NamedTuple):
     """
 
     properties: dict[str, str]
-    notes: list[str]
-
-
-class Item(NamedTuple):
-    """One property to write.
-
-    Attributes:
-        value: with its references fetched, or None where that would tell a secret.
-        file: the file that its value comes from, whole.
-        user: of a login that is left out, the user's name where that is no secret.
-    """
-
-    value: str | None
-    file: Path | None = None
-    user: str | None = None
-
-
-class Written(NamedTuple):
-    """A file's text, and what was left out of it."""
-
-    text: str
     notes: list[str]
 
 
@@ -68,32 +44,6 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
         else:
             notes.append(f"{name[:80]!r} is not a property that kctl knows, and was skipped")
     return properties
-
-
-def login_of(jaas: str) -> tuple[str, str] | None:
-    """Return user and password of a sasl.jaas.config, or None where it is of another kind."""
-    try:
-        entry = read_jaas(jaas)
-    except ConfigError:
-        return None
-    if f".{entry.module}" not in {module[module.rindex(".") :] for module in MODULES.values()}:
-        return None
-    if set(entry.options) != {"username", "password"}:
-        return None
-    return entry.options["username"], entry.options["password"]
-
-
-def item(name: str, written: str, fetched: str | None, file: Path | None) -> Item:
-    """Return a property of a profile as something to write.
-
-    Args: written: its value as the profile has it; fetched: with its references fetched, None where that is not to be.
-    """
-    user = None
-    if fetched is None and name == JAAS:
-        login = read_written_login(written)
-        named = "" if login is None else login.options.get("username", "")
-        user = unescape(named) if named and not references(named) else None
-    return Item(fetched, file, user)
 
 
 def count_secrets(properties: Mapping[str, str]) -> int:
@@ -119,8 +69,3 @@ def is_reference(value: str) -> bool:
         return all(isinstance(piece, Reference) for piece in split_references(value))
     except ValueError:
         return False
-
-
-def header(notes: Iterable[str]) -> str:
-    """Return the comment that a written file begins with."""
-    return "".join(f"# {line}\n" for line in ("Written by kctl profile export.", *notes))

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from kctl.cli.login import make_jaas
 from kctl.cli.profiles.edits import put_profile
 from kctl.cli.profiles.files import read_content
-from kctl.cli.profiles.foreign.transfer import Item
 from kctl.cli.profiles.references import unescape
 from kctl.cli.settings import KNOWN
 from kctl.client.config.property import Flag, OptionalText, Text, Whole
+from kctl.client.security import read_jaas
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 filled = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
@@ -37,8 +37,14 @@ def properties(names: list[str]) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries({}, optional={name: _values(name) for name in names})
 
 
-def through_toml(profile: Mapping[str, str]) -> dict[str, Item]:
+def through_toml(profile: Mapping[str, str]) -> dict[str, str | None]:
     """Return what an export gets of a profile that was written to a file and read again."""
     text = put_profile("", "p", profile, "f")
     found = read_content(text.encode(), "f").profiles["p"]
-    return {name: Item(unescape(value)) for name, value in found.items()}
+    return {name: unescape(value) for name, value in found.items()}
+
+
+def login_of(jaas: str) -> tuple[str, str]:
+    """Return user and password of a sasl.jaas.config."""
+    options = read_jaas(jaas).options
+    return options["username"], options["password"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.cli.profiles.foreign.java import read_java, write_java
-from kctl.cli.profiles.foreign.transfer import Item, Read
+from kctl.cli.profiles.foreign.transfer import Read
 from kctl.cli.profiles.references import escape
 from kctl.cli.settings import KNOWN
 from kctl.client.config.foreign import IGNORED
@@ -26,10 +26,10 @@ def test_imported_profile_is_exported_back(given_properties: dict[str, str]) -> 
     file = write_properties(given_properties)
     imported = read_java(file.encode(), "f")
     assert imported == Read({name: escape(value) for name, value in given_properties.items()}, [])
-    exported = write_java(through_toml(imported.properties))
-    assert exported.notes == []
-    assert read_properties(exported.text) == given_properties
-    assert read_java(exported.text.encode(), "f") == imported
+    exported, notes = write_java(through_toml(imported.properties))
+    assert notes == []
+    assert read_properties(exported) == given_properties
+    assert read_java(exported.encode(), "f") == imported
 
 
 def test_escapes_and_continuations() -> None:
@@ -70,9 +70,10 @@ def test_unknown_names_are_left_out_and_told() -> None:
 
 
 def test_a_secret_that_may_not_be_told_is_named() -> None:
-    written = write_java({"acks": Item("1"), "ssl.key.password": Item(None)})
-    assert read_properties(written.text) == {"acks": "1"}
-    assert "# ssl.key.password: left out, a secret, which --with-secrets writes\n" in written.text
+    text, notes = write_java({"acks": "1", "ssl.key.password": None})
+    assert read_properties(text) == {"acks": "1"}
+    assert "# ssl.key.password: left out, a secret, which --with-secrets writes\n" in text
+    assert notes == ["ssl.key.password: left out, a secret, which --with-secrets writes"]
 
 
 def test_user_and_password_of_librdkafka_become_the_login() -> None:

@@ -1,15 +1,11 @@
-"""rpk's profiles, in the three files in which they are found, both ways."""
+"""rpk's profiles, in the three files in which they are found."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kctl.cli.login import make_jaas
-from kctl.cli.profiles.foreign.rpk import read_rpk, write_rpk
-from kctl.cli.profiles.foreign.transfer import Item, login_of
-from kctl.cli.profiles.references import JAAS, escape
+from kctl.cli.profiles.foreign.rpk import read_rpk
+from kctl.cli.profiles.references import JAAS
 from kctl.client.errors import ConfigError
-from tests.unit.cli.profiles.foreign.strategies import texts, through_toml
+from tests.unit.cli.profiles.foreign.strategies import login_of
 
 RPK_YAML = b"""
 version: 6
@@ -99,38 +95,3 @@ def test_refused(raw: bytes, said: str) -> None:
     with pytest.raises(ConfigError) as e:
         read_rpk(raw, "f")
     assert str(e.value).startswith(said)
-
-
-@given(
-    st.sampled_from(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
-    st.lists(st.sampled_from(["a:9092", "[::1]:1", "b.example:65535"]), min_size=1, unique=True),
-    st.sampled_from(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
-    texts,
-    texts,
-    st.none() | texts.filter(bool),
-)
-def test_exported_profile_is_imported_back(
-    protocol: str, brokers: list[str], mechanism: str, user: str, password: str, ca: str | None
-) -> None:
-    profile = {"bootstrap.servers": ",".join(brokers), "security.protocol": protocol}
-    if protocol.startswith("SASL"):
-        profile |= {"sasl.mechanism": mechanism, JAAS: escape(make_jaas(mechanism, user, password))}
-    if protocol.endswith("SSL") and ca is not None:
-        profile |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": escape(ca)}
-    written = write_rpk(through_toml(profile), "p")
-    assert written.notes == []
-    assert read_rpk(written.text.encode(), "f") == (profile, [])
-
-
-def test_without_secrets_the_user_is_told_and_the_password_named() -> None:
-    items = {
-        "bootstrap.servers": Item("a:1"),
-        "security.protocol": Item("SASL_SSL"),
-        "sasl.mechanism": Item("PLAIN"),
-        JAAS: Item(None, None, "alice"),
-        "linger.ms": Item("1"),
-    }
-    written = write_rpk(items, "p")
-    assert "user: alice" in written.text
-    assert "# sasl.password: left out, a secret" in written.text
-    assert "# linger.ms: skipped: rpk has no such setting" in written.text

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kctl.cli.login import MODULES, make_jaas
-from kctl.cli.profiles.foreign.transfer import is_literal_secret, login_of
+from kctl.cli.profiles.foreign.transfer import is_literal_secret
 from kctl.client.errors import ConfigError
 from kctl.client.security.jaas import read_jaas
 from tests.unit.cli.profiles.foreign.strategies import texts
@@ -15,20 +15,6 @@ from tests.unit.cli.profiles.foreign.strategies import texts
 def test_made_jaas_reads_back_the_same(mechanism: str, user: str, password: str) -> None:
     jaas = make_jaas(mechanism, user, password)
     assert read_jaas(jaas).options == {"username": user, "password": password}
-    assert login_of(jaas) == (user, password)
-
-
-@pytest.mark.parametrize(
-    "jaas",
-    [
-        "not jaas",
-        'a.Krb5LoginModule required username="a" password="b";',
-        'a.PlainLoginModule required username="a";',
-        'a.ScramLoginModule required username="a" password="b" tokenauth="true";',
-    ],
-)
-def test_other_logins_have_no_user_and_password(jaas: str) -> None:
-    assert login_of(jaas) is None
 
 
 def test_mechanisms_without_passwords() -> None:
