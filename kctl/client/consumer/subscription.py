@@ -33,6 +33,10 @@ class Stage(Enum):
     FETCHING = "the network fetches from the position on"
 
 
+_UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
+"""The network has what it needs: there is nothing to do before its next event."""
+
+
 class PartitionState:
     """One assigned partition."""
 
@@ -89,6 +93,7 @@ class Subscription:
         self.has_group = has_group
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
+        """Partitions that are not under way."""
         self._changes: deque[ToNetwork] = deque()
         self._last_epoch = 0
 
@@ -142,7 +147,7 @@ class Subscription:
         dropped = [tp for tp, state in before.items() if wanted.get(tp) != state.topic_id]
         kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}
         partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
-        unsettled = {tp: None for tp, state in partitions.items() if state.stage is not Stage.FETCHING}
+        unsettled = {tp: None for tp, state in partitions.items() if state.stage not in _UNDER_WAY}
         self._changes.extend([Forget(tp) for tp in dropped])
         self._partitions, self._unsettled = partitions, unsettled
         return dropped
@@ -302,6 +307,7 @@ class Subscription:
         if timestamp_ms is not None or is_committed_first:
             self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms, is_committed_first))
             state.stage = Stage.RESOLVING
+            del self._unsettled[topic_partition]
 
     def _next_epoch(self) -> int:
         self._last_epoch += 1

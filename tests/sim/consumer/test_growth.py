@@ -1,4 +1,4 @@
-"""Cost of a consumer of many partitions in calls and wake-ups: it grows with what changes, not with the assignment."""
+"""Cost of a consumer of many partitions in lines and wake-ups: it grows with what changes, not with the assignment."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from kctl.client.cluster_client import ClusterClient
 from kctl.client.consumer.consumer import Consumer
 from tests.sim.kit import SimCluster, drain
 from tests.sim.virtual import Hub
-from tests.support.growth import calls_of, exponent
+from tests.support.growth import exponent, lines_of
 
 SIZES = (100, 200, 400)
 LINEAR = 1.1
@@ -18,12 +18,6 @@ IDLE_S = 10
 LEADERS = 3
 LONG_POLL_MS = 550
 """fetch.max.wait.ms, and the way to the brokers and back."""
-
-
-@pytest.fixture(autouse=True)
-def compiled_codecs() -> None:
-    """Compile the codecs of the messages: the first message of a kind costs more calls than the others."""
-    with_partitions(3, lambda _, consumer, partitions: len(drain(consumer, len(partitions))))
 
 
 def with_partitions(
@@ -64,9 +58,9 @@ def read_all(consumer: Consumer, count: int) -> None:
     rest(consumer, SETTLED_AFTER_S)
 
 
-def test_partitions_that_end_cost_linear_calls() -> None:
+def test_partitions_that_end_cost_linear_work() -> None:
     def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
-        return calls_of(lambda: read_to_the_end(consumer, len(partitions)))
+        return lines_of(lambda: read_to_the_end(consumer, len(partitions)))
 
     few, more, most = (with_partitions(count, body) for count in SIZES)
     assert exponent((few, more, most)) <= LINEAR, (few, more, most)
@@ -93,14 +87,14 @@ def test_partitions_that_end_wake_no_network_thread(monkeypatch: pytest.MonkeyPa
 def test_idle_consumer_costs_the_same_with_any_number_of_partitions() -> None:
     def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
         read_all(consumer, len(partitions))
-        return calls_of(lambda: rest(consumer, IDLE_S))
+        return lines_of(lambda: rest(consumer, IDLE_S))
 
     few, many = with_partitions(SIZES[0], body), with_partitions(SIZES[2], body)
     assert many <= 1.05 * few, (few, many)
 
 
 @pytest.mark.parametrize("change", ["pause", "seek", "unassign"])
-def test_change_of_one_partition_costs_calls_independent_of_the_assignment(change: str) -> None:
+def test_change_of_one_partition_costs_work_independent_of_the_assignment(change: str) -> None:
     def body(cluster: SimCluster, consumer: Consumer, partitions: list[TopicPartition]) -> int:
         read_all(consumer, len(partitions))
         tp = partitions[7]
@@ -115,7 +109,7 @@ def test_change_of_one_partition_costs_calls_independent_of_the_assignment(chang
                 consumer.unassign([tp])
             consumer.poll(0)
 
-        return calls_of(work)
+        return lines_of(work)
 
     few, many = with_partitions(SIZES[0], body), with_partitions(SIZES[2], body)
     assert many <= 1.05 * few, (few, many)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.sim.growth.cost import Exponents
+from tests.support.growth import Exponents
 
 FLAT, ONCE, EACH = Exponents(0, 0, 0), Exponents(1, 0, 1), Exponents(1, 1, 1)
 """Nothing grows; lines and bytes grow with the size, requests do not; all three grow with the size."""

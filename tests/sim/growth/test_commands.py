@@ -7,11 +7,11 @@ import pytest
 from kctl.cli.command_tree import read_tree
 from kctl.cli.exit_codes import ExitCode
 from tests.sim.growth.command_table import ROWS, WITHOUT_A_CLUSTER, Row
-from tests.sim.growth.cost import Cost, cost_of, exponents_of, wrong_exponents
 from tests.sim.growth.scenes import SCENES, SETTINGS
 from tests.sim.kit import SimCluster
 from tests.sim.kit.command_lines import run_line, use_hub
 from tests.sim.virtual import Hub
+from tests.support.growth import Cost, cost_of, exponents_of, wrong_exponents
 
 SIZE, LARGE_SIZE = 16, 60
 LARGE_SLACK = 0.4

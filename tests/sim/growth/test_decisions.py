@@ -9,7 +9,7 @@ from kctl.client.admin import GroupDescription, OffsetAndMetadata, OffsetAndTime
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.why import Looks, Scope, diagnose
 from kctl.why.look import GroupLook, Look
-from tests.sim.growth.cost import exponent, lines_of
+from tests.support.growth import exponent, lines_of
 
 SLACK = 0.1
 WALL_MS = 1_800_000_000_000

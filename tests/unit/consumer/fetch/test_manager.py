@@ -19,7 +19,7 @@ from kctl.client.protocol.api.fetch import (
 from kctl.client.protocol.frame_slice import FrameSlice
 from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import Poll
-from tests.support.growth import calls_of
+from tests.support.growth import lines_of
 from tests.unit.consumer.fakes import (
     T0,
     T1,
@@ -524,18 +524,18 @@ def test_partitions_that_change_are_looked_at_while_others_wait(change: str) -> 
 
 
 def test_fetch_without_response_is_reported_once_at_any_number_of_partitions() -> None:
-    def calls_of_later_polls(count: int) -> int:
+    def lines_of_later_polls(count: int) -> int:
         partitions = [TopicPartition("t", number) for number in range(count)]
         scenario = Scenario(FakeClient(topic("t", [1] * count)), *partitions)
         scenario.requests()
         scenario.requests(1000)
         assert scenario.waiting() == ["no response from broker 1"] * count
         scenario.requests(1001)
-        calls = calls_of(lambda: scenario.requests(1002))
+        lines = lines_of(lambda: scenario.requests(1002))
         assert scenario.waiting() == []
-        return calls
+        return lines
 
-    assert calls_of_later_polls(100) == calls_of_later_polls(2)
+    assert lines_of_later_polls(100) == lines_of_later_polls(2)
 
 
 def test_restarted_partition_of_a_fetch_without_response_is_reported_again() -> None:

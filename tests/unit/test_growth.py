@@ -2,7 +2,7 @@
 
 from math import inf
 
-from tests.sim.growth.cost import Cost, Exponents, exponent, exponents_of, wrong_exponents
+from tests.support.growth import Cost, Exponents, exponent, exponents_of, wrong_exponents
 
 
 def test_exponent_of_a_cost_does_not_depend_on_its_constant_part() -> None:
