@@ -1,13 +1,18 @@
-"""stdin is read no faster than brokers take records: what is held is bounded, however long that lasts."""
+"""Memory of produce: stdin is read no faster than brokers take records, and a large record is copied few times."""
 
+import json
 import os
 import select
 import signal
 import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.sandbox import Fault, Sandbox
-from tests.cli.processes import KCTL, end, environment, kctl
+from kctl.sandbox import ClusterSettings, Fault, Sandbox
+from tests.cli.processes import BOUND_S, KCTL, end, environment, kctl
 
 BUFFER_BYTES = 4 * 1024 * 1024
 RECORD = b"x" * 999 + b"\n"
@@ -61,3 +66,50 @@ def test_a_frozen_broker_and_an_endless_input() -> None:
     assert ended.code == ExitCode.SIGINT
     assert "1 record delivered" in ended.stderr
     assert "records NOT delivered" in ended.stderr
+
+
+LARGE_BYTES = 32 * 1024 * 1024
+
+
+PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " + (
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
+)
+"""A program that runs a command: a process starts with the peak of the process that it is a copy of, which is small."""
+
+
+def _peak_bytes(*words: str, stdin: bytes = b"", to: Path) -> int:
+    """Run a command with its output in a file; return its peak memory."""
+    command = [sys.executable, "-c", PEAK, *KCTL, *words, "-q"]
+    with to.open("wb") as file:
+        done = subprocess.run(
+            command, input=stdin, stdout=file, stderr=subprocess.PIPE, env=environment(), check=True, timeout=BOUND_S
+        )
+    return int(done.stderr) * 1024
+
+
+@pytest.mark.parametrize(
+    ("unit", "most_copies"),
+    [(b"some text", (2.2, 2.2)), (b'a \\"value\\" of JSON', (4.5, 2.2))],
+    ids=["plain", "escaped"],
+)
+def test_large_record_is_copied_few_times_as_jsonl(
+    tmp_path: Path, unit: bytes, most_copies: tuple[float, float]
+) -> None:
+    line = b'{"value":"%b"}\n' % (unit * (LARGE_BYTES // len(unit)))
+    settings = ClusterSettings(message_max_bytes=2 * LARGE_BYTES)
+    limits = ["-X", f"max.request.size={2 * LARGE_BYTES}", "-X", f"buffer.memory={2 * LARGE_BYTES}"]
+    with Sandbox(nodes=1, topics={"small": 1, "large": 1}, settings=settings).serve() as served:
+
+        def peaks(topic: str, stdin: bytes) -> tuple[int, int]:
+            common = ["-b", served.bootstrap]
+            out = tmp_path / "stdout"
+            produced = _peak_bytes("produce", topic, "-i", "jsonl", *limits, *common, stdin=stdin, to=out)
+            consumed = _peak_bytes("consume", topic, "-e", "--output", "jsonl", *common, to=out)
+            assert json.loads(out.read_bytes())["value"] == json.loads(stdin)["value"]
+            return produced, consumed
+
+        small = peaks("small", b'{"value":"v"}\n')
+        large = peaks("large", line)
+    copies = [(peak - before) / len(line) for before, peak in zip(small, large, strict=True)]
+    assert copies[0] <= most_copies[0], copies
+    assert copies[1] <= most_copies[1], copies

@@ -1,9 +1,10 @@
 """Form: what an input is made of, as the options say."""
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from uuid import UUID
 
     from kctl.cli.input.template_reader import InputTemplate
@@ -30,6 +31,49 @@ class InputRecord(NamedTuple):
     timestamp_ms: int | None = None
     key_schema: "int | UUID | None" = None
     value_schema: "int | UUID | None" = None
+
+
+class BlockPart(NamedTuple):
+    """Rows of a block for one topic and partition, as columns.
+
+    Attributes:
+        first: the row of the block that is the first one here.
+        topic, partition: None if the records do not choose it.
+        keys, headers, timestamps_ms: None if no row has one.
+    """
+
+    first: int
+    topic: str | None
+    partition: int | None
+    values: "Sequence[bytes | None]"
+    keys: "Sequence[bytes | None] | None" = None
+    headers: "Sequence[tuple[Header, ...]] | None" = None
+    timestamps_ms: "Sequence[int | None] | None" = None
+
+
+class Block(Protocol):
+    """Records that follow each other in one stream, as columns."""
+
+    @property
+    def values(self) -> "Sequence[bytes | None]":
+        """The value of each row."""
+        ...
+
+    def row_bytes(self, row: int) -> int:
+        """Return the bytes of a row in the stream."""
+        ...
+
+    def record(self, row: int) -> InputRecord:
+        """Return one record."""
+        ...
+
+    def records(self, first: int = 0) -> "Iterator[InputRecord]":
+        """Yield one record after the other, from row `first` on."""
+        ...
+
+    def parts(self, *, by_topic: bool, by_partition: bool) -> "Iterator[BlockPart]":
+        """Yield the rows in parts of one topic and partition, as far as the record chooses them."""
+        ...
 
 
 LINE_FEED = b"\n"

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, file_error
-from kctl.cli.input.form import STDIN, Form, InputForm, InputRecord
+from kctl.cli.input.form import STDIN, Block, Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import BytesRead, Source
-from kctl.cli.input.lines import LineBlock, read_line_blocks, read_lines
+from kctl.cli.input.lines import read_line_blocks, read_lines
 
 T = TypeVar("T")
 
@@ -66,10 +66,10 @@ class Inputs:
         return total
 
     @property
-    def are_lines(self) -> bool:
-        """Whether there are only lines to send as they are, or what other delimiters end: `read_blocks` reads them."""
+    def are_blocks(self) -> bool:
+        """Whether `read_blocks` reads them: there are lines, or what other delimiters end, and nothing is encoded."""
         form = self._form
-        return form.form is InputForm.LINES and form.template is None and not form.is_whole and not form.encoded
+        return form.template is None and not form.is_whole and not form.encoded
 
     def read(self) -> Iterator[InputRecord]:
         """Return all records, read as they are asked for.
@@ -80,12 +80,10 @@ class Inputs:
         key = self._form.key
         return records if key is None else (r if r.key is not None else r._replace(key=key) for r in records)
 
-    def read_blocks(self) -> Iterator[LineBlock]:
-        """Return all records as blocks, where they are lines; raises as `read` does."""
-        assert self.are_lines
-        blocks = self._each_source(self._blocks)
-        key = self._form.key
-        return blocks if key is None else (block._replace(given_key=key) for block in blocks)
+    def read_blocks(self) -> Iterator[Block]:
+        """Return all records as blocks; raises as `read` does."""
+        assert self.are_blocks
+        return self._each_source(self._blocks)
 
     def _each_source(self, read: Callable[[BufferedIOBase, str], Iterator[T]]) -> Iterator[T]:
         for name in self._names:
@@ -97,9 +95,15 @@ class Inputs:
             except OSError as e:
                 raise file_error(f"cannot read {shown}", e) from None
 
-    def _blocks(self, source: BufferedIOBase, name: str) -> Iterator[LineBlock]:
+    def _blocks(self, source: BufferedIOBase, name: str) -> Iterator[Block]:
         form = self._form
-        return read_line_blocks(source, name, self._longest_bytes, form.delimiter, form.key_separator, self.progress)
+        if form.form is InputForm.JSONL:
+            from kctl.cli.input.json_blocks import read_json_blocks  # deferred import: lines need no expressions
+
+            return read_json_blocks(source, name, self._longest_bytes, self.progress, form)
+        longest_bytes, key = self._longest_bytes, form.key
+        blocks = read_line_blocks(source, name, longest_bytes, form.delimiter, form.key_separator, self.progress)
+        return blocks if key is None else (block._replace(given_key=key) for block in blocks)
 
     def _records(self, source: BufferedIOBase, name: str) -> Iterator[InputRecord]:
         form, longest_bytes = self._form, self._longest_bytes

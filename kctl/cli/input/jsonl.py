@@ -1,6 +1,6 @@
 """`produce -i jsonl`: records as `consume --output jsonl` and `produce --undelivered` write them, an object a line.
 
-Owns which fields there are and what they may hold.
+Owns which fields there are and what they may hold. Reads one line at a time; json_blocks.py reads whole chunks.
 """
 
 import json
@@ -45,14 +45,14 @@ def read_jsonl(
         if not line.value.strip():
             continue
         try:
-            yield _record(line.place, parse_json(line.value), form)
+            yield read_record(line.place, line.value, form)
         except JsonError as e:
-            raise _bad(line, e) from None
+            raise bad_line(line.place, line.value, e) from None
 
 
-def _bad(line: InputRecord, error: JsonError) -> CommandError:
-    assert line.value is not None
-    return bad_input(f"{line.place}, column {error.at + 1}: {error}", line.value, error.at)
+def bad_line(place: str, line: bytes, error: JsonError) -> CommandError:
+    """Return the error of a line that is not a record."""
+    return bad_input(f"{place}, column {error.at + 1}: {error}", line, error.at)
 
 
 def _check_fields(given: Any) -> None:
@@ -65,13 +65,15 @@ def _check_fields(given: Any) -> None:
         raise JsonError('"value" is missing: null is a tombstone, "" is empty')
 
 
-def _record(place: str, given: Any, form: Form) -> InputRecord:
+def read_record(place: str, line: bytes, form: Form = JSONL) -> InputRecord:
+    """Return the record of one line. Raises: JsonError: the line is not a record."""
+    given = parse_json(line)
     _check_fields(given)
     record = InputRecord(
         place,
         _data(given, "value", form),
         _data(given, "key", form),
-        _headers(given.get("headers")),
+        headers_of(given.get("headers")),
         _topic(given.get("topic")),
         _number(given, "partition", _MOST_PARTITION),
         _number(given, "timestamp", _MOST_TIMESTAMP, least=_LEAST_TIMESTAMP),
@@ -123,7 +125,8 @@ def _number(given: dict[str, Any], field: str, most: int, *, least: int = 0) -> 
     return number
 
 
-def _headers(given: Any) -> tuple[Header, ...]:
+def headers_of(given: Any) -> tuple[Header, ...]:
+    """Return the headers that a parsed value stands for. Raises: JsonError: it is something else."""
     if given is None:
         return ()
     if not isinstance(given, list):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.input.form import LINE_FEED, InputRecord
+from kctl.cli.input.form import LINE_FEED, BlockPart, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, BytesRead, Source, bad_input
 from kctl.client.records import Lines, split_at
 
@@ -43,7 +43,17 @@ class LineBlock(NamedTuple):
     separator_bytes: int
     given_key: bytes | None = None
 
-    def all_keys(self) -> list[bytes | None] | None:
+    def row_bytes(self, row: int) -> int:
+        """Return the bytes of a row in the stream."""
+        key = None if self.keys is None else self.keys[row]
+        key_bytes = 0 if key is None else len(key) + self.separator_bytes
+        return key_bytes + len(self.values[row] or b"") + self.delimiter_bytes
+
+    def parts(self, *, by_topic: bool, by_partition: bool) -> Iterator[BlockPart]:  # noqa: ARG002
+        """Yield all rows as one part: lines choose neither topic nor partition."""
+        yield BlockPart(0, None, None, self.values, self._all_keys())
+
+    def _all_keys(self) -> list[bytes | None] | None:
         """Return the keys, with the one that is given; None: no record has a key."""
         given = self.given_key
         if given is None:
@@ -83,9 +93,7 @@ def read_lines(
     for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, ahead):
         for row, record in enumerate(block.records()):
             yield record
-            key = None if block.keys is None else block.keys[row]
-            key_bytes = 0 if key is None else len(key) + block.separator_bytes
-            progress.read_bytes += key_bytes + len(record.value or b"") + len(delimiter)  # not what is read ahead
+            progress.read_bytes += block.row_bytes(row)  # not what is read ahead
     progress.read_bytes = before_bytes + ahead.read_bytes  # the last may have no delimiter
 
 
@@ -102,25 +110,45 @@ def read_line_blocks(
     Args: key_separator: what stands between key and value; a line without it is a value.
     Raises: CommandError: a line of more than `longest_bytes`; those before it have been given out.
     """
-    what = "line" if delimiter == LINE_FEED else "record"
+    what = _what(delimiter)
     separator_bytes = len(key_separator or b"")
+    for number, offset, contents in read_chunks(source, name, longest_bytes, delimiter, progress):
+        values: Sequence[bytes | None] = contents
+        keys = None
+        if key_separator is not None:
+            keys, values = split_at(list(contents), key_separator)
+        yield LineBlock(name, what, number, offset, values, keys, len(delimiter), separator_bytes)
+
+
+def read_chunks(
+    source: Source, name: str, longest_bytes: int, delimiter: bytes = LINE_FEED, progress: BytesRead | None = None
+) -> Iterator[tuple[int, int, Lines | list[bytes]]]:
+    """Yield (number of the first, its offset, what stands between delimiters), at least one content at a time.
+
+    Raises: CommandError: a content of more than `longest_bytes`; those before it have been given out.
+    """
     number, offset = 1, 0
-    for contents in _split(source, longest_bytes, delimiter, progress or BytesRead()):
-        taken, fitting = contents, None
+    chunks = _split(source, longest_bytes, delimiter, progress or BytesRead())
+    while chunk := next(chunks, None):
+        contents: Lines | list[bytes] = chunk
+        too_long = None
         if _longest_bytes(contents) > longest_bytes:
             fitting = next(at for at, each in enumerate(contents) if len(each) > longest_bytes)
-            taken = contents[:fitting]
-        if taken:
-            values: Sequence[bytes | None] = taken
-            keys = None
-            if key_separator is not None:
-                keys, values = split_at(list(taken), key_separator)
-            yield LineBlock(name, what, number, offset, values, keys, len(delimiter), separator_bytes)
-        total_bytes = taken.total_bytes if isinstance(taken, Lines) else sum(map(len, taken))
-        number += len(taken)
-        offset += total_bytes + len(taken) * len(delimiter)
-        if fitting is not None:
-            raise _too_long(contents[fitting], f"{name} {what} {number} (byte {offset})", longest_bytes)
+            too_long, contents = contents[fitting], contents[:fitting]
+        at, count = offset, len(contents)
+        total_bytes = contents.total_bytes if isinstance(contents, Lines) else sum(map(len, contents))
+        offset += total_bytes + count * len(delimiter)
+        if count:
+            taken = [contents]
+            del contents, chunk  # it may be large: the caller alone holds it
+            yield number, at, taken.pop()
+        number += count
+        if too_long is not None:
+            raise _too_long(too_long, f"{name} {_what(delimiter)} {number} (byte {offset})", longest_bytes)
+
+
+def _what(delimiter: bytes) -> str:
+    return "line" if delimiter == LINE_FEED else "record"
 
 
 def _longest_bytes(contents: Lines | list[bytes]) -> int:
@@ -137,21 +165,25 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
     while data := source.read1(wanted_bytes):
         progress.read_bytes += len(data)
         lines = None
-        if delimiter in data and not (rest and len(delimiter) > 1):
+        if delimiter in data and len(rest) <= len(data) and not (rest and len(delimiter) > 1):
             lines = Lines(data, delimiter, bytes(rest))
-        else:  # the delimiter may lie across the border
+        else:  # a large line is joined once, or the delimiter may lie across the border
             rest += data
             if rest.find(delimiter, searched) >= 0:
                 lines = Lines(bytes(rest), delimiter)
         if lines is not None:
             rest = bytearray(lines.rest())
             wanted_bytes = LONG_BLOCK_BYTES if lines.total_bytes >= LONG_LINE_BYTES * len(lines) else BLOCK_BYTES
-            yield lines
+            ready = [lines]
+            del lines, data  # they may be large: the caller alone holds them
+            yield ready.pop()
         searched = max(0, len(rest) - len(delimiter) + 1)
         if len(rest) > longest_bytes + len(delimiter) - 1:  # it may end with a part of the delimiter
             break
     if rest:
-        yield [bytes(rest)]
+        last = [bytes(rest)]
+        del rest
+        yield [last.pop()]
 
 
 def _too_long(content: bytes, place: str, longest_bytes: int) -> CommandError:

@@ -43,7 +43,7 @@ class RecordProducer(Protocol):
         keys: Sequence[bytes | None] | None = None,
         partition: int | None = None,
         headers: Sequence[Sequence[Header] | None] | None = None,
-        timestamps_ms: None = None,
+        timestamps_ms: Sequence[int | None] | None = None,
         callback: RowsCallback | None = None,
         timeout: float | None = None,
     ) -> object:
@@ -88,9 +88,10 @@ class RecordSender:
         values: Sequence[bytes | None],
         keys: Sequence[bytes | None] | None,
         partition: int | None,
-        headers: Sequence[Header],
+        headers: Sequence[Sequence[Header]] | None,
+        timestamps_ms: Sequence[int | None] | None = None,
     ) -> None:
-        """Send rows that all have the same headers.
+        """Send rows.
 
         Raises: as Producer.send_columns; RecordTooLargeError after the rows before it were sent, but without them in a
             transaction, which is lost; DeliveryTimeout where the topic is not known in time.
@@ -100,14 +101,16 @@ class RecordSender:
         too_large: RecordTooLargeError | None = None
         while first < end:
             count = end - first
+            rows = slice(first, end)
             is_whole = count == len(values)
             try:
                 self._producer.send_columns(
                     topic,
-                    values if is_whole else values[first:end],
-                    keys if is_whole or keys is None else keys[first:end],
+                    values if is_whole else values[rows],
+                    keys if is_whole or keys is None else keys[rows],
                     partition,
-                    [headers] * count if headers else None,
+                    headers if is_whole or headers is None else headers[rows],
+                    timestamps_ms if is_whole or timestamps_ms is None else timestamps_ms[rows],
                     callback=self._outcomes.on_rows,
                     timeout=timeout_ms / 1000,
                 )

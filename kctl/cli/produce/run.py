@@ -4,7 +4,8 @@ Reading waits whenever the producer's memory is full, so what is held is bounded
 ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kctl.cli import click
@@ -12,9 +13,8 @@ from kctl.cli.data_out import OutputClosed
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, exit_code, explain
 from kctl.cli.formats.listing import write_listing
-from kctl.cli.input.form import InputRecord
+from kctl.cli.input.form import Block, BlockPart, InputRecord
 from kctl.cli.input.inputs import Inputs
-from kctl.cli.input.lines import LineBlock
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
 from kctl.cli.produce.command import ProduceRequest
@@ -50,6 +50,8 @@ BATCH_BYTES = 1_000_000
 """batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
 
 
+FEW_ROWS = 8
+"""Parts of a block with fewer rows are sent row by row: one call for many rows costs about as much."""
 BULK_BYTES = 512 * 1024
 """From here on more is likely to come: memory that is freed is kept for it."""
 
@@ -108,7 +110,7 @@ class _Producing:
         self._announced: set[str] = set()
         """Causes that were reported when they happened."""
         self._undelivered = undelivered
-        self._in_hand: InputRecord | LineBlock | None = None
+        self._in_hand: InputRecord | Block | None = None
         """What was read and not yet taken by the producer as a whole."""
         self._read_to = ""
         """The place of the last record that was read, while there may be more."""
@@ -179,13 +181,13 @@ class _Producing:
             self._producer.init_transactions()
             self._producer.begin_transaction()
             self._is_open = True
-        if request.topic is not None and self._inputs.are_lines:
+        if self._inputs.are_blocks:
             for block in self._inputs.read_blocks():
                 self._take(block, block.record(len(block.values) - 1).place)
                 if self._stops():
                     return
                 if pace is None:
-                    self._send_block(request.topic, block)
+                    self._send_block(block)
                 elif not self._send_paced(block, pace):
                     return
                 self._is_taken()
@@ -201,17 +203,17 @@ class _Producing:
                 self._is_taken()
         self._read_to = ""
 
-    def _send_paced(self, block: LineBlock, pace: Pace) -> bool:
+    def _send_paced(self, block: Block, pace: Pace) -> bool:
         """Send the records of a block one by one; return whether all were sent."""
         driver = self._runtime.driver
         waiter = driver.waiter()
-        self._unsent_bytes = sum(len(value or b"") + block.delimiter_bytes for value in block.values)
-        for record in block.records():
+        self._unsent_bytes = sum(map(block.row_bytes, range(len(block.values))))
+        for row, record in enumerate(block.records()):
             if self._stops():
                 return False
             driver.wait(waiter, pace.reserve(self._runtime.clock.now_ms()))
             self._send_record(record)
-            self._unsent_bytes -= len(record.value or b"") + block.delimiter_bytes
+            self._unsent_bytes -= block.row_bytes(row)
             if self._outcomes.has_failed:
                 self._report_failed()
         self._unsent_bytes = 0
@@ -223,7 +225,7 @@ class _Producing:
         if self._outcomes.has_failed:
             self._report_failed()
 
-    def _take(self, read: InputRecord | LineBlock, place: str) -> None:
+    def _take(self, read: InputRecord | Block, place: str) -> None:
         """Remember what was read until the producer has taken it as a whole."""
         self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
 
@@ -240,20 +242,36 @@ class _Producing:
         self._keeps_memory = True
         keep_freed_memory()
 
-    def _send_block(self, topic: str, block: LineBlock) -> None:
-        """Send the records of a block."""
+    def _send_block(self, block: Block) -> None:
+        """Send the records of a block, a part for one topic and partition after the other."""
         request = self._request
-        values: Sequence[bytes | None] = block.values
+        by_partition = request.keeps_partition and request.partition is None
+        for part in block.parts(by_topic=request.topic is None, by_partition=by_partition):
+            topic = request.topic or part.topic
+            is_small = len(part.values) < min(FEW_ROWS, len(block.values))
+            if topic is None or is_small:
+                for record in islice(block.records(part.first), len(part.values)):
+                    self._send_record(record)
+            else:
+                self._send_part(topic, block, part)
+
+    def _send_part(self, topic: str, block: Block, part: BlockPart) -> None:
+        request = self._request
+        values, headers = part.values, part.headers
         if request.empty_is_null:
             values = [value or None for value in values]
+        if request.headers:
+            headers = [(*own, *request.headers) for own in headers or [()] * len(values)]
+        partition = part.partition if request.partition is None else request.partition
+        timestamps_ms = None if request.is_now else part.timestamps_ms
         try:
-            self._sender.send_rows(topic, values, block.all_keys(), request.partition, request.headers)
+            self._sender.send_rows(topic, values, part.keys, partition, headers, timestamps_ms)
         except RecordTooLargeError as e:
-            raise self._too_large(block.record(e.row), e) from e
+            raise self._too_large(block.record(part.first + e.row), e) from e
         except KafkaError:
             raise
         except (TypeError, ValueError) as e:
-            raise CommandError(ExitCode.DATA, f"{block.record(0).place}: {e}") from e
+            raise CommandError(ExitCode.DATA, f"{block.record(part.first).place}: {e}") from e
 
     def _value(self, record: InputRecord) -> bytes | None:
         return None if self._request.empty_is_null and not record.value else record.value
@@ -379,7 +397,7 @@ class _Producing:
             self._common.say(f"kctl produce: throttled: brokers requested pauses of {throttled_ms} ms (a quota)")
         self._report_in_hand(result.delivered + not_delivered(result))
         if self._read_to:
-            what = "read" if self._inputs.are_lines else "sent or kept, but more was read ahead"
+            what = "read" if self._inputs.are_blocks else "sent or kept, but more was read ahead"
             self._common.environment.say(f"kctl produce: nothing after {self._read_to} was {what}")
         self._report_file()
         ending = self._ending
@@ -426,9 +444,9 @@ class _Producing:
         Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
         """
         in_hand, taken = self._in_hand, accepted - self._sent_before
-        if in_hand is None or taken >= (len(in_hand.values) if isinstance(in_hand, LineBlock) else 1):
+        if in_hand is None or taken >= (1 if isinstance(in_hand, InputRecord) else len(in_hand.values)):
             return
-        records = list(in_hand.records(taken)) if isinstance(in_hand, LineBlock) else [in_hand]
+        records = [in_hand] if isinstance(in_hand, InputRecord) else list(in_hand.records(taken))
         say = self._common.environment.say
         say(f"kctl produce: {records[0].place} was NOT sent, and nothing after it was sent")
         if self._undelivered is None:

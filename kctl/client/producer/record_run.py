@@ -115,6 +115,7 @@ class RecordRun:
     def _decoded(self) -> Rows:
         if self._packed is not None:
             return self._packed.rows()
+        timestamps_ms = None
         if self.encoded is not None:
             records = BatchReader(self.encoded.build(), check_crcs=False).records(self.encoded.record_count)
             found = [([record.value for record in records], [record.key for record in records])]
@@ -124,9 +125,11 @@ class RecordRun:
             pieces = [piece.rows for piece in self.divided[1]]
             found = [(piece.values, piece.keys or [None] * len(piece.values)) for piece in pieces]
             timestamp_ms = pieces[0].timestamp_ms
+            if pieces[0].timestamps_ms is not None:
+                timestamps_ms = [each for piece in pieces for each in piece.timestamps_ms or ()]
         values = [value for column, _ in found for value in column]
         keys = [key for _, column in found for key in column]
-        return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, None, timestamp_ms)
+        return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, timestamps_ms, timestamp_ms)
 
     def drop_rows(self) -> None:
         """Drop the columns of a run that is encoded or divided; `rows` makes them again where they are asked for."""

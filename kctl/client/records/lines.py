@@ -60,6 +60,18 @@ class Lines(Sequence[bytes]):
             lines[0] = self._begun + lines[0]
         return lines
 
+    def sizes(self) -> list[int]:
+        """Return the bytes of each line."""
+        return [self.total_bytes] if self._count == 1 else [*map(len, self.between(0, self.behind))]
+
+    def pieces(self) -> list[tuple[bytes, int, int]]:
+        """Return (bytes, where to begin, where to end) of pieces that are all lines, each with its delimiter."""
+        if not self._begun:
+            return [(self._data, 0, self.behind)]
+        first = self._data.find(self._delimiter) + len(self._delimiter)
+        line = self._begun + self._data[:first]
+        return [(line, 0, len(line)), (self._data, first, self.behind)]
+
     def row_bytes(self, row: int) -> int:
         """Return the bytes of a line."""
         return len(self[row])

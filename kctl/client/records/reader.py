@@ -24,6 +24,8 @@ UNJOINED_BYTES: Final = 128 * 1024
 """Values of one batch that `output` returns by themselves."""
 JOINED_BYTES: Final = 1024 * 1024
 """Bytes of formatted records after which `output` returns what it has."""
+LARGE_OUTPUT_BYTES: Final = 4 * JOINED_BYTES
+"""Formatted records with more bytes contain a large value: they are not joined, which would copy it."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
 """Decompressed bytes after which `output` and `records` return what they have."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
@@ -112,7 +114,7 @@ class BatchReader:
         return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))
 
     def pieces(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> list[bytes | ValuePlaces]:
-        """What output() returns, in pieces: large values as places in the batch, from which they can be written.
+        """What output() returns, in pieces: large values in parts, or as places in the batch to write them from.
 
         Raises: as records().
         """
@@ -123,7 +125,7 @@ class BatchReader:
         separator = plan.value_separator
         is_decompressed = self._decompressed_enough()
         if separator is None:
-            out.append(self._joined(plan, max_records, is_decompressed))
+            out += self._rows(plan, max_records, is_decompressed)
         else:
             self._read(
                 max_records,
@@ -132,7 +134,7 @@ class BatchReader:
             )
         return out
 
-    def _joined(self, plan: OutputPlan, max_records: int, is_decompressed: Callable[[], bool]) -> bytes:
+    def _rows(self, plan: OutputPlan, max_records: int, is_decompressed: Callable[[], bool]) -> list[bytes]:
         rows: list[bytes] = []
         joined_bytes = 0
 
@@ -145,7 +147,7 @@ class BatchReader:
                 joined_bytes += sum(map(len, rows[already:]))
 
         self._read(max_records, take, lambda: joined_bytes >= JOINED_BYTES or is_decompressed())
-        return b"".join(rows)
+        return rows if joined_bytes > LARGE_OUTPUT_BYTES else [b"".join(rows)]
 
     def columns(self, columns: Columns, max_records: int) -> None:
         """Add the next records to the columns, until these are full or hold `max_records` more.

@@ -20,11 +20,18 @@ Column = list[bytes | None]
 TOPIC = TopicInfo("t", NO_TOPIC_ID, False, None, {number: PartitionInfo("t", number, 1) for number in range(3)})
 
 
-def run_of(values: Column, keys: Column | None = None, partition: int = NO_PARTITION) -> RecordRun:
+def run_of(
+    values: Column,
+    keys: Column | None = None,
+    partition: int = NO_PARTITION,
+    timestamps_ms: list[int] | None = None,
+) -> RecordRun:
     size_bytes = sum(MEMORY_OVERHEAD_BYTES + len(value or b"") for value in values)
     size_bytes += sum(len(key or b"") for key in keys or ())
     future = ColumnsFuture(mailbox(ManualClock()), "t", len(values))
-    return RecordRun("t", partition, Rows(list(values), keys, timestamp_ms=7), future, 0, size_bytes)
+    return RecordRun(
+        "t", partition, Rows(list(values), keys, timestamps_ms=timestamps_ms, timestamp_ms=7), future, 0, size_bytes
+    )
 
 
 def packed_run_of(values: Column, keys: Column) -> RecordRun:
@@ -104,6 +111,16 @@ def test_rows_are_divided_again_where_the_topic_has_got_more_partitions(
     assert {part.partition: sorted(map(str, part.rows.keys or ())) for part in parts} == {
         number: sorted(str(key) for key in keys if key is not None and partition_of_key(key, 7) == number)
         for number in {partition_of_key(key, 7) for key in keys if key is not None}
+    }
+
+
+def test_rows_with_timestamps_that_are_divided_by_key_keep_them() -> None:
+    values: Column = [b"%d" % number for number in range(50)]
+    run = run_of(values, values, timestamps_ms=list(range(50)))
+    encoder().encode(run, TOPIC)
+    assert run.divided is not None
+    assert dict(zip(run.rows.values, run.rows.timestamps_ms or (), strict=True)) == {
+        b"%d" % number: number for number in range(50)
     }
 
 

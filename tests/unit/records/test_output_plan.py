@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kctl.cli.formats.texts import JsonForm
 from kctl.client.errors import CorruptBatchError, LocalProtocolError
 from kctl.client.records import FIELD_NAMES, BatchReader, OutputField, OutputPlan, QuotedText
+from kctl.client.records.reader import LARGE_OUTPUT_BYTES
 from tests.unit.records.handmade import batch, record
 
 DATA = batch(
@@ -190,3 +192,26 @@ def test_records_before_damage_are_written_to_their_end() -> None:
 def test_an_unknown_field_is_named() -> None:
     with pytest.raises(LocalProtocolError, match="'colour' is not a field of a record: key, value"):
         OutputField("colour")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"x" * (LARGE_OUTPUT_BYTES + 7),
+        b'"\\' * (LARGE_OUTPUT_BYTES // 2 + 1),
+        "aé€😀".encode() * (LARGE_OUTPUT_BYTES // 10 + 1),
+        b"x" * LARGE_OUTPUT_BYTES + b"\xff",
+    ],
+    ids=["plain", "escaped", "characters of all sizes", "no text"],
+)
+def test_large_value_is_quoted_in_parts_as_a_small_one_is(value: bytes) -> None:
+    quoted = JsonForm(is_ascii=False).text
+    plan = OutputPlan([b"<", OutputField("offset"), OutputField("value", quoted), b">"])
+    data = batch(record(0, value=b"a"), record(1, value=value), record(2, value=b"b"), base_offset=5)
+    reader = BatchReader(data)
+    pieces: list[bytes] = []
+    while not reader.exhausted:
+        pieces += map(bytes, reader.pieces(plan))
+    assert b"".join(pieces) == b'<5"a"><6%b><7"b">' % quoted(value)
+    if value.isascii():
+        assert max(map(len, pieces)) < len(value)

@@ -76,13 +76,14 @@ def test_each_key_chooses_for_itself(keys: list[bytes | None], count: int) -> No
     assert partitions_of_keys(keys, len(keys) // 2, len(keys), count, -1) == alone[len(keys) // 2 :]
 
 
-@given(columns, st.integers(0, 5), st.integers(1, 40), st.booleans())
+@given(columns, st.integers(0, 5), st.integers(1, 40), st.booleans(), st.booleans())
 def test_rows_by_key_are_those_that_each_key_chooses(
-    data: list[tuple[bytes | None, bytes | None, int]], first: int, count: int, full: bool
+    data: list[tuple[bytes | None, bytes | None, int]], first: int, count: int, full: bool, timed: bool
 ) -> None:
     first = min(first, len(data))
     keys = [key if full else key or b"" for _, key, _ in data]
-    rows = Rows([value for value, _, _ in data], list(keys), timestamp_ms=7)
+    times = [time for _, _, time in data] if timed else None
+    rows = Rows([value for value, _, _ in data], list(keys), timestamps_ms=times, timestamp_ms=7)
     found = rows.by_key(first, len(data), count, 9)
     if None in keys[first:] or len(data) - first < count:
         assert found is None
@@ -95,12 +96,12 @@ def test_rows_by_key_are_those_that_each_key_chooses(
     for partition, its, size_bytes in found:
         expected = rows.selected(chosen[partition])
         assert (its.values, its.keys, its.timestamp_ms) == (expected.values, expected.keys, 7)
+        assert its.timestamps_ms == expected.timestamps_ms
         assert size_bytes == its.size_bytes(0, len(its.values), 9)
 
 
-def test_rows_with_headers_or_times_are_not_divided_by_key() -> None:
+def test_rows_with_headers_are_not_divided_by_key() -> None:
     assert Rows([b"", b""], [b"", b""], [(), ()], [0, 0]).by_key(0, 2, 1, 9) is None
-    assert Rows([b"", b""], [b"", b""], None, None, [1, 2]).by_key(0, 2, 1, 9) is None
 
 
 @given(st.lists(st.binary(max_size=4) | st.just(b"x" * 400), max_size=12), st.sampled_from([b"\n", b"\r\n", b"ab"]))

@@ -110,7 +110,24 @@ class QuotedText:
             return b'"%b"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         return self._escape(data)
 
+    def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
+        """Return the JSON of `data[first:limit]` in parts, so that no step copies all of it."""
+        found = [b'"']
+        at: i64 = first
+        while at < limit:
+            end: i64 = min(at + _PART_BYTES, limit)
+            while at + 1 < end < limit and data[end] & 0xC0 == 0x80:  # not within a character
+                end -= 1
+            part = self.of(data[at:end])
+            if not part.startswith(b'"'):
+                return [self.of(data[first:limit])]  # not text
+            found.append(part[1:-1])
+            at = end
+        found.append(b'"')
+        return found
 
+
+_PART_BYTES: Final[i64] = 1024 * 1024
 _PRINTABLE: Final = bytes([code if 0x20 <= code < 0x7F else 0x20 for code in range(256)])
 """By it, ASCII without control characters is translated into itself, and no other bytes are."""
 _AS_IT_IS: Final = bytes([0x20 if code in b'"\\' else _PRINTABLE[code] for code in range(256)])
@@ -227,7 +244,7 @@ _BLOCK_RECORDS: Final = 64
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were given out before.
 
-    Stops after `_MOST_READ_BYTES`, too.
+    Stops after `_MOST_READ_BYTES`, too. Large values are several parts.
     """
     steps, tail = plan.steps_for(cursor.batch)
     conditions = plan.conditions
@@ -254,6 +271,8 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
             for step in steps:
                 if step.is_number:
                     _append_number(step, _number(step.code, cursor, headers, count), pieces)
+                elif step.code == VALUE and step.quoted is not None and cursor.value_size > _PART_BYTES:
+                    _append_large(step, step.quoted, cursor, pieces, out)
                 else:
                     pieces.append(step.before)
                     pieces.append(_field(step, cursor, headers, null, count))
@@ -267,6 +286,14 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
         if is_any:
             out[first] = out[first][len(tail) :]
             out.append(tail)
+
+
+def _append_large(step: Step, quoted: QuotedText, cursor: RecordCursor, pieces: list[bytes], out: list[bytes]) -> None:
+    """Move the pieces and the literal before a value to `out`, and the value in parts."""
+    pieces.append(step.before)
+    out.append(b"".join(pieces))
+    pieces.clear()
+    out.extend(quoted.parts(cursor.buf, cursor.value_at, cursor.value_at + cursor.value_size))
 
 
 def _append_number(step: Step, number: i64, pieces: list[bytes]) -> None:

@@ -95,14 +95,15 @@ class Rows:
     ) -> list[tuple[int, Rows, int]] | None:
         """Return (partition, its rows, their bytes as `size_bytes` counts them) of the partitions that keys choose.
 
-        None, and nothing done, where a row has no key, rows have more than key and value, or they are fewer than the
-        partitions: `partitions` and `selected` do for these.
+        None, and nothing done, where a row has no key, rows have headers, or they are fewer than the partitions:
+        `partitions` and `selected` do for these.
         """
-        keys, values = self.keys, self.values
-        if keys is None or self.headers is not None or self.timestamps_ms is not None or end - first < partition_count:
+        keys, values, times = self.keys, self.values, self.timestamps_ms
+        if keys is None or self.headers is not None or end - first < partition_count:
             return None
         key_columns: list[list[bytes | None]] = [[] for _ in range(partition_count)]
         value_columns: list[list[bytes | None]] = [[] for _ in range(partition_count)]
+        time_columns: list[list[int]] = [[] for _ in range(partition_count)]
         sizes: list[int] = [0] * partition_count
         for at in range(first, end):
             key = keys[at]
@@ -115,11 +116,14 @@ class Rows:
                 size += len(value)
             key_columns[partition].append(key)
             value_columns[partition].append(value)
+            if times is not None:
+                time_columns[partition].append(times[at])
             sizes[partition] += int(size)
         found: list[tuple[int, Rows, int]] = []
         for number in range(partition_count):
             if len(value_columns[number]) > 0:
-                rows = Rows(value_columns[number], key_columns[number], None, None, None, self.timestamp_ms)
+                column = None if times is None else time_columns[number]
+                rows = Rows(value_columns[number], key_columns[number], None, None, column, self.timestamp_ms)
                 found.append((number, rows, sizes[number]))
         return found
 

@@ -15,15 +15,12 @@ from kctl.cli.input.form import InputRecord
 from kctl.cli.input.json_values import JsonError, distinct
 from kctl.cli.input.jsonl import read_jsonl
 from kctl.cli.produce.undelivered import UndeliveredRecord, as_json_line
-from tests.support.growth import calls_of
 from tests.unit.cli.formats.running import Content, chunk_of, written
 
 data = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
 names = st.text(max_size=5) | st.binary(max_size=5).map(lambda name: name.decode("utf-8", "surrogateescape"))
 headers = st.lists(st.tuples(names, data), max_size=3)
 contents = st.lists(st.tuples(data, data, headers), min_size=1, max_size=5)
-CALLS_OF_A_LINE = 18
-"""Among them two of the decoder, which is made once."""
 timestamps = st.integers(-(2**63), 2**63 - 2)
 
 
@@ -125,10 +122,3 @@ def test_name_that_is_twice_among_many_is_found_by_one_look_at_each() -> None:
     with pytest.raises(JsonError, match='"999" appears twice'):
         distinct([(Name(number), None) for number in [*range(1000), 999]])
     assert looks < 5000
-
-
-def test_line_costs_few_calls() -> None:
-    line = b'{"topic": "t", "partition": 1, "timestamp": 7, "key": "k", "value": "v", "headers": []}\n'
-    read(line)
-    few, many = calls_of(lambda: read(line * 100)), calls_of(lambda: read(line * 200))
-    assert many - few <= 100 * CALLS_OF_A_LINE

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.input.form import Form, InputRecord
+from kctl.cli.input.form import Block, Form, InputRecord
 from kctl.cli.input.input_bytes import READ_BYTES, BytesRead
 from kctl.cli.input.inputs import PIPE_BYTES, Inputs
-from kctl.cli.input.lines import BLOCK_BYTES, LONG_BLOCK_BYTES, LineBlock, read_line_blocks, read_lines
+from kctl.cli.input.lines import BLOCK_BYTES, LONG_BLOCK_BYTES, read_line_blocks, read_lines
 from kctl.cli.produce.run import BATCH_BYTES
 from kctl.client.records import BATCH_OVERHEAD_BYTES, Lines
 
@@ -176,15 +176,16 @@ def test_the_lines_before_one_that_is_too_long_are_given_out() -> None:
 
 
 def test_a_block_gives_the_key_that_is_given_to_those_without() -> None:
-    def blocks(separator: bytes | None) -> list[LineBlock]:
+    def blocks(separator: bytes | None) -> list[Block]:
         form = Form(key_separator=separator, key=b"fixed")
         return list(Inputs([], io.BytesIO(b"a:1\n2\n"), form, 100).read_blocks())
 
     (keyed,) = blocks(b":")
-    assert (keyed.all_keys(), keyed.values) == ([b"a", b"fixed"], [b"1", b"2"])
+    (part,) = keyed.parts(by_topic=True, by_partition=True)
+    assert (part.keys, part.values) == ([b"a", b"fixed"], [b"1", b"2"])
     assert keyed.record(1) == InputRecord("stdin line 2 (byte 4)", b"2", b"fixed")
     assert list(keyed.records()) == [keyed.record(0), keyed.record(1)]
-    assert blocks(None)[0].all_keys() == [b"fixed", b"fixed"]
+    assert next(blocks(None)[0].parts(by_topic=False, by_partition=False)).keys == [b"fixed", b"fixed"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pipes have a size on Linux")

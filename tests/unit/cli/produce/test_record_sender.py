@@ -48,7 +48,7 @@ class _Producer:
         keys: Sequence[bytes | None] | None = None,
         partition: int | None = None,
         headers: Sequence[Headers | None] | None = None,
-        timestamps_ms: None = None,
+        timestamps_ms: Sequence[int | None] | None = None,
         callback: RowsCallback | None = None,
         timeout: float | None = None,
     ) -> object:
@@ -89,7 +89,7 @@ def test_wait_for_memory_ends_max_block_ms_after_the_last_delivery(
     producer = _Producer(clock, [4, 0], delivered_at_ms)
     sender = _sender(clock, producer)
     with pytest.raises(MaxBlockTimeout) as caught:
-        sender.send_rows("t", ROWS, None, None, ())
+        sender.send_rows("t", ROWS, None, None, None)
     assert clock.now_ms() == ends_at_ms
     assert (caught.value.timeout_ms, caught.value.elapsed_ms) == (60_000, 60_000)
     assert (sender.sent, producer.taken) == (4, ROWS[:4])
@@ -100,7 +100,7 @@ def test_rows_continue_where_memory_took_the_first_and_one_was_delivered() -> No
     producer = _Producer(clock, [4, 3, 3], 30_000)
     sender = _sender(clock, producer)
     with pytest.raises(MaxBlockTimeout):
-        sender.send_rows("t", ROWS, None, None, ())
+        sender.send_rows("t", ROWS, None, None, None)
     assert (clock.now_ms(), sender.sent, producer.taken) == (90_000, 7, ROWS[:7])
 
 
@@ -110,13 +110,13 @@ def test_wait_for_metadata_is_a_part_of_the_delivery() -> None:
     producer.metadata_ms = 5_000
     sender = _sender(clock, producer, delivery_timeout_ms=2_000, request_timeout_ms=1_000)
     with pytest.raises(DeliveryTimeout, match=r"timed out after 2s \(delivery.timeout.ms\) while"):
-        sender.send_rows("t", ROWS, None, None, ())
+        sender.send_rows("t", ROWS, None, None, None)
     assert clock.now_ms() == 2_000
     with pytest.raises(DeliveryTimeout):
         sender.send("t", b"", None, None, (), 0)
     assert clock.now_ms() == 4_000
     producer.metadata_ms = 0
-    sender.send_rows("t", ROWS, None, None, ())
+    sender.send_rows("t", ROWS, None, None, None)
     assert sender.sent == 10
 
 
@@ -128,5 +128,5 @@ def test_rows_before_the_one_that_is_too_large_are_sent_but_not_in_a_transaction
             ManualClock(), producer, **({"transactional_id": transactional_id} if transactional_id else {})
         )
         with pytest.raises(RecordTooLargeError) as caught:
-            sender.send_rows("t", rows, None, None, ())
+            sender.send_rows("t", rows, None, None, None)
         assert (caught.value.row, sender.sent, len(producer.taken)) == (10, sent, sent)
