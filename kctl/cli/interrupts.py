@@ -72,6 +72,8 @@ class Interrupts:
             self._leave(code)
 
     def _leave(self, code: ExitCode) -> Never:
+        if self._notice.restore is not None:
+            self._notice.restore()
         if self._stdout_is_tty:
             with suppress(OSError):  # the terminal is gone
                 os.write(1, _SHOW_CURSOR)  # a live view may have hidden it

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.sandbox import Sandbox
+from kctl.sandbox import Fault, Sandbox
 from tests.cli.records import send
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
@@ -40,7 +40,23 @@ def test_ctrl_c_leaves_the_data_whole() -> None:
         assert terminal.process.wait(bound(30)) == ExitCode.SIGINT
     lines = [line for line in Screen().show(shown.decode()) if line]
     closing = [line for line in lines if line.startswith("kctl consume: closing")]  # said where it takes a moment
-    assert [line for line in lines if line not in closing] == ["one", "kctl consume: interrupted (Ctrl-C)"]
+    assert [line for line in lines if line not in closing] == [
+        "one",
+        "kctl consume: 1 record from 1 partition",
+        "kctl consume: interrupted (Ctrl-C)",
+    ]
+
+
+def test_ctrl_c_lists_partitions_that_a_fault_kept_from_being_read() -> None:
+    with Sandbox(nodes=2, topics={"t": 2}).serve() as served:
+        send(served.bootstrap, "t", 0, ["one"])
+        served.sandbox.start_fault(2, Fault.FREEZE)
+        with Terminal("consume", "t", "-o", "start", "-b", served.bootstrap, with_stderr=True) as terminal:
+            shown = terminal.read_until(b"one\r\n") + terminal.read_until(b"t-1: ")
+            terminal.process.send_signal(signal.SIGINT)
+            shown += terminal.read_all()
+    words = " ".join(Screen().show(shown.decode()))
+    assert "kctl consume: 1 record from 1 partition; never read: t-1: " in words
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

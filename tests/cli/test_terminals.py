@@ -213,3 +213,19 @@ def test_trace_picture_is_coloured_on_a_terminal_and_plain_elsewhere(scene: Serv
     with Terminal(*command, with_stderr=True, environ={"NO_COLOR": "1"}) as terminal:
         assert b"\x1b" not in terminal.read_all()
     assert "\x1b" not in kctl(*command).stderr
+
+
+@pytest.mark.parametrize("name", ["probe", "groups lag", "consume", "partitions move"])
+def test_keys_that_are_typed_leave_nothing_in_a_view(name: str, tmux: Tmux, scene: ServedSandbox, silent: str) -> None:
+    view = VIEWS[name]
+    tmux.kctl(*view.command(scene, silent), program=view.program)
+    tmux.wait_for(lambda screen: view.shown in screen)
+    for _ in range(3):
+        tmux.type(": typed")
+    screen = tmux.wait_for(lambda screen: view.shown in screen)
+    assert screen.count(view.shown) == 1
+    assert "typed" not in screen
+    tmux.press("C-c")
+    tmux.wait_for(lambda screen: screen.rstrip().endswith("prompt$"))
+    tmux.type("echo is-back")
+    tmux.wait_for(lambda screen: "prompt$ echo is-back" in screen)

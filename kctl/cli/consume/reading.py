@@ -24,7 +24,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
 from kctl.client.errors import InvalidOffsetError, LogTruncationError
-from kctl.client.wording import listed
+from kctl.client.wording import counted, listed
 from kctl.grammar.durations import show_duration
 
 REST_AFTER_MS = 2000
@@ -67,6 +67,7 @@ class Reading:
         """What is wrong with some partitions, as it was looked at last."""
         self._look_at_ms = 0
         self._is_rested = False
+        self._read_from: set[TopicPartition] = set()
         self._watch: TopicWatch | None = None
 
     @property
@@ -148,7 +149,7 @@ class Reading:
                 if not self._begin_found():
                     self._follow_once()
         finally:
-            self._report.clear_status()
+            self._report.close_status()
             self._flush()
 
     def _follow_once(self) -> None:
@@ -224,6 +225,7 @@ class Reading:
         if self.written > already:
             self._timers.on_written()
         self._targets.advance(chunk)
+        self._read_from.add(tp)
         self._wrote(tp, next_offset)
         if chunk.next_offset >= end:
             self._reached_end(tp)
@@ -324,6 +326,17 @@ class Reading:
             self.note(
                 f"-o sets no end for {followed}: {it_is} followed until Ctrl-C (-p leaves {it} out, -e ends {it})"
             )
+
+    def report_interrupt(self) -> None:
+        """Report how many records were read from how many partitions, and which of them a fault kept from reading."""
+        reasons = self._reasons()
+        if not reasons and not self.written:
+            return  # nothing has begun yet
+        unread = {tp: reason for tp, reason in reasons.items() if tp not in self._read_from}
+        words = waiting_words(unread, now_ms=self._clock.now_ms())
+        never = f"; never read: {words.text}" if words.is_fault else ""
+        partitions = counted(len(self._read_from), "partition")
+        self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
 
     def report_end(self) -> None:
         """Note why -e printed nothing, or what it does not show."""

@@ -76,6 +76,6 @@ class ReadingReport:
         )
         self._status.show(reading_line(figures), now_ms)
 
-    def clear_status(self) -> None:
-        """Take the status line away."""
-        self._status.clear()
+    def close_status(self) -> None:
+        """Take the status line away for good."""
+        self._status.close()

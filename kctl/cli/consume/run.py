@@ -12,6 +12,7 @@ from kctl.cli.consume.targets import FOREVER
 from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.data_out import OutputClosed
 from kctl.cli.formats.output import RecordOutput
+from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.cli.settings import Setting
 from kctl.cli.uncompiled import note_uncompiled
@@ -76,6 +77,10 @@ def _read(
         reading.follow()
         if request.exit_at_end:
             reading.report_end()
+    except Interrupted:
+        if not common.quiet:
+            reading.report_interrupt()
+        raise
     except OutputClosed:
         if isinstance(reading, GroupReading):
             reading.report_reader_gone()

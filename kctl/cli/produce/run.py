@@ -136,7 +136,12 @@ class _Producing:
         self._producer = producer
         self._sender = RecordSender(self._producer, self._outcomes, self._runtime.clock, config)
         self._status = SendStatus(
-            common.environment, self._runtime.clock, self._runtime.driver, self._figures, wanted=self._wants_status()
+            common.environment,
+            self._runtime.clock,
+            self._runtime.driver,
+            self._figures,
+            wanted=self._wants_status(),
+            keeps_echo=self._request.reads_stdin,
         )
         if common.notices is not None:
             common.notices.say = self._status.say

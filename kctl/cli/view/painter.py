@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from kctl.cli.formats.columns import columns_of, wrapped
+from kctl.cli.view.echo import Echo
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -72,6 +73,7 @@ class Painter:
     Args:
         write: to the terminal, at once; columns: how many a line may take at the moment.
         stream: that of the terminal, where Ctrl-Z is to leave it in order.
+        echo: of the terminal; off within the context.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Painter:
         *,
         colour: bool,
         stream: "RawStream | TextIO | None" = None,
+        echo: Echo | None = None,
     ) -> None:
         self._write = write
         self._columns_now = columns
@@ -89,6 +92,7 @@ class Painter:
         """The columns of the lines that are on the terminal now."""
         self._columns = 0
         self._hides_cursor = False
+        self._echo = echo
         if stream is not None:
             self._follow_suspension(stream)
 
@@ -96,7 +100,8 @@ class Painter:
     def on_stdout(cls, out: "DataOut", environment: "Environment") -> Self:
         """Return the painter of a view that has stdout for itself."""
         columns, stream = lambda: environment.size()[0], environment.stdout
-        return cls(out.write_at_once, columns, colour=environment.colour, stream=stream)
+        echo = Echo(stream, environment.closing_notice)
+        return cls(out.write_at_once, columns, colour=environment.colour, stream=stream, echo=echo)
 
     def _follow_suspension(self, stream: "RawStream | TextIO") -> None:
         """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is shown meanwhile.
@@ -111,12 +116,16 @@ class Painter:
         def suspend(_number: int, _frame: FrameType | None) -> None:
             if self._hides_cursor:
                 os.write(terminal, SHOW_CURSOR.encode())
+            if self._echo is not None:
+                self._echo.on()
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTSTP)  # stopped until SIGCONT
             signal.signal(signal.SIGTSTP, suspend)
             self._painted = []
             if self._hides_cursor:
                 os.write(terminal, HIDE_CURSOR.encode())
+                if self._echo is not None:
+                    self._echo.off()
 
         if threading.current_thread() is threading.main_thread() and os.isatty(terminal):
             signal.signal(signal.SIGTSTP, suspend)
@@ -161,9 +170,13 @@ class Painter:
 
     def __enter__(self) -> Self:
         self._hides_cursor = True
+        if self._echo is not None:
+            self._echo.off()
         self._write(HIDE_CURSOR)
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._hides_cursor = False
         self._write((_RESET if self._colour else "") + SHOW_CURSOR)
+        if self._echo is not None:
+            self._echo.on()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kctl.cli.data_out import RawStream
 from kctl.cli.environment import Environment
+from kctl.cli.view.echo import Echo
 from kctl.cli.view.painter import Painter, text_of
 from kctl.cli.view.status_texts import (
     JOB_RATE_OVER_MS,
@@ -57,21 +58,31 @@ def standing_line(standing: Standing, columns: int) -> "Text":
 def reading_line(figures: ReadFigures) -> "Text":
     """Return the line of a consume."""
     reading, waiting = reading_texts(figures)
-    return text_of((reading, "dim"), (waiting, "yellow" if figures.is_fault else "dim"))
+    if not waiting:
+        return text_of((reading, "dim"))
+    if figures.is_fault:  # the cause first, as the end may be cut
+        return text_of((waiting, "yellow"), (f"; {reading}", "dim"))
+    return text_of((f"{reading}: {waiting}", "dim"))
 
 
 class StatusLine:
     """The line on its terminal, or nothing where there is none to show.
 
     Attributes: is_shown: whether there is a line at all.
+    Args: keeps_echo: somebody may type into the input of the command, or of one before it in a pipe.
     """
 
-    def __init__(self, environment: Environment, *, wanted: bool) -> None:
+    def __init__(self, environment: Environment, *, wanted: bool, keeps_echo: bool = False) -> None:
         self.is_shown = wanted and _may_show(environment)
         self._environment = environment
         stream = environment.stderr if self.is_shown else None
-        self._painter = Painter(self._write, self._columns, colour=environment.colours_stderr, stream=stream)
+        self._echo = Echo(None if keeps_echo else stream, environment.closing_notice)
+        colour = environment.colours_stderr
+        self._painter = Painter(self._write, self._columns, colour=colour, stream=stream, echo=self._echo)
         self._is_at_line_start = True
+        self._below_data: Text | None = None
+        """The line that data has taken away, to be painted below the data."""
+        self._line: Text | None = None
         self._paint_at_ms = 0
 
     def is_due(self, now_ms: int) -> bool:
@@ -81,6 +92,8 @@ class StatusLine:
         """Show a line, unless data has left its cursor within one."""
         self._paint_at_ms = now_ms + PAINT_EVERY_MS
         if self.is_shown and self._is_at_line_start:
+            self._echo.off()
+            self._line = line
             self._painter.paint([line])
 
     def show_standing(self, standing: Standing, now_ms: int) -> None:
@@ -95,13 +108,24 @@ class StatusLine:
         """Take the line away for good."""
         self.clear()
         self.is_shown = False
+        self._below_data = None
+        self._echo.on()
 
     def around(self, stdout: RawStream) -> RawStream:
         """Return the stream for data: what is written to it takes the line away first."""
         return _BelowData(self, stdout) if self.is_shown and self._environment.stdout_is_tty else stdout
 
-    def wrote(self, last_byte: int) -> None:
+    def before_data(self) -> None:
+        """Take the line away until `after_data`."""
+        if self.clear():
+            self._below_data = self._line
+
+    def after_data(self, last_byte: int) -> None:
+        """Paint the line again below data that ends with a line, so that it does not flicker."""
         self._is_at_line_start = last_byte == 0x0A
+        if self._is_at_line_start and self._below_data is not None:
+            self._painter.paint([self._below_data])
+            self._below_data = None
 
     def _write(self, text: str) -> None:
         self._environment.stderr.write(text)
@@ -130,10 +154,10 @@ class _BelowData:
         self._stdout = stdout
 
     def write(self, data: memoryview, /) -> int | None:
-        self._line.clear()
+        self._line.before_data()
         written = self._stdout.write(data)
         if written:
-            self._line.wrote(data[written - 1])
+            self._line.after_data(data[written - 1])
         return written
 
     def fileno(self) -> int:
@@ -146,14 +170,16 @@ class ProgressStatus:
     One thread reports the progress, another notices of waits.
 
     Attributes: rate_over_ms: the window of the rates.
-    Args: plain_after_ms: when the first plain line may come; None: none comes.
+    Args: plain_after_ms: when the first plain line may come; None: none comes. keeps_echo: as of StatusLine.
     """
 
     rate_over_ms = JOB_RATE_OVER_MS
 
-    def __init__(self, environment: Environment, *, wanted: bool, plain_after_ms: int | None = 0) -> None:
+    def __init__(
+        self, environment: Environment, *, wanted: bool, plain_after_ms: int | None = 0, keeps_echo: bool = False
+    ) -> None:
         self._environment = environment
-        self._line = StatusLine(environment, wanted=wanted)
+        self._line = StatusLine(environment, wanted=wanted, keeps_echo=keeps_echo)
         now_ms = environment.clock.now_ms()
         self._records, self._bytes = Rate(now_ms, self.rate_over_ms), Rate(now_ms, self.rate_over_ms)
         self._phase_at_ms = now_ms
@@ -215,8 +241,9 @@ class SendStatus(ProgressStatus):
         figures: Callable[[], SendFigures],
         *,
         wanted: bool,
+        keeps_echo: bool = False,
     ) -> None:
-        super().__init__(environment, wanted=wanted, plain_after_ms=None)
+        super().__init__(environment, wanted=wanted, plain_after_ms=None, keeps_echo=keeps_echo)
         self._clock = clock
         self._driver = driver
         self._figures = figures

@@ -96,18 +96,18 @@ class Standing(NamedTuple):
 
 
 def reading_texts(figures: ReadFigures) -> tuple[str, str]:
-    """Return the figures of a consume, and why nothing comes; what matters most comes first, for it may be cut."""
-    lag = [] if figures.lag is None else [f"lag {figures.lag}"]
-    parts = (counted(figures.written, "record"), _rate(figures.per_second), *lag)
-    waiting = f": {harmless_text(figures.waiting)}".replace("\n", " ") if figures.waiting else ""
+    """Return the figures of a consume, and why nothing comes."""
+    lag = [] if figures.lag is None else [f"lag {figures.lag:,}"]
+    parts = (_records(figures.written), _rate(figures.per_second), *lag)
+    waiting = harmless_text(figures.waiting).replace("\n", " ")
     return ", ".join((*parts, counted(figures.partitions, "partition"))), waiting
 
 
 def send_standing(figures: SendFigures, records_per_second: float, bytes_per_second: float) -> Standing:
     """Return how far a produce is."""
     rates = [_rate(records_per_second), f"{show_size(bytes_per_second)}/s"]
-    waiting = [f"{figures.waiting} waiting"] if figures.waiting else []
-    records, size, share, left = counted(figures.delivered, "record"), show_size(figures.read_bytes), None, []
+    waiting = [f"{figures.waiting:,} waiting"] if figures.waiting else []
+    records, size, share, left = _records(figures.delivered), show_size(figures.read_bytes), None, []
     if figures.total_bytes:
         share = min(1.0, figures.read_bytes / figures.total_bytes)
         size = f"{size} of {show_size(figures.total_bytes)}"
@@ -127,10 +127,10 @@ def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 
         tasks.append(f"{progress.tasks_done} of {progress.tasks} tasks")
         running += [f"{progress.tasks_active} running"] if progress.tasks_active else []
     if progress.records or progress.tasks:
-        counts.append(f"{progress.records} records")
+        counts.append(f"{progress.records:,} records")
         rest.append(_rate(per_second))
     if progress.lag is not None:
-        rest.append(f"lag {progress.lag}")
+        rest.append(f"lag {progress.lag:,}")
         left = _left(progress.lag, per_second)
     if progress.lost_tasks:
         rest.append(f"{progress.lost_tasks} restarted")
@@ -175,5 +175,9 @@ def _forms(*firsts: list[str], rest: list[str]) -> Sequence[list[str]]:
     return [[*first, *rest] for first in firsts]
 
 
+def _records(count: int) -> str:
+    return f"{count:,} record{'' if count == 1 else 's'}"
+
+
 def _rate(per_second: float) -> str:
-    return f"{per_second:.0f}/s" if per_second >= 10 or per_second == 0 else f"{per_second:.1f}/s"
+    return f"{per_second:,.0f}/s" if per_second >= 10 or per_second == 0 else f"{per_second:.1f}/s"

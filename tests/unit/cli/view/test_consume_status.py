@@ -17,11 +17,11 @@ BUSY = ReadFigures(written=1234, per_second=56.4, lag=7, partitions=3)
 @pytest.mark.parametrize(
     ("figures", "text"),
     [
-        (BUSY, "1234 records, 56/s, lag 7, 3 partitions"),
+        (BUSY, "1,234 records, 56/s, lag 7, 3 partitions"),
         (ReadFigures(1, 0.25, None, 1), "1 record, 0.2/s, 1 partition"),
         (
             BUSY._replace(waiting="t-0: gone\n\x1b[2J", is_fault=True),
-            "1234 records, 56/s, lag 7, 3 partitions: t-0: gone \\x1b[2J",
+            "t-0: gone \\x1b[2J; 1,234 records, 56/s, lag 7, 3 partitions",
         ),
     ],
 )
@@ -63,18 +63,22 @@ class Shared:
         return Screen().show(self.written)
 
 
-def test_data_takes_the_place_of_the_line() -> None:
+def test_line_is_below_the_data_after_each_write() -> None:
     shared = Shared()
     line = StatusLine(shared.environment, wanted=True)
     stdout = line.around(shared.environment.stdout)
     line.show(reading_line(BUSY), 0)
-    assert shared.lines == ["1234 records, 56/s, lag 7, 3 partitions"]
+    status = "1,234 records, 56/s, lag 7, 3 partitions"
+    assert shared.lines == [status]
     stdout.write(memoryview(b"one\ntwo\n"))
-    assert shared.lines == ["one", "two"]
-    line.show(reading_line(BUSY), 0)
-    assert shared.lines == ["one", "two", "1234 records, 56/s, lag 7, 3 partitions"]
-    line.clear()
-    assert shared.lines == ["one", "two"]
+    assert shared.lines == ["one", "two", status]
+    stdout.write(memoryview(b"thr"))
+    assert shared.lines == ["one", "two", "thr"]
+    stdout.write(memoryview(b"ee\n"))
+    assert shared.lines == ["one", "two", "three", status]
+    line.close()
+    stdout.write(memoryview(b"four\n"))
+    assert shared.lines == ["one", "two", "three", "four"]
 
 
 def test_data_that_ends_within_a_line_is_left_alone() -> None:
@@ -115,3 +119,8 @@ def test_status_is_painted_a_few_times_a_second() -> None:
     line.show(reading_line(BUSY), 1000)
     assert not line.is_due(1199)
     assert line.is_due(1200)
+
+
+def test_reason_of_rest_comes_after_the_figures() -> None:
+    figures = BUSY._replace(waiting="at the end of all 3 partitions")
+    assert reading_line(figures).plain == "1,234 records, 56/s, lag 7, 3 partitions: at the end of all 3 partitions"

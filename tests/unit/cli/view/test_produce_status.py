@@ -23,10 +23,10 @@ def test_a_pipe_has_no_end_to_show() -> None:
 def test_a_bar_where_there_is_room() -> None:
     figures = SendFigures(1000, 0, 500_000, 1_000_000)
     line = send_line(figures, 10, 5000, 80).plain
-    assert line == "[####-----] 50% 1000 records, 500 kB of 1.0 MB, 10/s, 5.0 kB/s, about 1m40s left"
-    assert send_line(figures, 10, 5000, 55).plain == "[######------] 50% 1000 records, 10/s, about 1m40s left"
+    assert line == "[####----] 50% 1,000 records, 500 kB of 1.0 MB, 10/s, 5.0 kB/s, about 1m40s left"
+    assert send_line(figures, 10, 5000, 55).plain == "[#####------] 50% 1,000 records, 10/s, about 1m40s left"
     narrow = send_line(figures, 10, 5000, 40).plain
-    assert narrow.startswith(" 50% 1000 records")
+    assert narrow.startswith(" 50% 1,000 records")
     assert send_line(figures._replace(read_bytes=2_000_000), 0, 0, 80).plain.startswith("[" + "#" * 20 + "]100%")
     assert "%" not in send_line(figures._replace(total_bytes=0), 0, 0, 80).plain
 

@@ -1,0 +1,55 @@
+"""Echo of a terminal, which is off while a view is on the screen: keys that it shows would move the cursor."""
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from kctl.cli.data_out import RawStream
+    from kctl.cli.environment import ClosingNotice
+
+_LOCAL_MODES = 3
+"""The place of the flags with ECHO in what tcgetattr returns."""
+
+
+class Echo:
+    """Echo of the terminal that a stream writes to; nothing happens without a terminal and in the background.
+
+    Args: notice: holds the way back for a command that leaves at once.
+    """
+
+    def __init__(self, stream: "RawStream | TextIO | None", notice: "ClosingNotice") -> None:
+        self._notice = notice
+        self._terminal: int | None = None
+        self._is_off = False
+        with suppress(OSError, ValueError, AttributeError):  # a stream in memory, or a system without termios
+            if stream is not None and os.isatty(stream.fileno()) and hasattr(os, "tcgetpgrp"):
+                self._terminal = stream.fileno()
+
+    def off(self) -> None:
+        """Switch the echo off, unless it is off already."""
+        if self._terminal is not None and not self._is_off and self._set(is_on=False):
+            self._is_off = True
+            self._notice.restore = self.on
+
+    def on(self) -> None:
+        """Switch the echo on again, if `off` has switched it off."""
+        if self._is_off:
+            self._is_off = False
+            self._notice.restore = None
+            self._set(is_on=True)
+
+    def _set(self, *, is_on: bool) -> bool:
+        """Return whether this has changed the terminal; a process in the background would be stopped by the try."""
+        import termios  # wanted on a terminal
+
+        terminal = self._terminal
+        if terminal is None:
+            return False
+        with suppress(OSError, termios.error):  # the terminal is gone
+            settings = termios.tcgetattr(terminal)
+            if os.tcgetpgrp(terminal) == os.getpgrp() and bool(settings[_LOCAL_MODES] & termios.ECHO) is not is_on:
+                settings[_LOCAL_MODES] ^= termios.ECHO
+                termios.tcsetattr(terminal, termios.TCSANOW, settings)
+                return True
+        return False
