@@ -16,8 +16,8 @@ SECTIONS = {
     "Output": ("--output", "--json", "--quiet", "--verbose", "--trace", "--trace-file"),
 }
 """The sections of `kctl options` in their order."""
-COMMON = {"Common options": [("kctl options", "Connection, timeouts, and output.")]}
-"""The section of a command's help that leads to the common options."""
+COMMON = "Run `kctl options` for the options for connection, timeouts, and output."
+"""The line of a command's help that leads to the common options."""
 _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 
 
@@ -32,7 +32,8 @@ def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
             rows["Options"].append(_row(each))
     _write_rows(rows, formatter)
     if common:
-        _write_rows(COMMON, formatter)
+        formatter.write_paragraph()
+        formatter.write_text(COMMON)
 
 
 def write_common_options(command: Any, ctx: Any, formatter: Any) -> None:
@@ -112,6 +113,8 @@ def usage_of_arguments(command: Any, ctx: Any) -> Iterator[str]:
 
 def _option_names(declared: Any) -> str:
     metavar = "" if declared.is_flag else declared.metavar or _METAVARS.get(declared.type.name, "TEXT")
+    if "--output" in declared.opts:  # its help has the list
+        metavar = "FORMAT"
     names = ", ".join(sorted(declared.opts, key=lambda name: name.startswith("--")))
     off = ", ".join(declared.secondary_opts)
     return " / ".join(filter(None, [names, off])) + (f" {metavar}" if metavar else "")

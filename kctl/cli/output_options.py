@@ -56,7 +56,8 @@ class Shapes(Words):
 def output_option(*offered: Output) -> Any:
     """Return the option --output of a command that offers these shapes."""
     shapes = Shapes(offered)
-    words = "Output format. --json selects json, or jsonl for streams."
+    *others, last = shapes.words or ("",)
+    words = f"Format: {', '.join(others)}, or {last}." if others else f"Format: {last}."
     return typer.Option("--output", parser=shapes, metavar=shapes.metavar, hidden=not offered, help=words)
 
 

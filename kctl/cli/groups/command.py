@@ -57,16 +57,14 @@ def list_(
     common: Common,
     states: Annotated[
         list[str] | None,
-        typer.Option(
-            "--state", metavar="NAME", help="Show only groups in this state, such as Stable or Empty. Repeatable."
-        ),
+        typer.Option("--state", metavar="NAME", help="Group state, such as Empty. Repeatable."),
     ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option(
             "--type",
             metavar="NAME",
-            help="Show only groups of this type: classic, consumer, share, or streams. Repeatable.",
+            help="Group type: classic, consumer, share, or streams. Repeatable.",
         ),
     ] = None,
 ) -> int:
