@@ -17,7 +17,9 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "requirements" / "constraints.txt"
-EXTRAS = ("spark", "lakes", "keyring", "avro", "protobuf", "json-schema", "msgpack", "pkcs12", "aws", "jq", "sandbox")
+EXTRAS = (
+    "spark", "lakes", "aio", "keyring", "avro", "protobuf", "json-schema", "msgpack", "pkcs12", "aws", "jq", "sandbox"
+)  # fmt: skip
 """Without kerberos, which compiles against the Kerberos of the machine."""
 HEAD = (
     "# Written by tools/write_constraints.py: what `pip install --require-hashes -r` of this file installs is tested.\n"

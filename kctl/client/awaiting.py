@@ -4,9 +4,14 @@ Knows of a future only that it is done once `outcome` is set, and that its mailb
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 logger = logging.getLogger("kctl.client.producer")
 
@@ -45,6 +50,49 @@ def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
         waiter.notify()
 
 
+class LoopWakes:
+    """Functions that other threads hand to one event loop, which is woken once for all that come before it runs.
+
+    Attributes: loop: a weak reference to the event loop.
+    """
+
+    __slots__ = ("_is_called", "_posted", "loop")
+
+    def __init__(self, loop: "AbstractEventLoop") -> None:
+        self.loop = ref(loop)
+        self._posted: deque[Callable[[], object]] = deque()
+        self._is_called = False
+
+    def post(self, function: Callable[[], object]) -> None:
+        """Run a function on the event loop soon; any thread. It must not raise."""
+        self._posted.append(function)
+        if not self._is_called:
+            self._is_called = True
+            loop = self.loop()
+            if loop is not None:
+                with suppress(RuntimeError):  # it is closed
+                    loop.call_soon_threadsafe(self._run)
+
+    def _run(self) -> None:
+        self._is_called = False  # before the queue is looked at: what is posted from here on calls again
+        while self._posted:
+            self._posted.popleft()()
+
+
+_wakes: list[LoopWakes] = []
+"""Of each event loop. Threads that add at the same time may lose an entry, which is then made again."""
+
+
+def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
+    """Return the queue of a running event loop; its thread only."""
+    for wakes in _wakes:
+        if wakes.loop() is loop:
+            return wakes
+    made = LoopWakes(loop)
+    _wakes[:] = [made, *(wakes for wakes in _wakes if wakes.loop() is not None)]
+    return made
+
+
 def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
     """Wait in the running loop of asyncio until a future is done."""
     if future.done():
@@ -52,15 +100,12 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
     import asyncio  # deferred import: only for programs that use it
 
     loop = asyncio.get_running_loop()
+    wakes = wakes_of(loop)
     waiter = loop.create_future()
 
     def wake() -> None:
         if not waiter.done():
             waiter.set_result(None)
 
-    def on_done(_: Any) -> None:
-        with suppress(RuntimeError):  # the loop of asyncio is closed
-            loop.call_soon_threadsafe(wake)
-
-    call_when_done(future, on_done)
+    call_when_done(future, lambda _: wakes.post(wake))
     yield from waiter

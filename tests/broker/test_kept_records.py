@@ -21,8 +21,9 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.client import Admin, Consumer, ConsumerRecord, Producer, TopicPartition
+from kctl.client import Admin, Consumer, ConsumerRecord, Producer, RecordMetadata, TopicPartition
 from kctl.client.admin import ConfigResource, NewTopic, ResourceType
+from kctl.client.aio import AsyncConsumer, AsyncProducer
 from kctl.client.clock import SystemClock
 from kctl.client.consumer import RebalanceListener
 from tests.broker.damaging_proxy import DamagingProxy
@@ -309,26 +310,43 @@ def test_input_of_a_broker_that_stands_still_is_accounted_for(kafka_newest: Kafk
     assert len({json.loads(line)["value"] for line in kept.read_bytes().splitlines()}) == int(stopped[1])
 
 
-def test_polls_of_coroutines_that_are_cancelled_lose_no_record(kafka_newest: KafkaCluster) -> None:
+def test_coroutines_that_are_cancelled_lose_and_repeat_no_record(kafka_newest: KafkaCluster) -> None:
     topic = kafka_newest.create_topic()
-    produce(kafka_newest, topic, range(3000))
+    servers = {"bootstrap.servers": kafka_newest.bootstrap()}
     properties = {"group.id": topic, "auto.offset.reset": "earliest", "max.poll.records": 10}
-    consumer = Consumer({"bootstrap.servers": kafka_newest.bootstrap(), **properties})
-    consumer.subscribe([topic])
-    chance, seen = random.Random(1), list[int]()
+    chance, seen, cancelled = random.Random(1), list[int](), 0
     until_ms = SystemClock().now_ms() + PATIENCE_MS
 
+    async def read(consumer: AsyncConsumer) -> None:
+        if chance.random() < 0.5:
+            seen.extend(map(value_of, await consumer.poll(1)))
+            return
+        left = chance.randrange(1, 30)
+        async for record in consumer:
+            seen.append(value_of(record))
+            left -= 1
+            if left == 0:
+                return
+
     async def main() -> None:
-        while len(seen) < 3000 and SystemClock().now_ms() < until_ms:
-            try:
-                wait = asyncio.wait_for(consumer.poll_async(1), chance.choice((0.0002, 0.0005, 0.001, 0.01, 1.5)))
-                seen.extend(map(value_of, await wait))
-            except TimeoutError:
-                continue
+        nonlocal cancelled
+        async with AsyncProducer(servers) as producer, AsyncConsumer({**servers, **properties}) as consumer:
+            consumer.subscribe([topic])
+            sent = 0
+            sending: asyncio.Future[list[RecordMetadata]] = asyncio.gather()
+            while (cancelled < 200 or len(seen) < sent) and SystemClock().now_ms() < until_ms:
+                if cancelled < 200 and sent - len(seen) < 20:
+                    sending = asyncio.gather(*(producer.send(topic, b"%d" % (sent + at)) for at in range(20)))
+                    sent += 20
+                try:
+                    async with asyncio.timeout(chance.choice((0.0002, 0.0005, 0.001, 0.002, 0.005, 0.1))):
+                        await read(consumer)
+                except TimeoutError:
+                    cancelled += 1
+                await sending
+            assert (seen, cancelled >= 200) == (list(range(sent)), True)
 
     asyncio.run(main())
-    assert seen == list(range(3000))
-    assert consumer.close(PATIENCE_S).committed
     assert consume(kafka_newest, topic, "-g", topic, "-e") == []
 
 

@@ -1,7 +1,6 @@
 """The consumer: reads records of partitions, its own choice or its share in a group.
 
     consumer.py          the public face: arguments, timers, what is promised      application
-    in_asyncio.py        polls as coroutines                                       application
     one_user.py          refuses a second thread that uses the consumer            application
     application_side.py  what it is made of behind that face, and a poll's turn    application
     subscription.py      what is assigned, and the position in each partition      application

@@ -4,8 +4,10 @@ Owns the checking of arguments and the one Timer of each blocking call; `applica
 Never touches a socket.
 """
 
+import logging
 import math
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -24,7 +26,6 @@ from kctl.client.consumer.fetched_data import PollResult
 from kctl.client.consumer.group.application_side import GroupSide, RebalanceListener
 from kctl.client.consumer.group.commit_callbacks import OnCommit
 from kctl.client.consumer.group.events import NO_IDS, GroupMetadata, Subscribe
-from kctl.client.consumer.in_asyncio import AsyncioReads
 from kctl.client.consumer.lookups import OffsetLookup
 from kctl.client.consumer.one_user import OneUser, for_one_user
 from kctl.client.consumer.waiting import WaitReason
@@ -43,12 +44,16 @@ from kctl.client.topic_names import check_topic_name
 if TYPE_CHECKING:
     from uuid import UUID
 
+logger = logging.getLogger("kctl.client.consumer")
+_THREADS_OF_ASYNCIO = "asyncio_"
+"""What the names of the threads of asyncio's executor begin with."""
+
 ConsumerRecord = Record
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
 
-class Consumer(AsyncioReads, NotCopied):
+class Consumer(NotCopied):
     """Reads records of assigned partitions.
 
     One thread at a time may use it: a call while another thread is inside of one raises ConcurrentModificationError.
@@ -82,6 +87,7 @@ class Consumer(AsyncioReads, NotCopied):
         prefetch_bytes: int = PREFETCH_BYTES,
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
+        self._is_unpolled = True
         self._config = ConsumerConfig.parse(config)
         check("events", events, EventSink)
         check("prefetch_bytes", prefetch_bytes, int)
@@ -512,6 +518,16 @@ class Consumer(AsyncioReads, NotCopied):
         timer = self._timer(timeout)
         self._check_assigned()
         return self._side.poll(self._side.data.pop_chunk, timer)
+
+    def _note_first_poll(self) -> None:
+        """Warn of `asyncio.to_thread(consumer.poll)`.
+
+        A poll in a thread returns its records to asyncio, which drops them if the coroutine was cancelled. The
+        next poll comes as it does after records that were processed, so the consumer cannot tell the two.
+        """
+        self._is_unpolled = False
+        if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):
+            logger.warning("poll() in a thread of asyncio loses its records if it is cancelled; use AsyncConsumer")
 
     def _check_open(self) -> None:
         if self._side.close_result is not None:

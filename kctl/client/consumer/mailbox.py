@@ -46,7 +46,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         waiter: wakes the application.
         reports: from the network thread, which appends to it.
         close_report: set by the network thread at its end.
-        is_cancelled: the coroutine that waits for the call of a thread was cancelled.
         wants_room: set by the network thread: it would fetch more if the application had consumed what it holds.
     """
 
@@ -70,7 +69,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._fatal_error: KafkaError | None = None
         self._is_closing = False
         self._is_woken = False
-        self.is_cancelled = False
         self._is_unannounced = False
         self._is_unannounced_until_wait = False
 
@@ -133,8 +131,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         if self._is_woken and not self._is_closing:
             self._is_woken = False
             raise WakeupError("wakeup() was called")
-        if self.is_cancelled and not self._is_closing:
-            raise WakeupError("the coroutine of this call was cancelled")
         if self._fatal_error is not None:
             self.post(TryAgain())
             error, self._fatal_error = self._fatal_error, None
@@ -169,11 +165,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def wakeup(self) -> None:
         """Make the present or next call raise WakeupError; any thread."""
         self._is_woken = True
-        self.waiter.notify()
-
-    def cancel(self) -> None:
-        """Make the call of another thread raise WakeupError, until `is_cancelled` is reset."""
-        self.is_cancelled = True
         self.waiter.notify()
 
     # --- calls --------------------------------------------------------------------------------------------------------

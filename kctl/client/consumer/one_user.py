@@ -31,6 +31,11 @@ class OneUser:
         """Empty, or the user: `dict.setdefault` decides between two threads in one step."""
         follow_forks(self)
 
+    @property
+    def user(self) -> object:
+        """The user at present; None without one."""
+        return self.held_by.get(_USER)
+
     def _after_fork(self) -> None:
         """Make every guarded call raise; asking who calls does, so that the calls themselves check nothing."""
         self.is_forked = True

@@ -81,14 +81,17 @@ class _Channel:
 
 
 class Selector:
-    """`Selectable` on the system's sockets."""
+    """`Selectable` on the system's sockets.
+
+    Attributes: fd: the descriptor of epoll or kqueue, which is readable if a socket is ready.
+    """
 
     def __init__(self, options: SocketOptions, clock: SystemClock | None = None) -> None:
         self._options = options
         self._clock = clock or SystemClock()
         self._selector = selectors.DefaultSelector()
         fileno = getattr(self._selector, "fileno", None)  # epoll and kqueue are descriptors themselves
-        self._own_fd: int = _SELECT_FDS if fileno is None else fileno()
+        self.fd: int = _SELECT_FDS if fileno is None else fileno()
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
         """Ends that were noticed outside a poll; the next poll reports them at once."""
@@ -214,10 +217,10 @@ class Selector:
             if happened:
                 return happened
             rest_s = self._clock.seconds_until(until_ms)
-        if self._own_fd >= _SELECT_FDS:
+        if self.fd >= _SELECT_FDS:
             return self._selector.select(rest_s)
         if rest_s > 0:
-            select.select([self._own_fd], [], [], rest_s)
+            select.select([self.fd], [], [], rest_s)
         return self._selector.select(0)
 
     def wakeup(self) -> None:

@@ -102,7 +102,7 @@ class ThreadDriver:
 
 def has_threads(driver: Driver) -> bool:
     """Return whether loops are threads, which run on when the client that started them is dropped."""
-    return isinstance(driver, ThreadDriver)
+    return isinstance(getattr(driver, "beneath", driver), ThreadDriver)  # a driver of asyncio has one beneath
 
 
 class SystemEntropy:

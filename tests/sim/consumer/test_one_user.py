@@ -56,13 +56,11 @@ def cluster() -> Iterator[GroupCluster]:
 
 
 FOR_ANY_THREAD = {"wakeup", "metrics"}
-ASYNC = {"poll_async"}
-"""Coroutines, which need the loop of asyncio: tests/loopback/consumer/test_asyncio.py."""
 
 
 def test_table_has_every_public_name_of_one_user() -> None:
     public = {name for name, _ in inspect.getmembers(Consumer) if not name.startswith("_")}
-    assert public - FOR_ANY_THREAD - ASYNC == set(CALLS)
+    assert public - FOR_ANY_THREAD == set(CALLS)
 
 
 @pytest.mark.parametrize("call", CALLS)

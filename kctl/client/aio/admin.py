@@ -1,0 +1,111 @@
+"""AsyncAdmin: the calls of `Admin` as coroutines, on the event loop, without a thread."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kctl.client.admin import Admin
+from kctl.client.aio.bridge import awaited, run
+from kctl.client.aio.surroundings import async_runtime
+from kctl.client.config import AdminConfig
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.loop.close import CloseResult
+from kctl.client.runtime import Runtime
+
+R = TypeVar("R")
+
+
+class AsyncAdmin:
+    """Administers a cluster from coroutines: each method does what the method of `Admin` with its name does.
+
+    Any number of tasks can call it. Calls are carried out one after the other; the timeout of a call begins when its
+    turn has come. `asyncio.timeout()` holds for the whole of a block. A cancelled call may have had its effect.
+
+    Args: as for `Admin`.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | AdminConfig,
+        runtime: Runtime | None = None,
+        *,
+        events: EventSink = ignore_events,
+    ) -> None:
+        made, _ = async_runtime(runtime, has_network_thread=False)
+        self._client = Admin(config, made, events=events)
+        self._turns: asyncio.Lock | None = None
+        """Made on the event loop that uses it."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        loop = asyncio.get_running_loop()
+        if self._turns is None or self._loop is not loop:
+            self._turns, self._loop = asyncio.Lock(), loop
+        async with self._turns:
+            return await run(call)
+
+    create_topics = awaited(Admin.create_topics)
+    delete_topics = awaited(Admin.delete_topics)
+    list_topics = awaited(Admin.list_topics)
+    describe_topics = awaited(Admin.describe_topics)
+    create_partitions = awaited(Admin.create_partitions)
+    delete_records = awaited(Admin.delete_records)
+    list_offsets = awaited(Admin.list_offsets)
+
+    describe_cluster = awaited(Admin.describe_cluster)
+    describe_features = awaited(Admin.describe_features)
+    describe_quorum = awaited(Admin.describe_quorum)
+    describe_log_dirs = awaited(Admin.describe_log_dirs)
+    metadata_views = awaited(Admin.metadata_views)
+    request_api = awaited(Admin.request_api)
+
+    describe_configs = awaited(Admin.describe_configs)
+    alter_configs = awaited(Admin.alter_configs)
+
+    list_groups = awaited(Admin.list_groups)
+    describe_groups = awaited(Admin.describe_groups)
+    delete_groups = awaited(Admin.delete_groups)
+    remove_members = awaited(Admin.remove_members)
+    list_group_offsets = awaited(Admin.list_group_offsets)
+    list_offsets_of_groups = awaited(Admin.list_offsets_of_groups)
+    alter_group_offsets = awaited(Admin.alter_group_offsets)
+    delete_group_offsets = awaited(Admin.delete_group_offsets)
+    list_share_group_offsets = awaited(Admin.list_share_group_offsets)
+    alter_share_group_offsets = awaited(Admin.alter_share_group_offsets)
+    delete_share_group_offsets = awaited(Admin.delete_share_group_offsets)
+
+    describe_acls = awaited(Admin.describe_acls)
+    create_acls = awaited(Admin.create_acls)
+    delete_acls = awaited(Admin.delete_acls)
+    describe_user_scram_credentials = awaited(Admin.describe_user_scram_credentials)
+    alter_user_scram_credentials = awaited(Admin.alter_user_scram_credentials)
+    describe_client_quotas = awaited(Admin.describe_client_quotas)
+    alter_client_quotas = awaited(Admin.alter_client_quotas)
+
+    elect_leaders = awaited(Admin.elect_leaders)
+    eligible_leaders = awaited(Admin.eligible_leaders)
+    epoch_ends = awaited(Admin.epoch_ends)
+    alter_partition_reassignments = awaited(Admin.alter_partition_reassignments)
+    list_partition_reassignments = awaited(Admin.list_partition_reassignments)
+
+    list_transactions = awaited(Admin.list_transactions)
+    describe_transactions = awaited(Admin.describe_transactions)
+    describe_producers = awaited(Admin.describe_producers)
+    open_transactions = awaited(Admin.open_transactions)
+    abort_transaction = awaited(Admin.abort_transaction)
+    find_records = awaited(Admin.find_records)
+    inspect_records = awaited(Admin.inspect_records)
+    sample_keys = awaited(Admin.sample_keys)
+
+    async def close(self) -> CloseResult:
+        """Close the sockets, after the calls that wait for their turn. Idempotent."""
+        return await self._run(self._client.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()

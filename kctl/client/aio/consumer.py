@@ -1,0 +1,255 @@
+"""The consumer in coroutines. One network thread fetches and sends heartbeats, and wakes the event loop."""
+
+import asyncio
+import math
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar
+
+from kctl.client.aio.bridge import await_in_bridge, awaited, run
+from kctl.client.aio.surroundings import async_runtime
+from kctl.client.cluster import TopicPartition
+from kctl.client.config import ConsumerConfig
+from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, RebalanceListener, WaitReason
+from kctl.client.consumer.consumer import Timeout
+from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
+from kctl.client.consumer.group.commit_callbacks import OnCommit
+from kctl.client.errors import ConcurrentModificationError
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.requests.group_offsets import OffsetAndMetadata
+from kctl.client.runtime import Runtime
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class AsyncRebalanceListener:
+    """What to do when partitions come and go, in coroutines: subclass it and override what you need.
+
+    The methods run inside of `poll`, of the loop, or of `close`, in the task of that call. They may call the consumer.
+    """
+
+    async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """As `RebalanceListener.on_partitions_revoked`."""
+
+    async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """As `RebalanceListener.on_partitions_assigned`."""
+
+    async def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        """As `RebalanceListener.on_partitions_lost`."""
+        await self.on_partitions_revoked(topic_partitions)
+
+
+class _Awaiting(RebalanceListener):
+    """Awaits the coroutines of a listener where the consumer calls it."""
+
+    def __init__(self, listener: AsyncRebalanceListener) -> None:
+        self._listener = listener
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await_in_bridge(self._listener.on_partitions_revoked(topic_partitions))
+
+    def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await_in_bridge(self._listener.on_partitions_assigned(topic_partitions))
+
+    def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await_in_bridge(self._listener.on_partitions_lost(topic_partitions))
+
+
+class AsyncConsumer:
+    """Reads records of assigned partitions in coroutines.
+
+    One task at a time may be in a call that waits. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may
+    come from any task, also while another task waits for records.
+
+    `asyncio.timeout()`, `timeout=` and cancellation end every call. Cancellation loses no record and commits none that
+    was not handed out: the next call returns the records that a cancelled one did not. Errors are those of `Consumer`.
+
+    `async for record in consumer` hands out one record at a time, and commits and close() commit what was handed out.
+    `async with` closes; a block that ends with an exception does not commit what was handed out last.
+
+    Args: as for `Consumer`; `events` is called on the network thread.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | ConsumerConfig,
+        runtime: Runtime | None = None,
+        *,
+        events: EventSink = ignore_events,
+        prefetch_bytes: int = PREFETCH_BYTES,
+    ) -> None:
+        made, self._driver = async_runtime(runtime)
+        self._client = Consumer(config, made, events=events, prefetch_bytes=prefetch_bytes)
+        self._side = self._client._side
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        try:
+            return await run(call)
+        except ConcurrentModificationError:
+            text = "another task waits in a call of this consumer: one task at a time may wait for it"
+            raise ConcurrentModificationError(text) from None
+
+    def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a method that does not wait, also while another task waits in a poll, which then applies the change."""
+        user = self._driver.acting_as = self._client._one_user.user
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self._driver.acting_as = None
+            if user is not None:
+                self._side.mailbox.waiter.notify()
+
+    # --- records ------------------------------------------------------------------------------------------------------
+
+    async def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
+        """Return the next records, up to max.poll.records, as soon as there are any; an empty list at the timeout.
+
+        Lets other tasks run once, even if records are there. Raises: as `Consumer.poll`.
+        """
+        await asyncio.sleep(0)
+        result = await self._run(partial(self._client._poll, timeout))
+        if result is None:
+            return []
+        records = result.records
+        result.given = result.count  # no await from here to the caller
+        return records
+
+    async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        """Yield records for ever; ends when the consumer is closed.
+
+        The position moves record by record: what a loop that ends early was not given comes from the next poll or loop.
+        """
+        data = self._side.data
+        while self._side.close_result is None:
+            await asyncio.sleep(0)
+            result = await self._run(partial(self._client._poll, math.inf))
+            if result is None:
+                continue
+            result.is_one_by_one = True
+            for record in result.records:
+                result.given += 1
+                yield record
+                if data.result is not result:  # a call has taken note of the positions, and may have moved them
+                    break
+
+    # --- calls that wait ----------------------------------------------------------------------------------------------
+
+    async def commit(
+        self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
+    ) -> None:
+        """Commit, and wait for it; as `Consumer.commit_sync`."""
+        await self._run(partial(self._client.commit_sync, offsets, timeout))
+
+    committed = awaited(Consumer.committed)
+    position = awaited(Consumer.position)
+    partitions_for = awaited(Consumer.partitions_for)
+    list_topics = awaited(Consumer.list_topics)
+    beginning_offsets = awaited(Consumer.beginning_offsets)
+    end_offsets = awaited(Consumer.end_offsets)
+    offsets_for_times = awaited(Consumer.offsets_for_times)
+    client_instance_id = awaited(Consumer.client_instance_id)
+    unsubscribe = awaited(Consumer.unsubscribe)
+    close = awaited(Consumer.close)
+
+    # --- calls that do not wait ---------------------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        topics: Iterable[str] | re.Pattern[str],
+        listener: RebalanceListener | AsyncRebalanceListener | None = None,
+    ) -> None:
+        """Share the partitions of these topics with the other members of the group; as `Consumer.subscribe`."""
+        if isinstance(listener, AsyncRebalanceListener):
+            listener = _Awaiting(listener)
+        self._now(self._client.subscribe, topics, listener)
+
+    def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions from now on; as `Consumer.assign`."""
+        self._now(self._client.assign, topic_partitions)
+
+    def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Stop reading these partitions; as `Consumer.unassign`."""
+        self._now(self._client.unassign, topic_partitions)
+
+    def seek(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Continue with the record at `offset`; as `Consumer.seek`."""
+        self._now(self._client.seek, topic_partition, offset)
+
+    def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
+        """Continue with the first record of these partitions; None means all assigned partitions."""
+        self._now(self._client.seek_to_beginning, topic_partitions)
+
+    def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
+        """Continue with what is written from now on; None means all assigned partitions."""
+        self._now(self._client.seek_to_end, topic_partitions)
+
+    def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
+        self._now(self._client.pause, topic_partitions)
+
+    def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Deliver the records of paused partitions again."""
+        self._now(self._client.resume, topic_partitions)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
+        callback: OnCommit | None = None,
+    ) -> None:
+        """Commit without waiting; as `Consumer.commit_async`."""
+        self._now(self._client.commit_async, offsets, callback)
+
+    def enforce_rebalance(self, reason: str = "the application asked for it") -> None:
+        """Request a rebalance of the group, with the next polls."""
+        self._now(self._client.enforce_rebalance, reason)
+
+    def group_metadata(self) -> GroupMetadata:
+        """Return who this member is at present."""
+        return self._now(self._client.group_metadata)
+
+    def current_lag(self, topic_partition: TopicPartition) -> int | None:
+        """Return how many offsets the position is behind the end; as `Consumer.current_lag`."""
+        return self._now(self._client.current_lag, topic_partition)
+
+    def waiting_for(self) -> dict[TopicPartition, WaitReason]:
+        """Return, for each assigned partition, why nothing arrives from it right now."""
+        return self._now(self._client.waiting_for)
+
+    def waiting_for_group(self) -> WaitReason | None:
+        """Return why the group has given this member no partition yet."""
+        return self._now(self._client.waiting_for_group)
+
+    def metrics(self) -> dict[str, float]:
+        """Return what the consumer has counted since it began; as `Consumer.metrics`."""
+        return self._client.metrics()
+
+    def wakeup(self) -> None:
+        """Make the present or next call that waits raise WakeupError; any thread, and signal handlers."""
+        self._client.wakeup()
+
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        """The assigned partitions in the order they were given."""
+        return self._now(lambda: self._client.assignment)
+
+    @property
+    def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
+        """What was subscribed to; None without a subscription."""
+        return self._now(lambda: self._client.subscription)
+
+    @property
+    def paused(self) -> list[TopicPartition]:
+        """The paused partitions."""
+        return self._now(lambda: self._client.paused)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close; after an exception, what was handed out last and not committed since counts as not processed."""
+        await self._run(partial(self._client.__exit__, kind, error, traceback))

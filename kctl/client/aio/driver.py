@@ -1,0 +1,145 @@
+"""AsyncDriver: waits of the clients as awaits of the running event loop; loops and threads are those of another driver.
+
+Outside of a bridge (network threads, the end of the program) it is the driver below it.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from kctl.client.aio.bridge import await_in_bridge, is_bridged
+from kctl.client.awaiting import wakes_of
+from kctl.client.clock import Clock
+from kctl.client.runtime import Driver, Task, Waiter
+
+_LONGEST_MS = 60 * 60 * 1000
+"""Longer waits are made of such pieces: event loops refuse waits of centuries."""
+_LAST_STEPS_MS = 1000
+"""Most that a thread is joined for whose loop has ended: its last instructions are left."""
+
+
+class _Sleeper:
+    """One wait of a coroutine."""
+
+    __slots__ = ("_future", "_loop", "_wakes")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._wakes = wakes_of(loop)
+        self._future: asyncio.Future[None] | None = None
+
+    def notify(self) -> None:
+        """End the sleep; any thread."""
+        self._wakes.post(self._end)
+
+    def sleep(self, most_ms: int) -> None:
+        """Await `notify`, or the end of the time."""
+        self._future = self._loop.create_future()
+        timer = self._loop.call_later(min(most_ms, _LONGEST_MS) / 1000, self._end)
+        try:
+            await_in_bridge(self._future)
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+
+class AsyncWaiter:
+    """A flag that coroutines and threads wait on. Attributes: below: the flag of the driver below."""
+
+    __slots__ = ("below", "sleepers")
+
+    def __init__(self, below: Waiter) -> None:
+        self.below = below
+        self.sleepers: deque[_Sleeper] = deque()
+
+    def notify(self) -> None:
+        self.below.notify()
+        for sleeper in self.sleepers.copy():
+            sleeper.notify()
+
+
+class AsyncTask:
+    """A loop of the driver below, and the flag that its end raises."""
+
+    __slots__ = ("below", "ended")
+
+    def __init__(self, below: Task, ended: AsyncWaiter) -> None:
+        self.below = below
+        self.ended = ended
+
+    @property
+    def is_alive(self) -> bool:
+        return self.below.is_alive
+
+
+class AsyncDriver:
+    """`Driver` for a client of asyncio.
+
+    Attributes:
+        beneath: the driver that runs the loops.
+        acting_as: whose call this is, in place of the present task; see `caller`.
+    """
+
+    def __init__(self, beneath: Driver, clock: Clock) -> None:
+        self.beneath = beneath
+        self._clock = clock
+        self.acting_as: object = None
+
+    def waiter(self) -> AsyncWaiter:
+        return AsyncWaiter(self.beneath.waiter())
+
+    def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
+        assert isinstance(waiter, AsyncWaiter)
+        if not is_bridged():
+            return self.beneath.wait(waiter.below, deadline_at_ms)
+        sleeper = _Sleeper(asyncio.get_running_loop())
+        waiter.sleepers.append(sleeper)  # before the flag is looked at: who raises it looks at the sleepers afterwards
+        try:
+            while not self.beneath.wait(waiter.below, 0):
+                left_ms = deadline_at_ms - self._clock.now_ms()
+                if left_ms <= 0:
+                    return False
+                sleeper.sleep(left_ms)
+        finally:
+            waiter.sleepers.remove(sleeper)
+        return True
+
+    def spawn(self, loop: Callable[[], None], name: str) -> AsyncTask:
+        ended = self.waiter()
+
+        def run() -> None:
+            try:
+                loop()
+            finally:
+                ended.notify()
+
+        return AsyncTask(self.beneath.spawn(run, name), ended)
+
+    def join(self, task: Task, deadline_at_ms: int) -> bool:
+        assert isinstance(task, AsyncTask)
+        if not is_bridged():
+            return self.beneath.join(task.below, deadline_at_ms)
+        while task.is_alive:
+            if not self.wait(task.ended, deadline_at_ms):
+                return not task.is_alive
+            task.ended.notify()  # other callers find it ended, too
+            self.beneath.join(task.below, self._clock.now_ms() + _LAST_STEPS_MS)
+        return True
+
+    def is_current(self, task: Task) -> bool:
+        assert isinstance(task, AsyncTask)
+        return self.beneath.is_current(task.below)
+
+    def caller(self) -> object:
+        """Return the task of asyncio that calls, and without one the thread."""
+        if self.acting_as is not None:
+            return self.acting_as
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no event loop runs in this thread
+            task = None
+        return threading.get_ident() if task is None else task

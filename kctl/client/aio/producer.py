@@ -1,0 +1,142 @@
+"""The producer in coroutines. One network thread sends, and wakes the event loop once for many results."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kctl.client.aio.bridge import awaited, is_bridged, run
+from kctl.client.aio.surroundings import async_runtime
+from kctl.client.awaiting import wakes_of
+from kctl.client.clock import Timer
+from kctl.client.config import ProducerConfig
+from kctl.client.events import EventSink, ignore_events
+from kctl.client.producer import Producer, ProducerMetrics, ProducerRecord, RecordMetadata, SendFuture
+from kctl.client.producer.record import Content, GivenHeaders
+from kctl.client.producer.record_run import RecordRun
+from kctl.client.runtime import Runtime
+
+R = TypeVar("R")
+
+
+class _WouldWait(Exception):
+    """A record needs metadata or memory that is not there."""
+
+
+class _Producer(Producer):
+    """A producer that waits only in a bridge."""
+
+    def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
+        if not is_bridged():
+            raise _WouldWait
+        super()._wait_to_accept(partition, record, timer)
+
+
+class AsyncProducer:
+    """Sends records to topics from coroutines; any number of tasks can use it.
+
+    `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when it is accepted, which
+    needs a wait only if metadata or buffer.memory is missing. No call blocks the event loop. A call that is cancelled
+    before a record is accepted sends nothing; a record that was accepted is delivered, even if no task waits for it.
+
+    `async with` flushes and closes. A block that ends with an exception, such as asyncio.CancelledError, drops what is
+    not acknowledged yet, and logs the number of records.
+
+    Args: as for `Producer`; `events` is called on the network thread.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | ProducerConfig,
+        runtime: Runtime | None = None,
+        *,
+        events: EventSink = ignore_events,
+    ) -> None:
+        made, _ = async_runtime(runtime)
+        self._client = _Producer(config, made, events=events)
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        return await run(call)
+
+    async def enqueue(
+        self,
+        topic: str | ProducerRecord,
+        value: Content = None,
+        key: Content = None,
+        partition: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
+    ) -> SendFuture:
+        """Return the future of one record, once it is accepted: await it for the place of the record, or its error.
+
+        Waits at most max.block.ms, for the topic's metadata and for buffer.memory.
+
+        Args: as for `Producer.send`. Raises: as `Producer.send`.
+        """
+        send = self._client.send
+        try:
+            return send(topic, value, key, partition, headers, timestamp_ms)
+        except _WouldWait:
+            return await run(partial(send, topic, value, key, partition, headers, timestamp_ms))
+
+    async def send(
+        self,
+        topic: str | ProducerRecord,
+        value: Content = None,
+        key: Content = None,
+        partition: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
+    ) -> RecordMetadata:
+        """Send one record and return its place, once it is acknowledged.
+
+        Args: as for `Producer.send`.
+        Raises: as `Producer.send`, or KafkaError: why the record was not delivered, such as DeliveryTimeout.
+        """
+        loop = asyncio.get_running_loop()
+        acknowledged: asyncio.Future[None] = loop.create_future()
+        post = wakes_of(loop).post
+
+        def end() -> None:
+            if not acknowledged.done():
+                acknowledged.set_result(None)
+
+        def on_done(_: SendFuture) -> None:
+            post(end)
+
+        send = self._client.send
+        try:
+            future = send(topic, value, key, partition, headers, timestamp_ms, on_done)
+        except _WouldWait:
+            future = await run(partial(send, topic, value, key, partition, headers, timestamp_ms, on_done))
+        await acknowledged
+        return future.result(0)
+
+    send_columns = awaited(Producer.send_columns)
+    flush = awaited(Producer.flush)
+    partitions_for = awaited(Producer.partitions_for)
+    init_transactions = awaited(Producer.init_transactions)
+    begin_transaction = awaited(Producer.begin_transaction)
+    send_offsets_to_transaction = awaited(Producer.send_offsets_to_transaction)
+    commit_transaction = awaited(Producer.commit_transaction)
+    abort_transaction = awaited(Producer.abort_transaction)
+    close = awaited(Producer.close)
+
+    @property
+    def created_topics(self) -> dict[str, int]:
+        """The topics that did not exist and were created because something was sent to them, with their partitions."""
+        return self._client.created_topics
+
+    def metrics(self) -> ProducerMetrics:
+        """Return what the producer has done so far and holds now."""
+        return self._client.metrics()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await run(partial(self._client.__exit__, kind, error, traceback))
