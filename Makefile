@@ -24,7 +24,7 @@ STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls $(STATIC)
 TESTED := broker cli sim-calls unit sim-chaos sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
 NIGHTLY_QUICK := sim-calls sim-chaos unit $(STATIC)
-NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions
+NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
@@ -36,7 +36,7 @@ FAILED := build/failed-tiers
 FOUR_PROCESSES := -n 4 --dist loadfile
 AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
-.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed versions bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -196,6 +196,10 @@ installed: dist/.built  ## the cli tier against a wheel that is installed in an 
 	build/installed/bin/python -m pip install --quiet --disable-pip-version-check \
 	"$$(echo dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)[serdes]"
 	KCTL_TEST_COMMAND=$(abspath build/installed/bin/kctl) $(PYTEST) $(FOUR_PROCESSES) tests/cli
+
+versions:  ## unit, sim, loopback, fuzz and cli on Python 3.13 and 3.14 of Debian's releases (root, debootstrap)
+	@command -v debootstrap > /dev/null || apt-get install --yes --quiet debootstrap
+	PYTHON=$(PYTHON) tools/test_versions.sh
 
 conformance: $(READY)  ## bytes and outcomes against the Java client and others
 	$(PYTEST) tests/conformance

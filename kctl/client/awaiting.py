@@ -109,3 +109,12 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 
     call_when_done(future, lambda _: wakes.post(wake))
     yield from waiter
+
+
+def await_result(future: Any) -> Generator[Any, None, Any]:
+    """Wait as `wait_in_asyncio` and return the result.
+
+    Not compiled: generators of mypyc cancel a wait by a call that Python deprecates.
+    """
+    yield from wait_in_asyncio(future)
+    return future.result(0)

@@ -263,8 +263,9 @@ class _Exchange:
             connection.sendall(self._head(method, body, headers) + (body or b""))
             reading = _Reading(connection, limit, self._limits.response_bytes + _OVERHEAD_BYTES, self._on_received)
             response = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]  # reads from makefile() alone
-            response.begin()
-            content = self._body(response)
+            with response:  # Python 3.14 reports responses that are left to the garbage collector
+                response.begin()
+                content = self._body(response)
         except TimeoutError:
             raise self._timeout(limit, method) from None
         except _ResponseTooLarge:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 NEVER = {"asyncio", "pyspark", "pyarrow", "pydantic", "multiprocessing", "tomli_w", "yaml", "numpy"}
 NOT_WITHOUT_TLS = {"ssl"}
 NOT_OFF_A_TERMINAL = {"rich"}
-EVERYWHERE = {"annotated_doc", "shellingham", "typer"}
+EVERYWHERE = {"annotated_doc", "shellingham", "sitecustomize", "typer"}
 """Distributions that every run may import; a row lists further ones."""
 
 _TEMPLATE = """

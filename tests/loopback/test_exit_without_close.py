@@ -154,7 +154,9 @@ def served() -> Iterator[ServedSandbox]:
 
 def start(bootstrap: str, program: str) -> "subprocess.Popen[str]":
     text = f"BOOTSTRAP = {bootstrap!r}{IMPORTS}{PROGRAMS[program].replace(program, program.replace(' ', '-'))}"
-    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    quiet = ("-W", "ignore:This process:DeprecationWarning")  # since Python 3.12, in a process with threads
+    command = [sys.executable, *quiet, "-c", text]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")

@@ -63,19 +63,51 @@ class Interrupted:
     def __call__(self, call: Callable[[], object]) -> bool:
         """Run the call; return whether it was interrupted. Any other error of the call is raised."""
         self._actor = getcurrent()
-        before = sys.gettrace()
         gc.disable()  # objects of earlier scenes are not finalized inside of this one
-        sys.settrace(self._enter)
+        end = self._begin_tracing()
         try:
             self.result = call()
         except KeyboardInterrupt:
             assert self.at is not None, "an interrupt that was not raised here"
             return True
         finally:
-            sys.settrace(before)
+            end()
             gc.enable()
         assert self.at is None, f"the interrupt at {self.at} was swallowed"
         return False
+
+    def _begin_tracing(self) -> Callable[[], object]:
+        """Follow the instructions from here on; return the function that ends it."""
+        if sys.version_info >= (3, 12):
+            previous: dict[FrameType, int] = {}
+
+            def on_instruction(code: CodeType, offset: int) -> object:
+                if not code.co_filename.startswith(self._folder):
+                    return sys.monitoring.DISABLE
+                if getcurrent() is self._actor:
+                    frame = sys._getframe(1)
+                    before = previous.get(frame, -1)
+                    previous[frame] = offset
+                    if before < 0 or (before, offset) in _boundaries(code):
+                        self._reach(frame)
+                return None
+
+            # sys.settrace() sees no instructions of a frame that it was set in; a tool sees all of them.
+            tool = sys.monitoring.PROFILER_ID
+            sys.monitoring.use_tool_id(tool, "interrupts")
+            sys.monitoring.register_callback(tool, sys.monitoring.events.INSTRUCTION, on_instruction)
+            sys.monitoring.restart_events()
+            sys.monitoring.set_events(tool, sys.monitoring.events.INSTRUCTION)
+
+            def end() -> None:
+                sys.monitoring.set_events(tool, 0)
+                sys.monitoring.register_callback(tool, sys.monitoring.events.INSTRUCTION, None)
+                sys.monitoring.free_tool_id(tool)
+
+            return end
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        return lambda: sys.settrace(before)
 
     def _enter(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
         """Trace the functions of the client that this actor calls, instruction by instruction."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from datetime import timedelta
 from typing import Any, Protocol, final
 
-from kctl.client.awaiting import call_when_done, wait_in_asyncio
+from kctl.client.awaiting import await_result, call_when_done
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError, UndeliveredError
@@ -149,8 +149,7 @@ class ColumnsFuture(NotCopied):
 
     def __await__(self) -> Generator[Any, None, int]:
         """Wait in a coroutine of asyncio, as `result` does; the records outlive a cancelled wait."""
-        yield from wait_in_asyncio(self)
-        return self.result(0)
+        return await_result(self)
 
     def result(self, timeout: float | timedelta | None = None) -> int:
         """Return how many records there are, once all are acknowledged.

@@ -101,12 +101,15 @@ def _leaf(openssl: str, folder: Path, name: str, hosts: str, days: int = 30) -> 
 
 def _signed(openssl: str, folder: Path, name: str, days: int, to: Path) -> Path:
     issuer = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", str(days)]
+    if days < 0 and "-not_before" in _run([openssl, "x509", "-help"]).stderr:  # OpenSSL 3.4 compares the two dates
+        issuer += ["-not_before", "20200101000000Z"]
     command = [openssl, "x509", "-req", "-in", f"{folder}/{name}.csr", "-out", str(to), *issuer]
     _run([*command, "-extfile", f"{folder}/{name}.ext"])
     return to
 
 
-def _run(command: list[str]) -> None:
+def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=bound(30))
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    return done

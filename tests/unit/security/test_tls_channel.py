@@ -22,6 +22,8 @@ from tests.unit.security.certificates import Authority
 
 CLOSE_NOTIFY = b"\x15\x03\x03\x00\x02\x01\x00"
 """The alert in a record of its own, as it goes before there are keys."""
+BAD_RECORD = "bad record mac|record layer failure"
+"""OpenSSL 3.0 and 3.5."""
 
 
 def pair(
@@ -251,9 +253,9 @@ def test_a_damaged_record_is_an_error_after_what_came_before_it(trusting: TlsSet
     client.check()
     client.receive(good + bad)
     assert client.read() == b"good"
-    with pytest.raises(TlsError, match="bad record mac"):
+    with pytest.raises(TlsError, match=BAD_RECORD):
         client.check()
-    with pytest.raises(TlsError, match="bad record mac"):
+    with pytest.raises(TlsError, match=BAD_RECORD):
         client.read()
 
 

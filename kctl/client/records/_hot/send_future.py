@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, final
 
-from kctl.client.awaiting import call_when_done, wait_in_asyncio
+from kctl.client.awaiting import await_result, call_when_done
 from kctl.client.clock import FOREVER_MS, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import KafkaError
@@ -156,8 +156,7 @@ class SendFuture:
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
         """Wait in a coroutine of asyncio, as `result` does; a wait that is cancelled leaves the record on its way."""
-        yield from wait_in_asyncio(self)
-        return self.result(0)
+        return await_result(self)
 
     def __dir__(self) -> list[str]:
         """Return the public names."""

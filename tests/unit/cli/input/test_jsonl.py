@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -87,7 +88,7 @@ def test_field_left_out_is_none() -> None:
         ('{"value":"x","headers":[["a"]]}', '"headers"[0] must be [name, value], not ["a"]'),
         ('{"value":"x","headers":[["a","b"],[null,"b"]]}', '"headers"[1]: a header has a name'),
         ('["value"]', "a record is an object"),
-        ("[" * 3000, "unsupported JSON"),
+        ("[" * (3000 if sys.version_info < (3, 12) else 75_000), "unsupported JSON"),
     ],
 )
 def test_mistakes(line: str, words: str) -> None:

@@ -1,0 +1,19 @@
+"""The Python versions that the package claims are those that tests run on."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_classifiers_name_the_versions_that_tests_run_on() -> None:
+    releases = re.findall(r"[a-z]+:(3\.\d+)", (ROOT / "tools" / "test_versions.sh").read_text())
+    oldest = PROJECT["tool"]["mypy"]["python_version"]
+    prefix = "Programming Language :: Python :: "
+    claimed = [line.removeprefix(prefix) for line in PROJECT["project"]["classifiers"] if line.startswith(prefix)]
+    assert claimed == [oldest, *releases]
+    assert PROJECT["project"]["requires-python"] == f">={oldest}"
+    page = (ROOT / "docs" / "install.md").read_text()
+    assert f"The tests run on Python {', '.join(claimed[:-1])}, and {claimed[-1]}." in page
