@@ -8,6 +8,8 @@ from kctl.pipeline.job_errors import FilterTimeoutError, RecordDataError
 from kctl.pipeline.record_filter import RecordFilter
 from tests.unit.pipeline.test_record_filter import BATCH
 
+pytestmark = pytest.mark.slow
+
 LONG_MS = 60_000
 
 

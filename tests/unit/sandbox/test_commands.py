@@ -152,7 +152,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("start 1 delay", "start: fault delay with ms=0"),
         ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be made to fail"),
         ("fail Fetch NOPE", "fail: no error code 'NOPE'"),
-        ("fail Fetch NOT_COORDINATOR 0", "fail: 0 failures"),
+        ("fail Fetch NOT_COORDINATOR 0", "fail: invalid count 0"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
         ("lead t 0 2 99", "lead: 99 in a log from 0 to 3"),
         ("hold t 0 1", "hold: node 1 is not a follower of t-0"),

@@ -9,6 +9,8 @@ from kctl.serdes.errors import EncodeError
 from kctl.serdes.json_schema import JsonSchemaCodec
 from kctl.serdes.json_schema_guard import JsonSchemaGuard
 
+pytestmark = pytest.mark.slow
+
 
 def doubling(levels: int, word: str = "allOf", reference: str = "#/$defs/d{}") -> dict[str, Any]:
     definitions: dict[str, Any] = {"d0": {"$anchor": "d0", "type": "integer"}}

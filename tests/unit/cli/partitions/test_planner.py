@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from kctl.cli.partitions.planner import Assignment, Goal, NotPossible, copies_of, make_plan
 from kctl.client.cluster import TopicPartition
 
+pytestmark = pytest.mark.slow
+
 BROKERS = range(1, 8)
 Replicas = tuple[int, ...]
 

@@ -16,6 +16,8 @@ from kctl.pipeline.locations import DeltaTable, Location
 from kctl.pipeline.object_store.store import StoreTimeouts
 from tests.unit.pipeline.lake_tables.test_table_targets import claimed, iceberg_table
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 API_MS = 20_000
 GAP = ExportedRange("t", 0, 0, 10, 0, (), "an-id", 10)
 

@@ -11,6 +11,8 @@ from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.locations import IcebergTable
 from kctl.pipeline.object_store.store import StoreTimeouts
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 TABLE = IcebergTable("lake.db.orders")
 SETTINGS = {"format": "parquet", "layout": "date"}
 

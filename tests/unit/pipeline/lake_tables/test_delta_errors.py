@@ -12,6 +12,8 @@ from kctl.pipeline.lake_tables.delta import DeltaTarget
 from kctl.pipeline.locations import DeltaTable
 from kctl.pipeline.object_store.store import StoreTimeouts
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 URLS = ["http://user:canary@127.0.0.1:9000/kafka/x", "https://account.example/x?sig=canary&a=b#canary"]
 CASES = [
     (lambda text: DeltaError(text), "Generic error: ", StoreError),

@@ -13,6 +13,8 @@ from kctl.pipeline.lake_tables import table_files
 from kctl.pipeline.locations import IcebergTable
 from tests.unit.pipeline.lake_tables.test_table_targets import claimed, commit, expected, iceberg_table, rows
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 FACTS = (
     *("record_count", "file_size_in_bytes", "partition", "column_sizes", "value_counts", "null_value_counts"),
     *("nan_value_counts", "lower_bounds", "upper_bounds", "split_offsets"),

@@ -16,6 +16,8 @@ from kctl.pipeline.locations import DeltaTable
 from kctl.pipeline.targets import open_target, read_raw_export
 from tests.unit.pipeline.lake_tables.test_table_targets import iceberg_table
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 DIGEST = "0" * 32
 
 

@@ -30,6 +30,8 @@ from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 from kctl.pipeline.resume_point import ResumePoint
 from kctl.pipeline.targets import FileKind, facts_in, files_of, open_target, read_export, read_raw_export
 
+pytestmark = pytest.mark.slow  # the libraries of tables take seconds
+
 SCHEMA = schema_of(COLUMN_NAMES)
 DAY_US = 86_400_000_000
 Open = Callable[[], TableTarget]

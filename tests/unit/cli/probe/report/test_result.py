@@ -24,6 +24,8 @@ from tests.unit.cli.probe.view.test_objects import SCHEMA as PROBE_SCHEMA
 from tests.unit.cli.probe.view.test_objects import closed
 from tests.unit.cli.trace.test_trace_file import SCHEMA as TRACE_SCHEMA
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[5] / "docs" / "schemas"
 SCHEMA: dict[str, Any] = json.loads((FOLDER / f"probe-report.v{SCHEMA_VERSION}.json").read_text())
 FAR = Times(300, 0.4)
