@@ -81,10 +81,10 @@ def api(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
-    """Send one request of any API of Kafka and print the response, both as JSON.
+    """Send one request of any Kafka API and print the response. Both are JSON.
 
-    Fields have Kafka's names; bytes are base64. A field that is left out has Kafka's default, timeoutMs the time left
-    of --api-timeout. The request is sent once.
+    Fields have Kafka's names, and bytes are base64. Missing fields get Kafka's defaults. timeoutMs defaults to the
+    remaining --api-timeout. kctl does not retry the request.
     """
     if name is None:
         return _list(common)

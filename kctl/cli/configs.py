@@ -53,7 +53,7 @@ def show(
 ) -> int:
     """Show configs with their values, sources, and defaults.
 
-    Secret configs have no value.
+    Values of secret configs are not shown.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.nearest_names import suggest_resources

@@ -49,13 +49,13 @@ def quotas() -> None:
 
 def entity_options(
     user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name without User:.")] = None,
-    user_default: Annotated[bool, typer.Option("--user-default", help="Select the default of all users.")] = False,
+    user_default: Annotated[bool, typer.Option("--user-default", help="Select the default for all users.")] = False,
     client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="Client ID.")] = None,
     client_id_default: Annotated[
-        bool, typer.Option("--client-id-default", help="Select the default of all client IDs.")
+        bool, typer.Option("--client-id-default", help="Select the default for all client IDs.")
     ] = False,
     ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="IP address of clients.")] = None,
-    ip_default: Annotated[bool, typer.Option("--ip-default", help="Select the default of all addresses.")] = False,
+    ip_default: Annotated[bool, typer.Option("--ip-default", help="Select the default for all addresses.")] = False,
 ) -> Names:
     """Return the names of the parts of an entity."""
     found: dict[str, str | None] = {}

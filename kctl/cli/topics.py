@@ -251,7 +251,7 @@ def offsets(
         str | None,
         typer.Option(
             "--at",
-            metavar="WHERE",
+            metavar="OFFSET",
             help="Offset to show: start, end, @TIME, or max-timestamp [default: start and end].",
         ),
     ] = None,
@@ -270,7 +270,7 @@ def trim(
     consent: Consent,
     name: Name,
     before: Annotated[
-        str, typer.Option("--before", metavar="WHERE", help="First offset to keep: an offset, @TIME, or end.")
+        str, typer.Option("--before", metavar="OFFSET", help="First offset to keep: an offset, @TIME, or end.")
     ],
 ) -> int:
     """Delete the oldest records of a topic.

@@ -147,7 +147,7 @@ def delete(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
     mechanisms: Mechanisms = None,
 ) -> int:
-    """Delete users, or single mechanisms.
+    """Delete users, or some of their SCRAM mechanisms.
 
     Lists the credentials and prompts for confirmation. In scripts, add --execute. Existing connections stay open.
     """

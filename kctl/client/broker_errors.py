@@ -103,7 +103,7 @@ class ErrorCode(IntEnum):
     INVALID_FETCH_SESSION_EPOCH = 71, YES, "The epoch of the fetch session does not match."
     LISTENER_NOT_FOUND = 72, YES, "The partition's leader lacks the listener that received this request."
     TOPIC_DELETION_DISABLED = 73, NO, "Deleting topics is disabled."
-    FENCED_LEADER_EPOCH = 74, YES, "The partition has a newer leader than the request knows of."
+    FENCED_LEADER_EPOCH = 74, YES, "The partition has a newer leader epoch than the request."
     UNKNOWN_LEADER_EPOCH = 75, YES, "The request knows of a newer leader than the broker does."
     UNSUPPORTED_COMPRESSION_TYPE = 76, NO, "The client does not support this compression."
     STALE_BROKER_EPOCH = 77, NO, "The broker has restarted since."

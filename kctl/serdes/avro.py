@@ -164,7 +164,7 @@ def _float_from_json(value: Any) -> Any:
 def _whole_number(bits: int) -> Convert:
     def convert(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"a whole number is expected, not {value!r}"[:80])
+            raise ValueError(f"expected an integer, not {value!r}"[:80])
         if not -(1 << bits - 1) <= value < 1 << bits - 1:
             raise ValueError(f"a number of {bits} bits is expected, not {value!r}"[:80])
         return value

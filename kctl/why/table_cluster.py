@@ -150,7 +150,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         subject="broker {broker}",
         sentence="broker {broker} throttles this client: its responses requested pauses of {paused}, because a quota "
         "of the user or of the client id is exceeded",
-        leads_to="Every client under that quota waits as long, without an error.",
+        leads_to="All clients under this quota are delayed, without an error.",
         show="kctl quotas list",
         cure="raise the quota of the user or client id, or send less",
     ),
@@ -203,8 +203,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} is in sync and does not lead {partitions} of which it is the preferred leader, for "
-        "example {partition}, led by {leader}",
+        sentence="broker {broker} is in sync, but does not lead {partitions} for which it is the preferred "
+        "leader, for example {partition}, led by {leader}",
         leads_to="The load is uneven until the preferred leaders are elected (auto.leader.rebalance.enable does this).",
         show="kctl topics describe {topic}",
         cure="kctl partitions elect --all",

@@ -59,7 +59,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
     _row(
         "certificate-name",
         Severity.WARNING,
-        "A certificate is for another name",
+        "A certificate does not match the host name",
         "Clients that check names refuse the connection.",
     ),
     _row(

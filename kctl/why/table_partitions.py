@@ -56,7 +56,8 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
         "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}{more}",
-        leads_to="read_committed consumers make no progress until it ends or times out (transaction.timeout.ms).",
+        leads_to="read_committed consumers make no progress until the transaction ends or times out "
+        "(transaction.timeout.ms).",
         show="kctl transactions hanging --topic {topic} --all",
         cure="look at the process of the producer: it neither commits nor aborts",
     ),

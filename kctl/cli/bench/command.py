@@ -134,7 +134,7 @@ def produce(common: Common, load: Load, sending: Sending, records: Records = 100
 @with_common(*SHAPES)
 @with_options(load=load_options)
 def consume(common: Common, load: Load, records: Records = 100_000) -> int:
-    """Measure reading. The latency is the time of a poll that returned records.
+    """Measure how fast records are read. The latency is the time of polls that return records.
 
     Without --topic, kctl sends the records first. Ends early if a topic has fewer records.
     """

@@ -60,7 +60,7 @@ def decode_options(
         typer.Option(
             "--decode",
             callback=_checked,
-            metavar="FORM",
+            metavar="FORMAT",
             help="Decode keys and values: auto (schema ID in the data), avro, protobuf, json-schema, json, or "
             "msgpack. key=FORMAT or value=FORMAT decodes one of them. The registry is -X "
             "schema.registry.url=URL. Repeatable.",

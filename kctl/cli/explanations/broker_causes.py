@@ -69,8 +69,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "A name is empty, longer than 249 characters, . or .., or has characters other than a-z A-Z 0-9 . _ -; or it "
-        "is an internal topic.",
+        "The name is empty, longer than 249 characters, '.', '..', or an internal topic, or contains "
+        "characters other than a-z A-Z 0-9 . _ -",
         ("Use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
@@ -81,7 +81,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ),
     ),
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
-        "The leader wrote the records, then too few replicas had them: they may be written, and are sent again.",
+        "The leader wrote the records, but too few replicas copied them. The client sends the records again.",
         ("kctl topics describe TOPIC shows which replicas are in sync.",),
     ),
     "ILLEGAL_GENERATION": BrokerCause(
@@ -166,7 +166,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Give each process its own group.instance.id.",),
     ),
     "NON_EMPTY_GROUP": BrokerCause(
-        "The group has members, and the request needs a group without any.",
+        "The group has members, but the request needs an empty group.",
         ("Stop its consumers; kctl groups members GROUP shows the members.",),
     ),
     "GROUP_ID_NOT_FOUND": BrokerCause(

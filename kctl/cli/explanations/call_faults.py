@@ -72,7 +72,8 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "# record... NOT delivered",
         "",
-        "close() or flush() reached its deadline first. The report shows how many records of each partition, and why.",
+        "close() or flush() reached its deadline before all records were delivered. The report shows "
+        "undelivered records by partition, with reasons.",
         _PRODUCING,
     ),
     Fault(
@@ -121,8 +122,8 @@ CALL_FAULTS = (
         ExitCode.OK,
         "",
         "",
-        "connections.max.idle.ms of the broker passed. Nothing was lost: a new connection is made with the next "
-        "request.",
+        "The connection was idle for connections.max.idle.ms of the broker. No data was lost. The "
+        "client reconnects for the next request.",
         "tests/faultlab/test_kafka.py",
     ),
     Fault(

@@ -37,8 +37,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
         "",
-        "A stale record in DNS, or one balancer of several that is down. The next address is tried after a moment, so "
-        "nothing waits; kctl probe shows each address.",
+        "A DNS record is stale, or one of several load balancers is down. The client tries the next "
+        "address after a short time. kctl probe shows all addresses.",
         _SPACES,
     ),
     Fault(

@@ -49,7 +49,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ),
     ),
     ExitCode.TLS: CodePage(
-        "TLS failed: one side refused the other's certificate, or they have no version or cipher in common.",
+        "The TLS handshake failed: a certificate was rejected, or client and server have no common version or cipher.",
         ("Run kctl probe to see the certificate chain of the broker and its names.",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
@@ -87,7 +87,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.UNDELIVERED: CodePage(
         "Some records were not delivered. The report at the end shows how many of each partition, and why.",
-        ("Records that may have been written were sent, and no response confirmed them.",),
+        ("kctl sent records but received no acknowledgment. The records may have been written.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
         "Close did not finish within --close-timeout; the data itself was handled before.",

@@ -267,7 +267,7 @@ LIMITS = (
         ProducerConfig,
         "",
         "kctl.client.producer.accumulator.Accumulator",
-        "How long a batch waits for more records; counts towards the delivery timeout.",
+        "Maximum time that a batch waits for more records. It counts toward the delivery timeout.",
         "tests/unit/producer/test_accumulator.py::test_a_batch_is_due_after_linger_or_when_it_is_full",
     ),
 )

@@ -123,7 +123,7 @@ def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
     for number, entry in enumerate(entries):
         place = f"{name} offsets[{number}]"
         if not isinstance(entry, dict):
-            raise document_error(place, "it is not an object with topic, partition and offset")
+            raise document_error(place, "expected an object with topic, partition, and offset")
         if entry.get("group", group_id) == group_id:
             yield (place, entry.get("topic"), entry.get("partition"), entry.get("offset"))
 

@@ -41,7 +41,7 @@ def column_options(
         list[str] | None,
         typer.Option(
             "--decode",
-            metavar="FORM",
+            metavar="FORMAT",
             help="Decode keys and values into columns: auto, avro, protobuf, or json-schema. key=FORMAT or "
             "value=FORMAT decodes one of them. The registry is -X schema.registry.url=URL. Repeatable.",
         ),

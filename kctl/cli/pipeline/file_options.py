@@ -20,7 +20,7 @@ ToOption = Annotated[
 StartOption = Annotated[
     str,
     typer.Option(
-        "--start", metavar="WHERE", help="Start offset for partitions not yet in the target: earliest or latest."
+        "--start", metavar="OFFSET", help="Start offset for partitions not yet in the target: earliest or latest."
     ),
 ]
 FileFormatOption = Annotated[

@@ -71,7 +71,7 @@ def mirror(
         str | None,
         typer.Option(
             "--from-position",
-            metavar="WHERE",
+            metavar="OFFSET",
             help="Source offsets to continue at: 0=500,1=700 (PARTITION=OFFSET), or end [default: end of the "
             "last run].",
         ),

@@ -100,7 +100,7 @@ def replay(
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Produce records of a topic, an export, or a table again, each once.
+    """Produce the records of a topic, export, or table again, each record once.
 
     Run the command again with the same options, or the same --name, to continue. --dry-run counts the records and
     writes nothing.

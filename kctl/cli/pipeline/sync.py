@@ -73,7 +73,10 @@ def sync(
     group: Annotated[
         str | None,
         typer.Option(
-            "--group", "-g", metavar="GROUP", help="Consumer group without members that receives the progress."
+            "--group",
+            "-g",
+            metavar="GROUP",
+            help="Consumer group to store the progress in. The group must have no members.",
         ),
     ] = None,
     file_format: FileFormatOption = "parquet",

@@ -202,7 +202,7 @@ class AsyncConsumer:
         """Commit without waiting; as `Consumer.commit_async`."""
         self._now(self._client.commit_async, offsets, callback)
 
-    def enforce_rebalance(self, reason: str = "the application requested it") -> None:
+    def enforce_rebalance(self, reason: str = "requested by the application") -> None:
         """Request a rebalance of the group, with the next polls."""
         self._now(self._client.enforce_rebalance, reason)
 

@@ -180,7 +180,7 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
     fields = [_skipped(looks, group_id, tp) for tp in sorted(partitions)]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
-    return f"; if it fails on one record, this shows it: {shown}; and this skips it: {skipped}"
+    return f"; if one record fails, show the record with: {shown}, and skip the record with: {skipped}"
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
