@@ -97,6 +97,8 @@ def _one_by_one(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
     """Return all that groups have committed. Raises: UnsupportedVersionError: a request can be about one group only."""
+    is_named: list[bool] = []
+    """Whether the last request named its groups; older requests are about one group."""
 
     def build(node_id: int, groups: list[str]) -> Request:
         speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
@@ -106,11 +108,14 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
                 f"{call.name_of(node_id)} has one group a request", api=OffsetFetchRequest.NAME
             )
         requests[0].groups = [group for request in requests for group in request.groups]
+        is_named[:] = [bool(requests[0].groups)]
         return requests[0]
 
     def read(response: OffsetFetchResponse) -> Items[str, Committed]:
-        if len(response.groups) > len(group_ids):
-            return malformed("OffsetFetch", "a coordinator", "has more groups than were requested")
+        if len(response.groups) > len(group_ids) or (not response.groups and any(is_named)):
+            named = {str(coordinators.node(group_id)) for group_id in group_ids}
+            broker = named.pop() if len(named) == 1 else "a coordinator"
+            return malformed("OffsetFetch", broker, f"has {len(response.groups)} groups, the request {len(group_ids)}")
         if not response.groups:
             return [(group_id, _fate(committed_in(response, group_id, ()))) for group_id in group_ids]
         return [

@@ -60,6 +60,7 @@ CASES = {
     "list_group_offsets": Case(
         "OffsetFetch", ("groups", "topics", "partitions"), lambda admin: admin.list_group_offsets("g", [T0, T1])
     ),
+    "offsets_of_groups": Case("OffsetFetch", ("groups",), lambda admin: admin.list_offsets_of_groups(["g"])),
     "offsets_of_a_group": Case("OffsetFetch", ("groups",), lambda admin: admin.list_group_offsets("g")),
     "alter_group_offsets": Case(
         "OffsetCommit", ("topics", "partitions"), lambda admin: admin.alter_group_offsets("g", {T0: 1, T1: 1})
