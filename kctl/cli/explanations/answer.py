@@ -88,6 +88,6 @@ def _listed(pages: Sequence[Page]) -> list[str]:
 
 def _codes(columns: int) -> list[str]:
     width = max(NARROWEST, min(columns, READABLE))
-    codes = [f"{int(code):>4}  {code.text}" for code in ExitCode]
+    codes = [line for code in ExitCode for line in wrapped(code.text, width, f"{int(code):>4}  ", " " * 6)]
     more = wrapped(_MORE, width)
     return ["Exit codes (kctl explain N):", *codes, "", *more]

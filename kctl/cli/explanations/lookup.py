@@ -24,6 +24,7 @@ from kctl.cli.explanations.finding_examples import finding_page
 from kctl.cli.explanations.limits import LIMITS
 from kctl.cli.explanations.messages import MESSAGES
 from kctl.cli.explanations.page import Page
+from kctl.cli.explanations.probe_findings import PROBE_FINDINGS, probe_finding_page
 from kctl.cli.explanations.property_pages import ignored_page, limit_page, property_page
 from kctl.cli.explanations.topic_configs import TOPIC_CONFIGS, topic_config_page
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
@@ -44,6 +45,8 @@ _FINDING = re.compile(r"(?:ERROR|WARNING|NOTE)\s+([a-z-]+)")
 """The beginning of a line of `kctl why` and `kctl doctor`."""
 _UNDER_WAY = re.compile(r" yet \((--[a-z-]+) [^()]*\)")
 """The limit of a connection attempt that a call did not wait for."""
+_UNREAD = "not all partitions could be read"
+"""Words of `consume --tail` in front of what each partition waits for."""
 _LAST_ERROR = "; last error: "
 """Words in front of the cause of a timeout."""
 
@@ -78,6 +81,8 @@ def find_pages(text: str) -> list[Page]:
     line = _FINDING.match(text)
     if line is not None and line[1] in FINDINGS:
         return [finding_page(FINDINGS[line[1]])]
+    if line is not None and line[1] in PROBE_FINDINGS:
+        return [probe_finding_page(line[1])]
     return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_line(text))
 
 
@@ -92,6 +97,7 @@ def all_pages() -> list[Page]:
         *(class_page(kind) for kind in ERROR_CLASSES.values()),
         *(broker_page(error) for error in ErrorCode),
         *(finding_page(kind) for kind in FINDINGS.values()),
+        *map(probe_finding_page, PROBE_FINDINGS),
     ]
 
 
@@ -109,7 +115,7 @@ def nearest(text: str) -> list[str]:
 
 def _names() -> list[str]:
     codes = [code.name for code in ExitCode] + [code.name for code in ErrorCode]
-    names = (*FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *TOPIC_CONFIGS)
+    names = (*FINDINGS, *PROBE_FINDINGS, *ERROR_CLASSES, *KNOWN, *IGNORED, *TOPIC_CONFIGS)
     return [*codes, *names, *(limit.flag for limit in LIMITS if limit.flag)]
 
 
@@ -123,6 +129,8 @@ def _by_name(text: str) -> list[Page]:
         return [broker_page(code)]
     if name.lower() in FINDINGS:
         return [finding_page(FINDINGS[name.lower()])]
+    if name.lower() in PROBE_FINDINGS:
+        return [probe_finding_page(name.lower())]
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
         return [class_page(own_classes[name.lower()])]
@@ -182,6 +190,8 @@ def _by_property(name: str) -> list[Page]:
 
 def _by_line(text: str) -> list[Page]:
     """Return the page of the message in a line, of its last error if it has one."""
+    if _UNREAD in text:
+        return _by_message(text.partition(_UNREAD)[2]) or [code_page(ExitCode.API_TIMEOUT)]
     return _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text) or _by_title(text)
 
 

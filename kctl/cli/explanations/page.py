@@ -3,9 +3,10 @@
 `lines` is for people, `fields` for programs; both say the same.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kctl.cli.formats.columns import READABLE, wrapped
+from kctl.cli.formats.columns import READABLE, columns_of, pieces_of, wrapped
 
 NARROWEST = 40
 
@@ -43,17 +44,16 @@ class Page(NamedTuple):
         if self.try_:
             lines += ["", "Try:", *(line for each in self.try_ for line in wrapped(each, width, "  - ", "    "))]
         if self.facts:
-            label = max(len(name) for name, _ in self.facts) + 3
-            lines.append("")
-            for name, value in self.facts:
-                lines += wrapped(value, width, f"{name + ':':{label}}", " " * label)
+            lines += ["", *_beside([(f"{name}:", value) for name, value in self.facts], width, "", 2)]
         for heading, names in self.lists:
             tag = max(len(name) for name, _ in names)
-            lines += ["", *wrapped(heading, width)]
             lines += [
-                line for name, text in names for line in wrapped(text, width, f"  {name:>{tag}}  ", " " * (tag + 4))
+                "",
+                *wrapped(heading, width),
+                *_beside([(f"{name:>{tag}}", text) for name, text in names], width, "  ", 2),
             ]
-        return [*lines, "", *wrapped(self.also, width)] if self.also else lines
+        lines += ["", *wrapped(self.also, width)] if self.also else []
+        return [piece for line in lines for piece in _pieces(line, width)]
 
     def fields(self) -> dict[str, Any]:
         """Return the page for programs; values of facts with the same name, a line each."""
@@ -69,3 +69,24 @@ class Page(NamedTuple):
             "facts": facts,
             "see": [{"name": name, "title": text} for _, names in self.lists for name, text in names],
         }
+
+
+def _beside(rows: Sequence[tuple[str, str]], width: int, indent: str, gap: int) -> list[str]:
+    """Return texts beside their labels, or below them if a text has a word that does not fit beside."""
+    label = max(len(name) for name, _ in rows) + gap
+    longest = max((columns_of(word) for _, text in rows for word in text.split()), default=0)
+    if len(indent) + label + longest <= width:
+        first, further = [f"{indent}{name:{label}}" for name, _ in rows], indent + " " * label
+        return [
+            line for lead, (_, text) in zip(first, rows, strict=True) for line in wrapped(text, width, lead, further)
+        ]
+    return [
+        line
+        for name, text in rows
+        for line in (f"{indent}{name.strip()}", *wrapped(text, width, f"{indent}  ", f"{indent}  "))
+    ]
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    """Return a line, or its pieces if a name is wider than the page."""
+    return [line] if columns_of(line) <= width else pieces_of(line, width)

@@ -1,6 +1,9 @@
 """`kctl explain`: everything that has a name finds its page, and so does what kctl says of each fault."""
 
+import inspect
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +11,12 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.lookup import ERROR_CLASSES, all_pages, find_pages
+from kctl.cli.explanations.probe_findings import PROBE_FINDINGS
 from kctl.cli.settings import KNOWN
 from kctl.client.broker_errors import BY_CODE, ErrorCode
 from kctl.client.config.foreign import IGNORED, REFUSED
+from kctl.client.probe import findings
+from kctl.why.table import FINDINGS
 from tests.support.in_process import run_in_process
 
 
@@ -231,9 +237,28 @@ def test_json() -> None:
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_pages_fit_the_terminal(columns: int) -> None:
-    for page in all_pages():
-        for line in page.lines(columns):
-            last = line.rpartition(" ")[2]
-            assert len(line) <= columns or len(last) > columns // 2, line
+    assert [line for page in all_pages() for line in page.lines(columns) if len(line) > columns] == []
     for line in run_in_process("explain", columns=columns, stdout_is_tty=True).stdout.decode().splitlines():
-        assert len(line) <= max(columns, 72)
+        assert len(line) <= columns
+
+
+def test_each_finding_of_the_probe_has_a_page_and_a_row_in_the_manual() -> None:
+    reported = set(re.findall(r'ProbeFinding\(\s*"([a-z-]+)"', inspect.getsource(findings)))
+    assert PROBE_FINDINGS.keys() == reported - FINDINGS.keys()
+    manual = Path("docs/probe.md").read_text()
+    assert [name for name in reported if f"| `{name}` |" not in manual] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ERROR dead-bootstrap 127.0.0.1:46021", "dead-bootstrap"),
+        ("WARNING under-replicated: 3 of 9 partitions", "under-replicated"),
+        ("broker-unusable", "broker-unusable"),
+        ("kctl consume: not all partitions could be read: t-1: connecting to leader", "API_TIMEOUT"),
+        ("not all partitions could be read", "API_TIMEOUT"),
+        ("not all partitions could be read: t-1: a:1: connection refused (RST after 3 ms) [phase tcp]", "fault 5"),
+    ],
+)
+def test_line_of_the_probe_or_of_consume_finds_its_page(text: str, name: str) -> None:
+    assert [page.name for page in find_pages(text)] == [name]

@@ -1,0 +1,47 @@
+"""PROBE_FINDINGS: findings of `kctl probe` that `kctl why` does not have, with what they mean and what to try."""
+
+from kctl.cli.explanations.page import Page
+
+PROBE_FINDINGS: dict[str, tuple[str, str]] = {
+    "broker-unusable": (
+        "A broker does not respond or cannot be reached",
+        "check the process, the disk, and the garbage collection of the broker",
+    ),
+    "authentication-failed": (
+        "The broker rejects the credentials or requires credentials",
+        "check user name, password, and mechanism",
+    ),
+    "tls-failed": ("The TLS handshake fails", "check the certificate of the broker and the truststore of the client"),
+    "dead-bootstrap": (
+        "A bootstrap server does not work",
+        "correct or remove the address in bootstrap.servers; the line shows the cause",
+    ),
+    "dead-address": (
+        "One of several addresses of a name does not work",
+        "remove the stale DNS record, or repair the route to the address",
+    ),
+    "other-protocol": (
+        "The server uses TLS and the client does not, or the reverse",
+        "set --security-protocol to the protocol of the listener",
+    ),
+    "under-replicated": ("Some replicas are not in sync", "list them with: kctl topics list --under-replicated"),
+    "no-controller": ("No broker reports an active controller", "check the controllers with: kctl why cluster"),
+    "no-coordinator": ("The group has no coordinator", "check __consumer_offsets with: kctl why cluster"),
+    "idle-dropped": (
+        "An idle connection no longer works",
+        "lower connections.max.idle.ms below the limit of the firewall or proxy",
+    ),
+    "idle-closed": (
+        "An idle connection was closed",
+        "nothing, if the limit is connections.max.idle.ms of the broker: clients connect again",
+    ),
+    "unfinished": ("--api-timeout ended the test of an address", "use a longer --api-timeout"),
+    "untried": ("Advertised addresses were not tested", "use a longer --api-timeout"),
+}
+"""By id: the problem, and what to try."""
+
+
+def probe_finding_page(name: str) -> Page:
+    """Return the page of a finding of `kctl probe`."""
+    problem, try_ = PROBE_FINDINGS[name]
+    return Page("finding", name, f"finding {name}: {problem}", ("kctl probe reports it.",), (try_,))
