@@ -37,3 +37,19 @@ def admin_of(common: Common) -> Iterator[Admin]:
     """Return an admin client, all calls of which share the API timeout."""
     with open_admin(common) as admin, admin.within():
         yield admin
+
+
+def principal_text(config: AdminConfig) -> str:
+    """Return how brokers know this client, as far as the configuration shows it."""
+    if config.uses_sasl:
+        from kctl.client.security import read_jaas  # wanted by this message alone
+
+        jaas = config.sasl_jaas_config
+        user = None if jaas is None else read_jaas(jaas).options.get("username")
+        return "the user of this login" if user is None else f"user {user}"
+    return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the owner of the client certificate"
+
+
+def nothing_found(admin: Admin, what: str) -> str:
+    """Return the notice of an empty list of topics or groups: brokers leave out what the client may not describe."""
+    return f"no {what} found: brokers list only {what} that {principal_text(admin.config)} may describe"

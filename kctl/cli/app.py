@@ -84,6 +84,8 @@ KCAT_MODES = {
     "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
 }
 """Options of kcat that are commands here."""
+CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--brokers", "-C", "--profile", "-X"})
+"""Options that say which cluster is meant."""
 
 
 @cache
@@ -100,6 +102,8 @@ class RootGroup(Group):
             mode = next((word for word in args if word in KCAT_MODES), None)
             if mode is not None:
                 raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
+            if args[0].partition("=")[0] in CONNECTION_OPTIONS and not COMMANDS.keys() & set(args):
+                raise UsageError("Missing command. To check the connection, run: kctl probe -b HOST:PORT", ctx)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature

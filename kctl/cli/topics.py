@@ -71,7 +71,7 @@ def list_(
     size: Annotated[bool, typer.Option("--size", help="Show the size of all replicas. Queries all brokers.")] = False,
 ) -> int:
     """List topics with partitions and replication factor."""
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of, nothing_found  # the client: not wanted for --help
     from kctl.cli.changes import report_failures
     from kctl.cli.topic_rows import Health, list_listing, topic_sizes
 
@@ -84,7 +84,9 @@ def list_(
         lines = listing_lines(common.environment, output, listing)
     write_lines(common.environment, lines)
     if not listing.rows and output is Output.TABLE:
-        common.say(f"kctl topics: {'no topic matches' if under_replicated or offline else 'there are no topics'}")
+        common.say(
+            f"kctl topics: {'no topic matches' if under_replicated or offline else nothing_found(admin, 'topics')}"
+        )
     if folders is None or not folders.failed:
         return ExitCode.OK
     common.say(f"kctl topics: note: sizes lack the replicas on {counted(len(folders.failed), 'broker')}")

@@ -1,6 +1,7 @@
 """Logins go to the servers that they belong to, and the ways to give one that messages name all work."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.processes import Ended, kctl
 
-NO_TOPICS = "kctl topics: there are no topics\n"
+NO_TOPICS = re.compile("kctl topics: no topics found: brokers list only topics that .* may describe\n")
 CANARY = "canary-1187 \"it's\\"
 NOTE = "names other servers than profile alice, so its login is not used (-C alice uses it)"
 
@@ -57,7 +58,7 @@ def test_login_of_the_current_profile_is_used_at_its_own_servers(user: User, loc
     assert user.kctl("topics", "list", PW=CANARY).code == 0
     one_of_them = locked.bootstrap.split(",")[1]
     ended = user.kctl("topics", "list", "-b", one_of_them, PW=CANARY)
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, bool(NO_TOPICS.fullmatch(ended.stderr))) == (0, True), ended.stderr
 
 
 @pytest.mark.parametrize("way", ["flag", "variable", "$KCTL_PROFILE"])
@@ -112,7 +113,7 @@ def test_user_name_by_option_and_password_by_variable_log_in(locked: ServedSandb
         "topics", "list", "-b", locked.bootstrap, *PROTOCOL, "-X", f"sasl.mechanism={mechanism}", "-X",
         "sasl.username=alice", environ={"KCTL_SASL_PASSWORD": CANARY},
     )  # fmt: skip
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, bool(NO_TOPICS.fullmatch(ended.stderr))) == (0, True), ended.stderr
 
 
 def test_refusal_of_a_password_on_the_command_line_names_ways_that_work(locked: ServedSandbox) -> None:
@@ -132,7 +133,7 @@ def test_command_config_may_use_the_names_of_librdkafka(locked: ServedSandbox, t
         f"sasl.username=alice\nsasl.password={password}\n"
     )
     ended = kctl("topics", "list", "--command-config", str(file))
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, bool(NO_TOPICS.fullmatch(ended.stderr))) == (0, True), ended.stderr
 
 
 def test_profile_may_have_user_and_password(tmp_path: Path, locked: ServedSandbox) -> None:
@@ -143,7 +144,7 @@ def test_profile_may_have_user_and_password(tmp_path: Path, locked: ServedSandbo
     )  # fmt: skip
     assert made.code == 0, made.stderr
     ended = kctl("topics", "list", environ=environ)
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, bool(NO_TOPICS.fullmatch(ended.stderr))) == (0, True), ended.stderr
     exported = kctl("profile", "export", "p", "--with-secrets", environ=environ)
     assert b"sasl.jaas.config=" in exported.stdout
     assert b"sasl.password" not in exported.stdout
@@ -170,7 +171,7 @@ def test_half_a_login_is_refused_with_what_is_missing(given: tuple[str, ...], wo
 
 def test_profile_variable_is_no_unknown_property(user: User) -> None:
     ended = user.kctl("topics", "list", PW=CANARY, KCTL_PROFILE="alice")
-    assert (ended.code, ended.stderr) == (0, NO_TOPICS)
+    assert (ended.code, bool(NO_TOPICS.fullmatch(ended.stderr))) == (0, True), ended.stderr
     assert "$KCTL_PROFILE" not in user.kctl("profile", "show", KCTL_PROFILE="").stderr.replace("-C NAME, $KCTL", "")
 
 

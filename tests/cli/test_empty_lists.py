@@ -8,6 +8,9 @@ from tests.cli.processes import kctl
 __all__ = ["access"]
 
 
+USER = "User:ANONYMOUS"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -18,7 +21,7 @@ __all__ = ["access"]
         (("acls", "list", "--topic", "orders"), "kctl acls: no rule matches\n"),
         (("partitions", "list"), "kctl partitions: no partition is being moved\n"),
         (("topics", "list", "--offline"), "kctl topics: no topic matches\n"),
-        (("groups", "list"), "kctl groups: there are no groups\n"),
+        (("groups", "list"), f"kctl groups: no groups found: brokers list only groups that {USER} may describe\n"),
         (("groups", "list", "--type", "share"), "kctl groups: no group matches\n"),
     ],
 )

@@ -72,7 +72,7 @@ def list_(
 
     Exits with 3 if a broker does not respond and its groups are missing.
     """
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of, nothing_found  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
@@ -90,7 +90,7 @@ def list_(
     listing = Listing("groups", LIST_COLUMNS, rows, {"complete": not listed.failed})
     write_listing(common.environment, output, listing)
     if not rows and not listed.failed and output is Output.TABLE:
-        common.say(f"kctl groups: {'no group matches' if states or types else 'there are no groups'}")
+        common.say(f"kctl groups: {'no group matches' if states or types else nothing_found(admin, 'groups')}")
     for node in listed.failed:
         missing = Failure(ExitCode.DEGRADED, f"incomplete list: the groups of broker {node} are missing")
         common.environment.say_failure(missing, is_error=False)
@@ -116,7 +116,12 @@ def lag(
     topics: groups_offsets.Topics = None,
     threshold: Annotated[
         int | None,
-        typer.Option("--threshold", min=0, metavar="N", help="Exit with 3 if the lag of a partition exceeds N."),
+        typer.Option(
+            "--threshold",
+            min=0,
+            metavar="N",
+            help="Exit with 3 if the lag of a partition exceeds N. If kctl cannot read a lag, exit with its error.",
+        ),
     ] = None,
     rates: Annotated[
         bool, typer.Option("--rates", help="Measure rates and the time to catch up, for 30s or three commits.")

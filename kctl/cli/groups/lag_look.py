@@ -6,7 +6,9 @@ Owns the fields of a row of `kctl groups lag`.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kctl.cli.admin_client import nothing_found
 from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.groups import lag_rates, lag_times
 from kctl.cli.groups.describe import partition_row
@@ -57,7 +59,7 @@ class LagLook(NamedTuple):
         rates: by group and partition, where there was a look before.
         errors: what could not be looked at; notes: lines about it, and about the threshold.
         has_found: whether some group was described.
-        is_above: whether a partition is above the threshold.
+        is_above: whether a partition is above the threshold; None without a threshold.
     """
 
     lags: list[PartitionLag]
@@ -66,7 +68,7 @@ class LagLook(NamedTuple):
     errors: list[KafkaError]
     notes: list[str]
     has_found: bool
-    is_above: bool
+    is_above: bool | None
 
     def rows(self) -> list[Row]:
         """Return the rows as data."""
@@ -152,17 +154,23 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
             f"{counted(len(behind), 'partition')} more than {query.threshold} behind; "
             f"the worst is {worst.partition} of group {worst.group_id} with {worst.unread}"
         )
+    is_above = None if query.threshold is None else bool(behind)
     if query.group_ids is None and not groups and not errors:
-        notes.append("there are no groups")
+        notes.append(nothing_found(admin, "groups"))
     if query.group_ids is not None:
         idle = [each.group_id for each in groups if not by_group.get(each.group_id)]
         notes += [f"group {group_id} has no committed offsets and reads no partition" for group_id in idle]
-    return LagLook(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, bool(behind))
+    return LagLook(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, is_above)
 
 
 def code_of(look: LagLook, code: int) -> int:
-    """Return the exit code of a look, given that of its errors."""
-    return code or (ExitCode.DEGRADED if look.is_above else ExitCode.OK)
+    """Return the exit code of a look, given the exit code of its errors.
+
+    With a threshold, 3 means that a partition is above it. Otherwise an unknown lag has the code of its error.
+    """
+    if look.is_above:
+        return ExitCode.DEGRADED
+    return code if look.is_above is None or not look.errors else explain(look.errors[0]).code
 
 
 def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -> dict[str, list[int]] | None:

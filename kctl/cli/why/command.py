@@ -1,9 +1,11 @@
 """`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence."""
 
+import itertools
 from typing import Annotated, Any
 
 import typer
 
+from kctl.cli import click
 from kctl.cli.commands import Commands, Group
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common, with_options
@@ -18,7 +20,18 @@ class WhyGroup(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word, or the one that looks the word up."""
         is_name = args[0] not in self.commands and not args[0].startswith("-") and not _is_word(args[1:2])
+        if not is_name and args[0] not in self.commands and not args[0].startswith("-") and not self._is_near(args[0]):
+            names = itertools.takewhile(lambda word: not word.startswith("-"), args)
+            raise click.UsageError(
+                f"kctl why takes one name. Run {' and '.join(f'kctl why {name}' for name in names)}.", ctx
+            )
         return super().resolve_command(ctx, [NAMED, *args] if is_name else args)
+
+    def _is_near(self, word: str) -> bool:
+        """Return whether a word looks like a command with a mistake in it."""
+        from difflib import get_close_matches  # wanted only for mistakes
+
+        return bool(get_close_matches(word[:80], self.commands, n=1))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands that users name."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kctl.cli import click
-from kctl.cli.admin_client import open_admin
+from kctl.cli.admin_client import open_admin, principal_text
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES
@@ -15,7 +15,7 @@ from kctl.cli.why.options import WhyOptions
 from kctl.cli.why.view import write_diagnosis
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
-from kctl.client.config import AdminConfig, nearest_name
+from kctl.client.config import nearest_name
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, share_s, take_looks
@@ -156,17 +156,6 @@ def _found(find: Callable[[Admin, Timer], Aim], admin: Admin, timer: Timer, opti
     aim = find(admin, timer)
     _refuse_out_of_scope(options, aim.scopes)
     return aim
-
-
-def principal_text(config: AdminConfig) -> str:
-    """Return how brokers know this client, as far as the configuration shows it."""
-    if config.uses_sasl:
-        from kctl.client.security import read_jaas  # wanted by this message alone
-
-        jaas = config.sasl_jaas_config
-        user = None if jaas is None else read_jaas(jaas).options.get("username")
-        return "the user of this login" if user is None else f"user {user}"
-    return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the owner of the client certificate"
 
 
 def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None:
