@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ REFUSED_LONG = {"KCTL_COMPLETION_TIMEOUT_MS": "3000"}
 """Long enough for a connection to fail, whatever the start of the process takes."""
 KEPT_MS = bound(20_000)
 SILENCE = Ended(0, b"", "")
+NAMES = f"names/{'?' * 32}"
+"""A file with names; locks have longer names."""
 
 
 def test_topics_and_groups(bootstrap: str, topic: str) -> None:
@@ -76,7 +79,7 @@ def test_last_names_are_offered_if_the_cluster_does_not_respond(tmp_path: Path) 
         arguments = ("__complete", "topics", f"kctl -b {served.bootstrap} -X client.id=c")
         assert kctl(*arguments, environ={**environ, **PATIENT}) == (0, b"t\n", "")
     assert kctl(*arguments, environ=environ) == (0, b"t\n", "")
-    [file] = (tmp_path / "kctl" / "names").iterdir()
+    [file] = tmp_path.rglob(NAMES)
     os.utime(file, (time.time() - 60, time.time() - 60))  # noqa: TID251 - the age of a file
     assert kctl(*arguments, environ=environ) == (0, b"t\n", "")
     assert kctl("__complete", "groups", arguments[2], environ=environ) == SILENCE
@@ -85,13 +88,31 @@ def test_last_names_are_offered_if_the_cluster_does_not_respond(tmp_path: Path) 
     assert kctl(*arguments, environ=environ) == SILENCE
 
 
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are counted in /proc")
+def test_tab_keys_during_a_look_up_start_no_other(silent: str, tmp_path: Path) -> None:
+    environ = {"XDG_CACHE_HOME": str(tmp_path)}
+    arguments = ("__complete", "topics", f"kctl consume -b {silent} -X client.id={tmp_path.name} ")
+
+    def look_ups() -> int:
+        count = 0
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # a process that has ended
+                count += tmp_path.name.encode() in path.read_bytes()
+        return count
+
+    assert kctl(*arguments, environ=environ) == SILENCE
+    assert look_ups() == 1
+    assert kctl(*arguments, environ=environ | REFUSED_LONG) == SILENCE
+    assert look_ups() == 1
+
+
 def test_names_that_come_after_the_limit_are_kept_for_the_next_key(tmp_path: Path) -> None:
     environ = {"XDG_CACHE_HOME": str(tmp_path), "KCTL_COMPLETION_TIMEOUT_MS": "2000"}
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         arguments = ("__complete", "topics", f"kctl -b {served.bootstrap}")
         served.sandbox.start_fault(1, Fault.DELAY, ms=3000)
         assert kctl(*arguments, environ=environ) == SILENCE
-        wait_until(lambda: any(tmp_path.rglob("names/*")), KEPT_MS, "the names are kept")
+        wait_until(lambda: any(tmp_path.rglob(NAMES)), KEPT_MS, "the names are kept")
         served.sandbox.start_fault(1, Fault.SILENCE)
         assert kctl(*arguments, environ={**environ, **REFUSED_LONG}) == (0, b"t\n", "")
 

@@ -21,7 +21,7 @@ FRESH_MS = 10_000
 LONGEST_MS = 86_400_000
 """Older names are not offered."""
 MOST_BYTES = 8 * 1024 * 1024
-_OWN_NAME = re.compile(r"[0-9a-f]{32}(\.\d+)?")
+_OWN_NAME = re.compile(r"[0-9a-f]{32}(\.\d+|\.lock)?")
 _SECRET = ("jaas", "password", "secret", "token", "key", "registry")
 """Words in names of properties and variables whose values are no part of the digest; a registry has no names."""
 
@@ -59,6 +59,25 @@ class LastNames:
             write_private(part, names)
             part.replace(self._path)
             self._delete_old()
+
+    def wait_for_others(self) -> bool:
+        """Keep other processes from a look-up until this one and its copies end; return whether this waited for one."""
+        if self._path is None:
+            return False
+        from fcntl import LOCK_EX, LOCK_NB, flock  # deferred import: Windows has no fcntl
+
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open(self._path.with_suffix(".lock"), flags, 0o600)
+            try:
+                flock(lock, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                flock(lock, LOCK_EX)
+                return True
+        except OSError:  # a directory that cannot be written keeps no names
+            pass
+        return False
 
     def _delete_old(self) -> None:
         """Delete files that are too old to be read: options and profiles that changed do not lead to them."""

@@ -1,7 +1,7 @@
 """`kctl __complete KIND LINE`: names for a shell to offer, a line each; within a limit, or nothing.
 
 A second process looks the names up, after the limit too, and keeps them for the next Tab key (last_names.py). If there
-is no response within the limit, kctl offers the names of that file.
+is no response within the limit, kctl offers the names of that file. A Tab key during a look-up waits for its result.
 
 A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
 printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
@@ -77,6 +77,8 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
     if known and age_ms < FRESH_MS:
         _leave(known)
     _end_after(limit_ms, known)
+    if names.wait_for_others():  # the names are looked up already, or the cluster has not responded
+        _leave(names.read(SystemClock().wall_ms())[0])
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.close(reading)
