@@ -6,16 +6,22 @@ from random import Random
 from typing import Any
 
 import pytest
+from obstore.store import MemoryStore
 
 from kctl.client.admin import Admin, ConfigResource, NewTopic, ResourceType
 from kctl.client.producer import Producer
-from kctl.client.records import TIMESTAMP_END_MS
+from kctl.client.records import LAST_TIMESTAMP_MS
 from kctl.pipeline import isolation
 from kctl.pipeline.export_files.bad_records import LARGEST_MS
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files
-from kctl.pipeline.locations import DeltaTable, Location
+from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
+from kctl.pipeline.jobs.replay import ReplayRequest, replay
+from kctl.pipeline.jobs.replay_task import ATTEMPTS_HEADER
+from kctl.pipeline.jobs.verify import VerifyRequest, verify
+from kctl.pipeline.locations import DeltaTable, Location, StoreUrl
+from kctl.pipeline.object_store import store
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from kctl.pipeline.targets import exported_ranges, files_of
@@ -25,7 +31,7 @@ from tests.unit.pipeline.lake_tables.test_table_targets import iceberg_table
 
 CODECS = ["none", "gzip", "lz4", "snappy"]
 EDGES_MS = [
-    *(-(2**63), TIMESTAMP_END_MS - 1, LARGEST_MS, LARGEST_MS + 1, -LARGEST_MS - 1),
+    *(-(2**63), LAST_TIMESTAMP_MS, LARGEST_MS, LARGEST_MS + 1, -LARGEST_MS - 1),
     *(-1, 0, -62_135_596_800_001, 253_402_300_800_000),
 ]
 UNLIMITED = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
@@ -43,7 +49,7 @@ def records(rng: Random, count: int) -> list[tuple[bytes | None, bytes | None, i
         (
             content(),
             content(),
-            rng.choice([*EDGES_MS, rng.randrange(-(2**63), TIMESTAMP_END_MS), rng.randrange(2 * 10**12)]),
+            rng.choice([*EDGES_MS, rng.randrange(-(2**63), 2**63), rng.randrange(2 * 10**12)]),
             [(rng.choice(["", "a", "\u00e9-x"]), content()) for _ in range(rng.randrange(3))],
         )
         for _ in range(count)
@@ -94,13 +100,16 @@ def in_topic(bootstrap: str, topic: str) -> list[Record]:
 
 
 @pytest.mark.parametrize("layout", ["topic", "hour", "column:hour(timestamp)", "column:partition"])
-@pytest.mark.parametrize("kind", ["parquet", "json", "delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["parquet", "json", "store", "delta", "iceberg"])
 def test_copy_has_each_committed_record_once(
     bootstrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, layout: str
 ) -> None:
     location: Location = tmp_path / "x"
     if kind in ("delta", "iceberg"):
         location = DeltaTable(str(tmp_path / "x")) if kind == "delta" else iceberg_table(tmp_path, monkeypatch)
+    if kind == "store":
+        location, kept = StoreUrl("s3://bucket/x"), MemoryStore()
+        monkeypatch.setattr(store, "_opened", lambda *_: kept)
     given: dict[str, object] = {"bootstrap.servers": bootstrap}
     request = ExportRequest(
         *(Selection(topics=("t",)), location, given),
@@ -114,6 +123,7 @@ def test_copy_has_each_committed_record_once(
     with session_in_process() as session:
         result = export(request, session=session)
         assert export(request, session=session).records == 0
+        compared = verify(VerifyRequest("t", given, folder=location), session=session)
     first, end = (-LARGEST_MS, LARGEST_MS + 1)
     if kind == "iceberg" and layout == "hour":
         first, end = -62_135_596_800_000, 253_402_300_800_000
@@ -132,6 +142,7 @@ def test_copy_has_each_committed_record_once(
     ]
     assert sorted(copied, key=lambda row: row[:2]) == [held(row) for row in source]
     assert result.records == len(source)
+    assert sum(each.differences.all for each in compared.partitions) == result.bad_records
     assert result.bad_records == sum(held(row) != row for row in source)
 
 
@@ -145,3 +156,23 @@ def test_import_of_json_lines_writes_every_record_back(bootstrap: str, tmp_path:
         import_files(request, session=session)
     back = [(row[0], *row[2:]) for row in in_topic(bootstrap, "back")]
     assert back == [(row[0], *row[2:]) for row in in_topic(bootstrap, "t")]
+
+
+@pytest.mark.parametrize("copy", ["mirror", "replay"])
+def test_copy_of_a_topic_has_each_committed_record_once(bootstrap: str, copy: str) -> None:
+    given: dict[str, object] = {"bootstrap.servers": bootstrap}
+    with Admin(given) as admin:
+        admin.create_topics([NewTopic(copy, 2, configs=UNLIMITED)]).raise_first()
+    with session_in_process() as session:
+        for expected in (40 * len(CODECS), 0):
+            if copy == "mirror":
+                copied = mirror(MirrorRequest(("t",), given, given, target_topic=copy), session=session).records
+            else:
+                request = ReplayRequest("t", given, given, to_topic=copy, keep_partitions=True, keep_timestamps=True)
+                copied = replay(request, session=session).records
+            assert copied == expected
+        compared = verify(VerifyRequest("t", given, target_topic=copy, target_properties=given), session=session)
+    source, found = in_topic(bootstrap, "t"), in_topic(bootstrap, copy)
+    added = ((ATTEMPTS_HEADER, b"1"),) if copy == "replay" else ()
+    assert [(row[0], *row[2:5], row[5]) for row in found] == [(row[0], *row[2:5], row[5] + added) for row in source]
+    assert compared.is_equal == (copy == "mirror")

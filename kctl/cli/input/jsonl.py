@@ -27,7 +27,7 @@ ROOM = 8
 """A line may be this many times max.request.size: base64 and escapes take more than bytes do."""
 
 _MOST_PARTITION = 2**31 - 1
-_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 2
+_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 """Brokers store negative timestamps; records without a timestamp have -1."""
 
 

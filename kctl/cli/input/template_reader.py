@@ -26,7 +26,7 @@ _LENGTHS = {Verb.TOPIC_BYTES: Verb.TOPIC, Verb.KEY_BYTES: Verb.KEY, Verb.VALUE_B
 _TEXTS = {text: length for length, text in _LENGTHS.items()}
 _MOST_HEADERS = 1_000_000
 _MOST_PARTITION = 2**31 - 1
-_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 2
+_LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 
 
 class InputTemplate(NamedTuple):

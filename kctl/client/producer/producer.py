@@ -46,7 +46,7 @@ from kctl.client.producer.sender import Sender
 from kctl.client.producer.transaction_methods import TransactionMethods
 from kctl.client.producer.transactions.calls import GroupMember, TransactionClient
 from kctl.client.producer.transactions.states import Step
-from kctl.client.records import TIMESTAMP_END_MS
+from kctl.client.records import LAST_TIMESTAMP_MS
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.runtime import Runtime
 
@@ -154,7 +154,7 @@ class Producer(TransactionMethods, NotCopied):
         if (
             type(value) is bytes
             and not headers
-            and (timestamp_ms is None or (type(timestamp_ms) is int and 0 <= timestamp_ms < TIMESTAMP_END_MS))
+            and (timestamp_ms is None or (type(timestamp_ms) is int and 0 <= timestamp_ms <= LAST_TIMESTAMP_MS))
             and (key is None or type(key) is bytes)
             and (partition is None or (type(partition) is int and 0 <= partition <= MOST_PARTITION))
         ):  # nothing else to check: the most usual call

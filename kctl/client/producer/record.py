@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kctl.client.arguments import INT32, INT64, LONGEST_STRING_BYTES, check, instant_ms, shown, wrong_type
 from kctl.client.clock import Clock
-from kctl.client.records import TIMESTAMP_END_MS, Header
+from kctl.client.records import LAST_TIMESTAMP_MS, Header
 from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from kctl.client.records import RecordMetadata as RecordMetadata
 
@@ -120,7 +120,7 @@ def check_partition(partition: int) -> None:
 def checked_timestamp_ms(given: int | datetime) -> int:
     """Return the time of a record in ms since the epoch. Raises: TypeError, ValueError: no record can have it."""
     timestamp_ms = instant_ms("timestamp_ms", given)
-    if not INT64[0] <= timestamp_ms < TIMESTAMP_END_MS:
+    if not INT64[0] <= timestamp_ms <= INT64[1]:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
     return timestamp_ms
 
@@ -128,7 +128,7 @@ def checked_timestamp_ms(given: int | datetime) -> int:
 def now_timestamp_ms(clock: Clock) -> int:
     """Return the time of a record that has none of its own. Raises: ValueError: the clock shows a time before 1970."""
     timestamp_ms = clock.wall_ms()
-    if not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:
         raise ValueError(f"the clock of this machine shows {timestamp_ms} ms since 1970, which no record can have")
     return timestamp_ms
 

@@ -40,7 +40,7 @@ from kctl.client.records._hot.packed import raise_registers
 from kctl.client.records._hot.places import ValuePlaces
 from kctl.client.records._hot.record import BatchInfo, Header, Record
 from kctl.client.records._hot.rows import (
-    TIMESTAMP_END_MS,
+    LAST_TIMESTAMP_MS,
     Rows,
     check_contents,
     checked_timestamps,
@@ -67,8 +67,8 @@ __all__ = [
     "BATCH_OVERHEAD_BYTES",
     "CODEC_IDS",
     "FIELD_NAMES",
+    "LAST_TIMESTAMP_MS",
     "SUBJECT_NAMES",
-    "TIMESTAMP_END_MS",
     "UNKNOWN_OFFSET",
     "AbortedTransaction",
     "BatchInfo",

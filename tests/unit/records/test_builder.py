@@ -14,7 +14,7 @@ Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 names = st.text(max_size=8)
 content = st.none() | st.binary(max_size=40)
-rows = st.tuples(content, content, st.lists(st.tuples(names, content), max_size=4), st.integers(-1, (1 << 63) - 2))
+rows = st.tuples(content, content, st.lists(st.tuples(names, content), max_size=4), st.integers(-1, (1 << 63) - 1))
 
 
 @given(st.lists(rows, min_size=1, max_size=20), st.sampled_from(CODECS))
@@ -29,7 +29,7 @@ def test_built_batch_is_read_back(data: list[Row], codec: str) -> None:
     assert found[0].batch.max_timestamp_ms == max(row[3] for row in data)
 
 
-@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 2) | st.sampled_from([-1, -6_795_364_578_871, 0]), min_size=1))
+@given(st.lists(st.integers(-(1 << 63), (1 << 63) - 1) | st.sampled_from([-1, -6_795_364_578_871, 0]), min_size=1))
 def test_timestamps_of_64_bits_are_read_back(given_ms: list[int]) -> None:
     """A batch is full if the distance from its first timestamp has more than 64 bits."""
     found = []
@@ -126,8 +126,6 @@ def test_a_built_batch_takes_no_more() -> None:
 def test_misuse_is_named() -> None:
     with pytest.raises(LocalProtocolError, match="'brotli' is none of none, gzip"):
         RecordBatchBuilder("brotli")
-    with pytest.raises(LocalProtocolError, match="timestamp 9223372036854775807"):
-        RecordBatchBuilder().try_append(None, None, [], (1 << 63) - 1)
     with pytest.raises(LocalProtocolError, match="header name"):
         RecordBatchBuilder().try_append(None, None, [("\ud800", None)], 0)
 

@@ -59,14 +59,14 @@ def test_the_first_entry_that_no_record_can_have_is_named(contents: list[object]
         check_contents(contents, "key")
 
 
-@pytest.mark.parametrize("bad", [-(2**63) - 1, 2**63 - 1, 2**70, "now", 1.5])
+@pytest.mark.parametrize("bad", [-(2**63) - 1, 2**63, 2**70, "now", 1.5])
 def test_a_timestamp_that_no_record_can_have_is_named(bad: object) -> None:
     with pytest.raises(ValueError, match="row 2: timestamp_ms"):
         checked_timestamps([0, None, bad], 5)
 
 
 def test_a_row_without_a_timestamp_is_of_now() -> None:
-    assert checked_timestamps([2**63 - 2, None, 0], 5) == [2**63 - 2, 5, 0]
+    assert checked_timestamps([2**63 - 1, None, 0], 5) == [2**63 - 1, 5, 0]
 
 
 @given(st.lists(contents, max_size=20), st.integers(1, 50))

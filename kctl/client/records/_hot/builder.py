@@ -12,7 +12,7 @@ from typing import Final, final
 from kctl.client.errors import LocalProtocolError, RecordTooLargeError
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
-from kctl.client.records._hot.rows import FIRST_TIMESTAMP_MS, TIMESTAMP_END_MS, Rows
+from kctl.client.records._hot.rows import FIRST_TIMESTAMP_MS, LAST_TIMESTAMP_MS, Rows
 from kctl.client.records._hot.varint import SMALL, varint
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, batch_head
 from kctl.client.records.compression import CODEC_IDS, compress
@@ -164,13 +164,10 @@ class RecordBatchBuilder:
 
         The first record always fits. Keeps references to key and value, copies nothing until build().
 
-        Raises: LocalProtocolError after build(), or for a timestamp beyond 2^63 - 2;
-            RecordTooLargeError beyond what a batch can express.
+        Raises: LocalProtocolError after build(); RecordTooLargeError beyond what a batch can express.
         """
         if self._body is not None:
             raise LocalProtocolError("the batch is built: it takes no more records")
-        if timestamp_ms >= TIMESTAMP_END_MS:
-            raise LocalProtocolError(f"timestamp {timestamp_ms} is out of range")
         number = self.record_count
         if number == 0:
             self.base_timestamp_ms = timestamp_ms
@@ -199,7 +196,7 @@ class RecordBatchBuilder:
         """Return whether the distance from the first timestamp has more than 64 bits."""
         base_ms = self.base_timestamp_ms
         if base_ms < 0:
-            return timestamp_ms >= 0 and timestamp_ms >= TIMESTAMP_END_MS + base_ms
+            return timestamp_ms >= 0 and timestamp_ms > LAST_TIMESTAMP_MS + base_ms
         return timestamp_ms < 0 and timestamp_ms < FIRST_TIMESTAMP_MS + base_ms
 
     def try_append_rows(self, rows: Rows, first: i64, end: i64) -> int:
@@ -232,12 +229,10 @@ class RecordBatchBuilder:
     def set_records(self, records: bytes, count: i64, timestamp_ms: i64) -> None:
         """Take over all records of the batch as encode_lines() made them, all of that timestamp.
 
-        Raises: LocalProtocolError where there are records already, or for a timestamp out of range.
+        Raises: LocalProtocolError if there are records already.
         """
         if self._body is not None or self.record_count > 0:
             raise LocalProtocolError("the batch has records already")
-        if timestamp_ms >= TIMESTAMP_END_MS:
-            raise LocalProtocolError(f"timestamp {timestamp_ms} is out of range")
         self._parts.append(records)
         self._records_bytes = len(records)
         self._room -= len(records)
@@ -251,7 +246,7 @@ class RecordBatchBuilder:
         It stops where a row is null, is not small, or has no room: those are left to try_append().
         """
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
-        if self._body is not None or not 0 <= timestamp_delta < 2048 or not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+        if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
             return 0
         parts, room, number = self._parts, self._room, self.record_count
         times = _SMALL_TIMES[timestamp_delta]
@@ -290,7 +285,7 @@ class RecordBatchBuilder:
     ) -> i64:
         """Append rows with keys as _append_values() does those without."""
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
-        if self._body is not None or not 0 <= timestamp_delta < 2048 or not 0 <= timestamp_ms < TIMESTAMP_END_MS:
+        if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
             return 0
         parts, room, number = self._parts, self._room, self.record_count
         times = _SMALL_TIMES[timestamp_delta]

@@ -13,10 +13,9 @@ from kctl.client.records._hot.murmur2 import murmur2, partitions_of_keys
 from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.record import Header
 
-TIMESTAMP_END_MS: Final = (1 << 63) - 1
-"""Timestamps are less."""
 FIRST_TIMESTAMP_MS: Final = -(1 << 63)
-"""The least timestamp: brokers store any signed number of 64 bits."""
+LAST_TIMESTAMP_MS: Final = (1 << 63) - 1
+"""The bounds of timestamps: brokers store any signed number of 64 bits."""
 
 _SHORT_KEY_BYTES: Final = 24
 _SAMPLE: Final = 4
@@ -235,7 +234,7 @@ def checked_timestamps(timestamps_ms: Sequence[Any], now_ms: int) -> list[int]:
     for given in timestamps_ms:
         if given is None:
             found.append(now_ms)
-        elif isinstance(given, int) and FIRST_TIMESTAMP_MS <= given < TIMESTAMP_END_MS:
+        elif isinstance(given, int) and FIRST_TIMESTAMP_MS <= given <= LAST_TIMESTAMP_MS:
             found.append(given)
         else:
             raise ValueError(f"row {len(found)}: timestamp_ms must be milliseconds since the epoch, not {given!r}")

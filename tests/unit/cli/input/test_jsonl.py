@@ -22,7 +22,7 @@ data = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
 names = st.text(max_size=5) | st.binary(max_size=5).map(lambda name: name.decode("utf-8", "surrogateescape"))
 headers = st.lists(st.tuples(names, data), max_size=3)
 contents = st.lists(st.tuples(data, data, headers), min_size=1, max_size=5)
-timestamps = st.integers(-(2**63), 2**63 - 2)
+timestamps = st.integers(-(2**63), 2**63 - 1)
 
 
 def read(text: bytes, longest_bytes: int = 10_000) -> list[InputRecord]:
