@@ -49,7 +49,7 @@ TROUBLES = (
     Trouble("leader frozen", (LEADER,), (Fault.FREEZE,)),
     Trouble("coordinator frozen", (COORDINATOR,), (Fault.FREEZE,)),
     Trouble("slow brokers", NODES, (Fault.DELAY,)),
-    Trouble("answers dropped", NODES, (Fault.DROP_ANSWERS,)),
+    Trouble("answers dropped", NODES, (Fault.DROP_RESPONSES,)),
 )
 
 

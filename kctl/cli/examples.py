@@ -324,9 +324,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Reset connections", "kctl sandbox tell start 2 reset", _SPARK),
         Example("Reset connections when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
         Example("Accept connections and never respond", "kctl sandbox tell start 2 silence", _SPARK),
-        Example("Handle requests and drop the responses", "kctl sandbox tell start 2 drop-answers", _SPARK),
+        Example("Handle requests and drop the responses", "kctl sandbox tell start 2 drop-responses", _SPARK),
         Example("Delay each response by half a second", "kctl sandbox tell start all delay 500", _SPARK),
         Example("Fail the next 3 fetches", "kctl sandbox tell fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
-        Example("Clear all faults", "kctl sandbox tell heal", _SPARK),
+        Example("Clear all faults", "kctl sandbox tell clear", _SPARK),
     ),
 }

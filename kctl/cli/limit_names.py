@@ -9,11 +9,11 @@ PROPERTY_OF_OPTION = {
     "--request-timeout": "request.timeout.ms",
     "--delivery-timeout": "delivery.timeout.ms",
     "--security-protocol": "security.protocol",
-    "--isolation": "isolation.level",
+    "--isolation-level": "isolation.level",
     "--acks": "acks",
     "--compression": "compression.type",
     "--partitioner": "partitioner.class",
-    "--txn-id": "transactional.id",
+    "--transactional-id": "transactional.id",
 }
 """Options that are another way to write a property: its default and its words are theirs."""
 OPTION_OF_LIMIT = {name: option for option, name in PROPERTY_OF_OPTION.items() if name.endswith(".ms")} | {

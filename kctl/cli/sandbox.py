@@ -195,7 +195,7 @@ def tell(
     """Inject a fault into a running sandbox, or move leaders and coordinators.
 
     docs/sandbox.md lists the commands. Faults of `start NODE|all FAULT` are blackhole, refuse, reset,
-    reset-on-request, silence, freeze, drop-answers, and delay.
+    reset-on-request, silence, freeze, drop-responses, and delay.
     """
     from kctl.cli.sandbox_control import PATIENCE_S, chosen_socket
     from kctl.sandbox import control_socket

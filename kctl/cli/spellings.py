@@ -84,11 +84,12 @@ OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
         **_TOPIC, **dict.fromkeys(("--max-messages", "--max-records", "--count", "--limit", "--num", "-c"), "-n"),
         "--exit": "-e", "--consumer-group": "-g", "--group-id": "-g", "--partitions": "-p", "--offsets": "-o",
-        "--isolation-level": "--isolation", "--timeout-ms": "--idle-timeout", "-G": "-g", "-u": "",
+        "--isolation": "--isolation-level", "--timeout-ms": "--idle-timeout", "-G": "-g", "-u": "",
     },
     "produce": {
         **_TOPIC, "-z": "--compression", "--compression-codec": "--compression", "--separator": "-K",
-        "--required-acks": "--acks", "--request-required-acks": "--acks", "--transactional-id": "--txn-id",
+        "--required-acks": "--acks", "--request-required-acks": "--acks", "--txn-id": "--transactional-id",
+        "--txn": "--transactional", "--now": "--reset-timestamps", "--file-per-message": "--file-per-record",
         "--sync": "",
     },
     "topics": {

@@ -51,7 +51,7 @@ def _command(name: str, argument_count: int) -> Command:
 
     Raises: CommandRefused: there is none, or it takes another number of arguments.
     """
-    command = COMMANDS.get(name)
+    command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
         raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")
     shown = command.arguments.split()
@@ -91,7 +91,7 @@ def _partition(sandbox: Sandbox, topic: str, text: str) -> tuple[str, int]:
 
 def _fault(text: str) -> Fault:
     try:
-        return Fault(text)
+        return FORMER_FAULTS.get(text) or Fault(text)
     except ValueError:
         raise ValueError(f"no fault {text[:40]!r}; there are {', '.join(one.value for one in Fault)}") from None
 
@@ -250,18 +250,24 @@ def _start_controllers(sandbox: Sandbox, _words: list[str]) -> None:
 COMMANDS: dict[str, Command] = {
     "start": Command("NODE|all FAULT [MS]", "start a fault; MS is the delay of delay", _start),
     "stop": Command("NODE|all FAULT", "stop a fault", _stop),
-    "heal": Command("[NODE|all]", "stop all faults and cancel failures", _heal),
+    "clear": Command("[NODE|all]", "stop all faults and cancel failures", _heal),
     "fail": Command("API CODE [TIMES] [NODE|all]", "fail the next requests with an error", _fail),
-    "lead": Command("TOPIC PARTITION NODE [END_OFFSET]", "move a leader; records from END_OFFSET on are lost", _lead),
-    "lead-late": Command("TOPIC PARTITION NODE MS", "remove the leader for MS, then move it", _lead_late),
-    "hold": Command("TOPIC PARTITION NODE", "stop a follower and remove it from the in-sync replicas", _hold),
-    "lag": Command("TOPIC PARTITION NODE", "stop a follower; it stays in sync for replica.lag.time.max.ms", _lag),
-    "release": Command("TOPIC PARTITION NODE", "start a follower again", _release),
+    "move-leader": Command(
+        "TOPIC PARTITION NODE [END_OFFSET]", "move a leader; records from END_OFFSET on are lost", _lead
+    ),
+    "move-leader-late": Command("TOPIC PARTITION NODE MS", "remove the leader for MS, then move it", _lead_late),
+    "stop-replica": Command("TOPIC PARTITION NODE", "stop a follower and remove it from the in-sync replicas", _hold),
+    "lag-replica": Command(
+        "TOPIC PARTITION NODE", "stop a follower; it stays in sync for replica.lag.time.max.ms", _lag
+    ),
+    "start-replica": Command("TOPIC PARTITION NODE", "start a follower again", _release),
     "delete-records": Command("TOPIC PARTITION OFFSET", "delete records before OFFSET", _delete_records),
-    "coordinate": Command("GROUP NODE", "move the coordinator of a group", _coordinate),
-    "trouble": Command("GROUP CODE|none", "fail requests for a group with a coordinator error", _trouble),
-    "coordinate-transaction": Command("ID NODE", "move the coordinator of a transactional id", _coordinate_transaction),
-    "trouble-transaction": Command(
+    "move-coordinator": Command("GROUP NODE", "move the coordinator of a group", _coordinate),
+    "fail-coordinator": Command("GROUP CODE|none", "fail requests for a group with a coordinator error", _trouble),
+    "move-transaction-coordinator": Command(
+        "ID NODE", "move the coordinator of a transactional id", _coordinate_transaction
+    ),
+    "fail-transaction-coordinator": Command(
         "ID CODE|none", "fail requests for a transactional id with a coordinator error", _trouble_transaction
     ),
     "hold-markers": Command("ID", "hold back the markers of a transaction", _hold_markers),
@@ -272,7 +278,7 @@ COMMANDS: dict[str, Command] = {
     "expire-producers": Command("TOPIC PARTITION", "expire producers without an open transaction", _expire_producers),
     "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "throttle clients above a rate", _limit),
     "forget-sessions": Command("NODE|all", "drop fetch sessions, as after a restart", _forget_sessions),
-    "disk": Command("NODE BYTES|offline", "limit the disk of a broker, or take its log directory offline", _disk),
+    "limit-disk": Command("NODE BYTES|offline", "limit the disk of a broker, or take its log directory offline", _disk),
     "hold-metadata": Command("NODE", "freeze the metadata of a broker", _hold_metadata),
     "release-metadata": Command("NODE", "update the metadata of a broker again", _release_metadata),
     "unregister": Command("NODE", "remove a broker from the metadata", _unregister),
@@ -283,3 +289,19 @@ COMMANDS: dict[str, Command] = {
     "start-controllers": Command("", "start all controllers", _start_controllers),
 }
 """By name; docs/sandbox.md shows them."""
+FORMER_NAMES = {
+    "lead": "move-leader",
+    "lead-late": "move-leader-late",
+    "hold": "stop-replica",
+    "lag": "lag-replica",
+    "release": "start-replica",
+    "coordinate": "move-coordinator",
+    "trouble": "fail-coordinator",
+    "coordinate-transaction": "move-transaction-coordinator",
+    "trouble-transaction": "fail-transaction-coordinator",
+    "heal": "clear",
+    "disk": "limit-disk",
+}
+"""Names that commands had before, which work as well."""
+FORMER_FAULTS = {"drop-answers": Fault.DROP_RESPONSES}
+"""The same of faults."""

@@ -45,7 +45,7 @@ class Fault(Enum):
     """Connections are accepted, their bytes are read, and no answer ever comes; for bytes read so, not even later."""
     FREEZE = "freeze"
     """The process stands still: connects succeed, and everything is answered late, when the fault ends."""
-    DROP_ANSWERS = "drop-answers"
+    DROP_RESPONSES = "drop-responses"
     """Requests are carried out and their answers are lost; on such a connection none comes later either."""
     DELAY = "delay"
     """Each answer leaves `ms` milliseconds late."""
@@ -67,7 +67,7 @@ EFFECTS: dict[Fault, Effect] = {
     Fault.RESET_ON_REQUEST: Effect(on_request=OnRequest.RESET),
     Fault.SILENCE: Effect(on_request=OnRequest.SWALLOW),
     Fault.FREEZE: Effect(on_request=OnRequest.HOLD),
-    Fault.DROP_ANSWERS: Effect(loses_answers=True),
+    Fault.DROP_RESPONSES: Effect(loses_answers=True),
     Fault.DELAY: Effect(is_delay=True),
 }
 """The one place where a fault is defined. With several active, the first in the order of `Fault` decides."""
@@ -167,7 +167,7 @@ class NodeFaults:
     @property
     def loses_answers(self) -> bool:
         """Whether answers get lost."""
-        return Fault.DROP_ANSWERS in self._active
+        return Fault.DROP_RESPONSES in self._active
 
     @property
     def is_frozen(self) -> bool:

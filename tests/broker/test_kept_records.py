@@ -104,7 +104,7 @@ def test_program_that_ends_without_close_delivers_leaves_and_aborts(kafka_newest
     with Admin({"bootstrap.servers": kafka_newest.bootstrap()}) as admin:
         assert admin.describe_groups([topic]).done[topic].members == ()
         assert admin.describe_transactions([topic]).done[topic].state in ("PrepareAbort", "CompleteAbort")
-    read = kctl("consume", topic, "-e", "--isolation", "read_committed", "-b", kafka_newest.bootstrap())
+    read = kctl("consume", topic, "-e", "--isolation-level", "read_committed", "-b", kafka_newest.bootstrap())
     assert read.stdout.split() == [b"x" * 100] * 1000
 
 
@@ -194,7 +194,7 @@ def test_hangup_lets_a_member_leave_and_aborts_a_transaction(kafka_newest: Kafka
     with (
         Admin({"bootstrap.servers": kafka_newest.bootstrap()}) as admin,
         running("consume", topic, "-g", topic, *servers) as member,
-        running("produce", topic, "--txn-id", topic, *servers) as producer,
+        running("produce", topic, "--transactional-id", topic, *servers) as producer,
     ):
         assert producer.stdin is not None
         producer.stdin.write(b"1\n")

@@ -1,4 +1,4 @@
-"""Those who produce in transactions while something is done to the brokers: `kctl produce --txn`, and a copy.
+"""Those who produce in transactions while something is done to the brokers: `kctl produce --transactional`, and a copy.
 
 Knows nothing of what is done to the brokers.
 """
@@ -19,7 +19,7 @@ from tests.cli.processes import KCTL, environment
 from tests.conformance.foreign.record import ForeignRecord
 
 RECORDS = 30
-"""Of one transaction of `kctl produce --txn`; those that are to fail have sent half of them when they do."""
+"""Of one transaction of `kctl produce --transactional`; those that are to fail have sent half of them when they do."""
 KINDS = ("whole", "bad input", "whole", "killed", "whole", "Ctrl-C")
 TAKEN_BACK = 5
 """Before every fifth commit of the copy the same records are sent in a transaction that is aborted."""
@@ -27,7 +27,7 @@ LIMITS = ("--request-timeout", "3s", "--delivery-timeout", "20s", "--api-timeout
 
 
 class TransactionEnd(NamedTuple):
-    """How one run of `kctl produce --txn` ended."""
+    """How one run of `kctl produce --transactional` ended."""
 
     number: int
     kind: str
@@ -44,12 +44,23 @@ class TransactionEnd(NamedTuple):
 
 
 class Transactions(Background):
-    """`kctl produce --txn-id` again and again, one transaction each, of which some are meant to fail."""
+    """`kctl produce --transactional-id` again and again, one transaction each, of which some are meant to fail."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         super().__init__()
         self.ended: list[TransactionEnd] = []
-        self._command = [*KCTL, "produce", topic, "-b", bootstrap, "-f", "%p %v\\n", "--txn-id", topic, *LIMITS]
+        self._command = [
+            *KCTL,
+            "produce",
+            topic,
+            "-b",
+            bootstrap,
+            "-f",
+            "%p %v\\n",
+            "--transactional-id",
+            topic,
+            *LIMITS,
+        ]
 
     def run(self) -> None:
         """Begin one after the other."""

@@ -28,7 +28,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedSandbox]:
     with Sandbox(nodes=1, topics={"t": 1}, settings=settings).serve() as served:
         for _ in range(BATCHES):
             made = kctl(
-                "produce", "t", str(file), "--file-per-message", "--compression", "zstd", "-b", served.bootstrap,
+                "produce", "t", str(file), "--file-per-record", "--compression", "zstd", "-b", served.bootstrap,
                 "-X", "max.request.size=100000000", "-X", "buffer.memory=200000000", "-q",
             )  # fmt: skip
             assert made.code == 0, made.stderr

@@ -87,7 +87,7 @@ def test_the_end_is_reached_over_markers(
     for partition in (0, 0, 1):
         send_marker(cluster, topic, partition)
     member = [part.format(topic=topic) for part in group]
-    ended = consume(topic, "-b", bootstrap, "-e", "--isolation", isolation, *member)
+    ended = consume(topic, "-b", bootstrap, "-e", "--isolation-level", isolation, *member)
     assert ended == (0, b"x\ny\n", "")
 
 
@@ -170,12 +170,12 @@ def test_exit_at_end_behind_an_open_transaction_says_where(bootstrap: str, topic
         producer.begin_transaction()
         producer.send(topic, b"hidden", partition=0)
         producer.flush()
-        code, stdout, stderr = consume(topic, "-b", bootstrap, "-e", "--isolation", "read_committed", *group)
+        code, stdout, stderr = consume(topic, "-b", bootstrap, "-e", "--isolation-level", "read_committed", *group)
         producer.abort_transaction()
     assert (code, stdout) == (0, b"before\n")
     assert stderr == (
         f"kctl consume: note: {topic}-0: stopped at the open transaction at offset 1; "
-        "--isolation read_uncommitted reads on\n"
+        "--isolation-level read_uncommitted reads on\n"
     )
 
 

@@ -228,7 +228,7 @@ def test_each_line_works_or_names_the_right_one(tmp_path: Path) -> None:
             return ended.code, ended.stderr
 
         assert run("produce orders -K :", b"".join(b"k%d:v%d\n" % (i, i) for i in range(20)))[0] == 0
-        assert run("produce orders --txn-id t1")[0] == 0
+        assert run("produce orders --transactional-id t1")[0] == 0
         assert run("consume orders -g billing -e")[0] == 0
         for group in ("old", "old2"):
             assert run(f"groups reset-offsets {group} --topic payments --to-earliest --create --execute")[0] == 0

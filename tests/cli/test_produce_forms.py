@@ -40,7 +40,7 @@ def test_delimiters(bootstrap: str, topic: str) -> None:
 def test_now_replaces_the_timestamp_of_a_record(bootstrap: str, topic: str) -> None:
     line = b'{"timestamp":1000,"value":"old"}\n'
     _send(bootstrap, topic, "-i", "jsonl", stdin=line)
-    _send(bootstrap, topic, "-i", "jsonl", "--now", stdin=line)
+    _send(bootstrap, topic, "-i", "jsonl", "--reset-timestamps", stdin=line)
     kept, new = (record["timestamp"] for record in _records(bootstrap, topic))
     assert kept == 1000
     assert isinstance(new, int)
@@ -78,7 +78,7 @@ def test_files_as_messages(bootstrap: str, topic: str, tmp_path: Path) -> None:
     files = [tmp_path / name for name in "ab"]
     for file in files:
         file.write_text(f"{file.name}\nsecond line\n")
-    _send(bootstrap, topic, *map(str, files), "--file-per-message")
+    _send(bootstrap, topic, *map(str, files), "--file-per-record")
     assert _values(bootstrap, topic) == ["a\nsecond line\n", "b\nsecond line\n"]
 
 

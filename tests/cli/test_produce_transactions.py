@@ -1,4 +1,4 @@
-"""`kctl produce --txn`: all or nothing, as a read_committed consumer sees it."""
+"""`kctl produce --transactional`: all or nothing, as a read_committed consumer sees it."""
 
 import json
 import signal
@@ -15,27 +15,29 @@ from tests.cli.processes import end, kctl, running
 
 
 def _seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[bytes]:
-    read = kctl("consume", topic, "-b", bootstrap, "-e", "--isolation", isolation)
+    read = kctl("consume", topic, "-b", bootstrap, "-e", "--isolation-level", isolation)
     assert read.code == 0
     return sorted(read.stdout.split())
 
 
 def test_all(bootstrap: str, topic: str) -> None:
-    sent = kctl("produce", topic, "-b", bootstrap, "--txn", stdin=b"a\nb\nc\n")
+    sent = kctl("produce", topic, "-b", bootstrap, "--transactional", stdin=b"a\nb\nc\n")
     assert sent.code == 0
     assert sent.stderr.startswith("kctl produce: 3 records delivered (")
     assert _seen(bootstrap, topic) == [b"a", b"b", b"c"]
-    assert kctl("produce", topic, "-b", bootstrap, "-q", "--txn-id", f"{topic}-id", stdin=b"d\n").code == 0
-    assert kctl("produce", topic, "-b", bootstrap, "-q", "--txn-id", f"{topic}-id", stdin=b"e\n").code == 0
+    assert kctl("produce", topic, "-b", bootstrap, "-q", "--transactional-id", f"{topic}-id", stdin=b"d\n").code == 0
+    assert kctl("produce", topic, "-b", bootstrap, "-q", "--transactional-id", f"{topic}-id", stdin=b"e\n").code == 0
     assert len(_seen(bootstrap, topic)) == 5
 
 
 def test_nothing_to_send(bootstrap: str, topic: str) -> None:
-    assert kctl("produce", topic, "-b", bootstrap, "--txn").stderr == "kctl produce: 0 records delivered\n"
+    assert kctl("produce", topic, "-b", bootstrap, "--transactional").stderr == "kctl produce: 0 records delivered\n"
 
 
 def test_nothing_after_bad_input(bootstrap: str, topic: str) -> None:
-    sent = kctl("produce", topic, "-b", bootstrap, "--txn", "-i", "jsonl", stdin=b'{"value":"a"}\n' * 50 + b"oops\n")
+    sent = kctl(
+        "produce", topic, "-b", bootstrap, "--transactional", "-i", "jsonl", stdin=b'{"value":"a"}\n' * 50 + b"oops\n"
+    )
     assert sent.code == ExitCode.DATA
     assert "kctl produce: transaction aborted: none of 50 records was delivered" in sent.stderr
     assert "kctl produce: stdin line 51 (byte 700), column 1" in sent.stderr
@@ -48,7 +50,7 @@ def test_record_that_is_too_large_is_the_one_that_is_named(
     bootstrap: str, topic: str, options: tuple[str, ...]
 ) -> None:
     sent = kctl(
-        "produce", topic, "-b", bootstrap, "--txn", "-X", "max.request.size=1000", *options,
+        "produce", topic, "-b", bootstrap, "--transactional", "-X", "max.request.size=1000", *options,
         stdin=b"a\nb\nc\n" + b"x" * 950 + b"\nd\n" + b"y" * 990 + b"\n",
     )  # fmt: skip
     assert sent.code == ExitCode.DATA
@@ -64,7 +66,7 @@ def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -
     small = f"{topic}-small"
     cluster.sandbox.create_topic(small, properties={"max.message.bytes": "200"})
     sent = kctl(
-        "produce", small, "-b", cluster.bootstrap, "--txn", "-X", "batch.size=1", "-p", "0",
+        "produce", small, "-b", cluster.bootstrap, "--transactional", "-X", "batch.size=1", "-p", "0",
         stdin=b"fits\n" * 5 + b"x" * 500 + b"\n" + b"fits\n" * 5,
     )  # fmt: skip
     assert sent.code == ExitCode.UNDELIVERED
@@ -79,7 +81,7 @@ def test_nothing_when_a_broker_refuses_one(topic: str, cluster: ServedSandbox) -
     ids=["HUP", "INT", "TERM"],
 )
 def test_nothing_after_a_signal(bootstrap: str, topic: str, number: signal.Signals, code: ExitCode) -> None:
-    with running("produce", topic, "-b", bootstrap, "--txn") as process:
+    with running("produce", topic, "-b", bootstrap, "--transactional") as process:
         _feed_and_wait(process, bootstrap, topic)
         ended = end(process, number)
     assert ended.code == code
@@ -92,7 +94,8 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
     with (
         Sandbox(nodes=1, topics={"t": 1}).serve() as served,
         running(
-            "produce", "t", "-b", served.bootstrap, "--txn-id", "mine", "--api-timeout", "1s", "--connect-timeout",
+            "produce", "t", "-b", served.bootstrap, "--transactional-id", "mine", "--api-timeout", "1s",
+            "--connect-timeout",
             "1s", "--close-timeout", "300ms", "--output", "json",
         ) as process,
     ):  # fmt: skip
@@ -113,14 +116,14 @@ def test_result_has_the_outcome_of_the_transaction(
 ) -> None:
     small = f"{topic}-small"
     cluster.sandbox.create_topic(small, properties={"max.message.bytes": "200"})
-    sent = kctl("produce", small, "-b", cluster.bootstrap, "--txn", "--output", "json", stdin=input_)
+    sent = kctl("produce", small, "-b", cluster.bootstrap, "--transactional", "--output", "json", stdin=input_)
     assert json.loads(sent.stdout)["transaction"] == outcome
 
 
 def test_transaction_that_a_newer_producer_fenced_is_aborted_and_not_open(bootstrap: str, topic: str) -> None:
-    with running("produce", topic, "-b", bootstrap, "--txn-id", f"{topic}-id") as process:
+    with running("produce", topic, "-b", bootstrap, "--transactional-id", f"{topic}-id") as process:
         _feed_and_wait(process, bootstrap, topic)
-        assert kctl("produce", topic, "-b", bootstrap, "--txn-id", f"{topic}-id", stdin=b"newer\n").code == 0
+        assert kctl("produce", topic, "-b", bootstrap, "--transactional-id", f"{topic}-id", stdin=b"newer\n").code == 0
         ended = end(process)
     assert f"transaction {topic}-id was aborted by a newer producer" in ended.stderr
     assert "still open" not in ended.stderr
@@ -131,7 +134,7 @@ def test_without_a_coordinator_nothing_is_sent(bootstrap: str, topic: str) -> No
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         served.sandbox.fail_requests("InitProducerId", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=MAX_FAILURES)
         ended = kctl(
-            "produce", "t", "-b", served.bootstrap, "--txn", "--api-timeout", "1s", "--connect-timeout", "1s",
+            "produce", "t", "-b", served.bootstrap, "--transactional", "--api-timeout", "1s", "--connect-timeout", "1s",
             stdin=b"x\n",
         )  # fmt: skip
         assert _seen(served.bootstrap, "t", "read_uncommitted") == []
@@ -144,5 +147,5 @@ def _feed_and_wait(process: "subprocess.Popen[bytes]", bootstrap: str, topic: st
     assert process.stdin is not None
     process.stdin.write(b"one\n")
     process.stdin.flush()
-    read = kctl("consume", topic, "-b", bootstrap, "-n", "1", "--isolation", "read_uncommitted")
+    read = kctl("consume", topic, "-b", bootstrap, "-n", "1", "--isolation-level", "read_uncommitted")
     assert read.stdout == b"one\n"

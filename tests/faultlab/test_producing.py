@@ -31,7 +31,7 @@ def _feed(process: "subprocess.Popen[bytes]", lines: bytes) -> None:
 
 def _wait_written(kafka: KafkaCluster, topic: str) -> None:
     """Return when the log has a record, and its writer had time to hear of it."""
-    read = kctl("consume", topic, "-b", kafka.bootstrap(), "-n", "1", "--isolation", "read_uncommitted")
+    read = kctl("consume", topic, "-b", kafka.bootstrap(), "-n", "1", "--isolation-level", "read_uncommitted")
     assert read.code == 0, read
 
 
@@ -60,7 +60,7 @@ def test_40_a_leader_that_stands_still_while_records_wait(kafka_newest: KafkaClu
 
 def test_42_a_commit_that_nobody_answers(kafka_newest: KafkaCluster) -> None:
     topic = kafka_newest.create_topic()
-    produce = ("produce", topic, "-b", kafka_newest.bootstrap(), "--txn-id", topic)
+    produce = ("produce", topic, "-b", kafka_newest.bootstrap(), "--transactional-id", topic)
     assert kctl(*produce, "-q", stdin=b"").code == 0, "the first one lets the broker make its internal topic"
     with running(*produce, *LIMITS, "--api-timeout", "3s") as process:
         _feed(process, b"one\n")

@@ -60,7 +60,10 @@ def test_38_the_topic_may_be_seen_and_no_more(guarded: KafkaCluster, login: tupl
         ("consume", "t", "-g", "readers"): ("GROUP_AUTHORIZATION_FAILED (30)", ExitCode.NOT_AUTHORISED),
         ("produce", "t"): ("InitProducerId: CLUSTER_AUTHORIZATION_FAILED (31)", ExitCode.UNDELIVERED),
         ("produce", "t", "-X", "enable.idempotence=false"): ("TOPIC_AUTHORIZATION_FAILED (29)", ExitCode.UNDELIVERED),
-        ("produce", "t", "--txn-id", "x"): ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)", ExitCode.NOT_AUTHORISED),
+        ("produce", "t", "--transactional-id", "x"): (
+            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
+            ExitCode.NOT_AUTHORISED,
+        ),
     }
     for words, (reason, code) in refused.items():
         run = _run(guarded, login, *words)

@@ -56,7 +56,7 @@ LONGER = {
     "consume t --tail 2": b"",
     "produce t": LINES,
     "produce t -i jsonl": b'{"value": "one"}\n',
-    "produce t --txn": LINES,
+    "produce t --transactional": LINES,
     "bench produce -n 20": b"",
     "bench produce -n 20 --topic t": b"",
     "bench consume -n 20": b"",
@@ -90,7 +90,7 @@ def check(cluster: SimCluster, line: str, ended: Ended, *, was_interrupted: bool
         with cluster.consumer(group_id="other") as consumer:
             committed = consumer.committed([T0])[T0]
         assert (0 if committed is None else committed.offset) <= ended.stdout.count(b"\n"), ended
-    if line.startswith("produce") and "--txn" not in line:
+    if line.startswith("produce") and "--transactional" not in line:
         assert delivered(ended) == sum(len(cluster.values(p)) for p in range(4)) - RECORDS, ended
     if line.startswith("bench") and "--topic" not in line:
         assert not any(name.startswith("kctl-bench") for name in cluster.sandbox.cluster.topics), ended

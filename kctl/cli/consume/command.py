@@ -127,7 +127,7 @@ def consume(
     isolation: Annotated[
         str | None,
         typer.Option(
-            "--isolation",
+            "--isolation-level",
             metavar="LEVEL",
             help="Records to read: read_uncommitted or read_committed [default: read_uncommitted].",
         ),

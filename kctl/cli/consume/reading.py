@@ -343,7 +343,7 @@ class Reading:
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(
-                f"{tp}: stopped at the open transaction at offset {offset}; --isolation read_uncommitted reads on"
+                f"{tp}: stopped at the open transaction at offset {offset}; --isolation-level read_uncommitted reads on"
             )
         if self.written or open_at or not self._limits.records:  # none were wanted
             return

@@ -133,7 +133,7 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
     isolation, group, defaults = request.isolation, request.group, DEFAULTS
     if request.exits_on_loss and _RESET in common.settings.by_name:
         raise click.UsageError(f"--exit-on-loss cannot be combined with {_RESET}.")
-    flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation")}
+    flags = {"isolation.level": None if isolation is None else Setting(isolation, "--isolation-level")}
     if group is not None:
         _check_group(request)
         flags["group.id"] = Setting(group, "--group")

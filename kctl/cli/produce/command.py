@@ -100,7 +100,7 @@ def produce(
         ),
     ] = None,
     file_per_message: Annotated[
-        bool, typer.Option("--file-per-message", help="Send each file as one record, like kcat without -l.")
+        bool, typer.Option("--file-per-record", help="Send each file as one record, like kcat without -l.")
     ] = False,
     delimiter: Annotated[
         str | None,
@@ -148,7 +148,7 @@ def produce(
     ] = False,
     now: Annotated[
         bool,
-        typer.Option("--now", help="Replace record timestamps with the current time."),
+        typer.Option("--reset-timestamps", help="Replace record timestamps with the current time."),
     ] = False,
     partition: Annotated[
         int | None,
@@ -177,12 +177,15 @@ def produce(
     ] = None,
     rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
     transaction: Annotated[
-        bool, typer.Option("--txn", help="Send all records in one transaction, aborted on any error or Ctrl-C.")
+        bool,
+        typer.Option("--transactional", help="Send all records in one transaction, aborted on any error or Ctrl-C."),
     ] = False,
     transactional_id: Annotated[
         str | None,
         typer.Option(
-            "--txn-id", metavar="ID", help="Transactional ID. Implies --txn and fences older producers with this ID."
+            "--transactional-id",
+            metavar="ID",
+            help="Transactional ID. Implies --transactional and fences older producers with this ID.",
         ),
     ] = None,
     undelivered: Annotated[
@@ -235,7 +238,7 @@ def produce(
         flags={
             "acks": _setting(acks, "--acks"),
             "compression.type": _setting(compression, "--compression"),
-            "transactional.id": _setting(transactional_id, "--txn-id"),
+            "transactional.id": _setting(transactional_id, "--transactional-id"),
             "allow.auto.create.topics": _setting("false" if no_create else None, "--no-create"),
             "partitioner.class": _setting(partitioner, "--partitioner"),
             "delivery.timeout.ms": _setting(
@@ -274,7 +277,7 @@ def _refuse_contradictions(
     ways = [
         *(["--input jsonl"] if is_jsonl else []),
         *(["--format"] if form.template is not None else []),
-        *(["--file-per-message"] if form.is_whole else []),
+        *(["--file-per-record"] if form.is_whole else []),
     ]
     if len(ways) > 1:
         raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: each sets the format of a record.")
@@ -288,7 +291,7 @@ def _refuse_contradictions(
         raise click.UsageError("--topic-from-record needs topics in the records: --input jsonl, or %t in --format.")
     if request.is_transaction and request.undelivered is not None:
         raise click.UsageError(
-            "--undelivered cannot be combined with --txn: nothing is delivered then, so send the whole input again."
+            "--undelivered cannot be combined with --transactional: an aborted transaction delivers no record."
         )
     if keep_partition and not is_jsonl:
         raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")

@@ -66,7 +66,7 @@ def test_deletion_whose_response_is_lost_is_made_once() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.create_acls([READ]).raise_first()
         for node_id in (1, 2, 3):
-            cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+            cluster.sandbox.start_fault(node_id, Fault.DROP_RESPONSES)
         cluster.at(3_000, lambda: cluster.sandbox.heal())
         results = admin.delete_acls([AclFilter.of(READ)], timeout=60)
         assert results.failed == {}

@@ -36,7 +36,7 @@ def test_election_whose_response_was_lost_was_held() -> None:
         cluster.sandbox.move_leader("r", 0, other)
         controller = cluster.sandbox.cluster.forwarding_id
         admin.describe_cluster()
-        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
+        cluster.sandbox.start_fault(controller, Fault.DROP_RESPONSES)
         cluster.at(40_000, cluster.sandbox.heal)
         assert admin.elect_leaders(ElectionType.PREFERRED, [T0], timeout=90).done == {T0: True}
         assert cluster.sandbox.cluster.topics["r"].partitions[0].leader_id == preferred

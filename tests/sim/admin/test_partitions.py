@@ -33,8 +33,8 @@ def test_lost_response_is_no_error_where_the_topic_then_has_the_number() -> None
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
         controller = cluster.sandbox.cluster.forwarding_id
-        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
-        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
+        cluster.sandbox.start_fault(controller, Fault.DROP_RESPONSES)
+        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_RESPONSES))
         assert admin.create_partitions({"t": 5}, timeout=60).failed == {}
         assert count(admin, "t") == 5
 

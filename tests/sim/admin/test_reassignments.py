@@ -92,8 +92,8 @@ def test_lost_response_starts_no_second_move() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.describe_cluster()
         controller = cluster.sandbox.cluster.forwarding_id
-        cluster.sandbox.start_fault(controller, Fault.DROP_ANSWERS)
-        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_ANSWERS))
+        cluster.sandbox.start_fault(controller, Fault.DROP_RESPONSES)
+        cluster.at(100, lambda: cluster.sandbox.stop_fault(controller, Fault.DROP_RESPONSES))
         assert admin.alter_partition_reassignments({T0: [2]}, timeout=60).failed == {}
         assert replicas(admin) in ((2,), (2, 1))
 

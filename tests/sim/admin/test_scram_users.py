@@ -44,7 +44,7 @@ def test_removal_whose_response_is_lost_succeeds() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_user_scram_credentials(NEW).raise_first()
         for node_id in (1, 2, 3):
-            cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+            cluster.sandbox.start_fault(node_id, Fault.DROP_RESPONSES)
         cluster.at(3_000, lambda: cluster.sandbox.heal())
         removals = [ScramRemoval("ann", SHA_256), ScramRemoval("ann", SHA_512)]
         assert admin.alter_user_scram_credentials(removals, timeout=60).failed == {}

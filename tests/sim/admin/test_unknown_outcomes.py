@@ -39,7 +39,7 @@ def test_change_without_a_response_is_unknown(command: str, monkeypatch: pytest.
         def and_lose_the_response(self: Unconfirmed, node_id: int, request: Request) -> bool:
             is_change = sent(self, node_id, request)
             for each in (1, 2, 3) if is_change else ():
-                cluster.sandbox.start_fault(each, Fault.DROP_ANSWERS)
+                cluster.sandbox.start_fault(each, Fault.DROP_RESPONSES)
             return is_change
 
         with monkeypatch.context() as patched:
@@ -75,7 +75,7 @@ def test_request_that_is_repeated_after_a_lost_response_leaves_its_refusal_open(
         with cluster.admin(request_timeout_ms=5000) as other:
             other.create_topics([NewTopic("a")], timeout=60).raise_first()
             for each in (1, 2, 3):
-                cluster.sandbox.start_fault(each, Fault.DROP_ANSWERS)
+                cluster.sandbox.start_fault(each, Fault.DROP_RESPONSES)
             cluster.hub.call_later_ms(7000, "heal", cluster.sandbox.heal)
             [error] = other.create_topics([NewTopic("b")], timeout=60).failed.values()
         assert "TOPIC_ALREADY_EXISTS" in str(error)

@@ -49,7 +49,7 @@ _NODE_FAULTS = {
     Kind.PAUSE: NodeFault.FREEZE,
     Kind.SILENCE: NodeFault.SILENCE,
     Kind.RESET_ON_REQUEST: NodeFault.RESET_ON_REQUEST,
-    Kind.DROP_ANSWERS: NodeFault.DROP_ANSWERS,
+    Kind.DROP_ANSWERS: NodeFault.DROP_RESPONSES,
     Kind.DELAY: NodeFault.DELAY,
 }
 _SWIZZLE_STEP_MS = 70

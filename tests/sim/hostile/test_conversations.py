@@ -68,7 +68,7 @@ COMMANDS: Mapping[str, bytes] = {
     ),
     "apply -f -": APPLIED,
     "produce t": LINES,
-    "produce t --txn": LINES,
+    "produce t --transactional": LINES,
 }
 QUICK_SEEDS, DEEP_SEEDS = 4, 60
 MOST_REMEMBERED = 50

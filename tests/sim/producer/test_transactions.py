@@ -270,7 +270,7 @@ SAYS = {
 
 
 @VERSIONS
-@pytest.mark.parametrize("fault", [*HANGS, Fault.BLACKHOLE, Fault.RESET_ON_REQUEST, Fault.DROP_ANSWERS])
+@pytest.mark.parametrize("fault", [*HANGS, Fault.BLACKHOLE, Fault.RESET_ON_REQUEST, Fault.DROP_RESPONSES])
 @pytest.mark.parametrize("timeout_ms", TIMEOUTS_MS)
 @pytest.mark.parametrize("call", list(SAYS))
 def test_each_call_ends_by_its_deadline_and_goes_on_when_it_is_made_again(
@@ -384,8 +384,8 @@ def test_answers_that_are_lost_change_nothing(times: int, version: int) -> None:
             producer.begin_transaction()
             producer.send("t", b"%d" % number).result()
             node_id = coordinator(cluster)
-            cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
-            cluster.at(1500, lambda n=node_id: cluster.sandbox.stop_fault(n, Fault.DROP_ANSWERS))  # type: ignore[misc]  # a default has no type for mypy
+            cluster.sandbox.start_fault(node_id, Fault.DROP_RESPONSES)
+            cluster.at(1500, lambda n=node_id: cluster.sandbox.stop_fault(n, Fault.DROP_RESPONSES))  # type: ignore[misc]  # a default has no type for mypy
             producer.commit_transaction()
         producer.close()
         assert seen(cluster) == [b"%d" % number for number in range(times)]
@@ -402,7 +402,7 @@ def test_an_end_that_arrives_late_does_not_end_the_next_transaction(version: int
         producer.begin_transaction()
         producer.send("t", b"first").result()
         node_id = coordinator(cluster)
-        cluster.sandbox.start_fault(node_id, Fault.DROP_ANSWERS)
+        cluster.sandbox.start_fault(node_id, Fault.DROP_RESPONSES)
         cluster.at(1500, lambda: cluster.sandbox.heal())
         producer.commit_transaction()
         producer.begin_transaction()

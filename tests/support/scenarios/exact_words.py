@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 PREPARED = (
-    Line("produce {topic} {records} --txn-id {transaction}"),
+    Line("produce {topic} {records} --transactional-id {transaction}"),
     Line("consume {topic} -g {group} -n 1 -e -X auto.offset.reset=earliest"),
 )
 """What the lines below are about."""

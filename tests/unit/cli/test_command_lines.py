@@ -85,7 +85,10 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("consume", "t", "--follow"), "--follow requires --tail"),
         (("consume", "t", "--tail", "5", "--follow", "-e"), "cannot be combined with --exit-at-end"),
         (("consume", "t", "--idle-timeout", "5"), "5s for seconds"),
-        (("consume", "t", "--isolation", "serializable", "-b", "a:1"), "--isolation: isolation.level takes one of"),
+        (
+            ("consume", "t", "--isolation-level", "serializable", "-b", "a:1"),
+            "--isolation-level: isolation.level takes one of",
+        ),
         (("consume", "t", "--max-memory", "64"), "write 64B for bytes or 64MiB"),
         (("consume", "t", "--max-memory", "1kB"), "at least 64KiB"),
         (("consume", "a/b"), "is not the name of a topic"),

@@ -34,7 +34,7 @@ WORKS = [
     ("consume t -K '{' -D '}'", NO_SERVERS),
     ("produce t -K:", NO_SERVERS),
     ("consume -n 5 t u", NO_SERVERS),
-    ("consume t --isolation committed -b h:0", BAD_PORT),
+    ("consume t --isolation-level committed -b h:0", BAD_PORT),
     ("topics ls", NO_SERVERS),
     ("topic list", NO_SERVERS),
     ("topic ls", NO_SERVERS),

@@ -1,5 +1,6 @@
 """What a sandbox can be told in words, and what it says to words that make no sense."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
-from kctl.sandbox.commands import COMMANDS, CommandRefused, carry_out
+from kctl.sandbox.commands import COMMANDS, FORMER_NAMES, CommandRefused, carry_out
 from kctl.sandbox.faults import Fault
 from kctl.sandbox.quotas import Quota
 from tests.unit.sandbox.producer_side import ProducerSide
@@ -142,7 +143,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("", "no command; there are start, stop, heal"),
+        ("", "no command; there are start, stop, clear"),
         ("explode 1", "unknown command 'explode'; there are start"),
         ("start 2", "start takes NODE|all FAULT [MS]"),
         ("start 2 freeze 1 2", "start takes NODE"),
@@ -188,6 +189,15 @@ def test_sessions_are_forgotten(scenario: Scenario) -> None:
     assert len(scenario.cluster.nodes[1].fetch_sessions) == 1
     carry_out(scenario.sandbox, ["forget-sessions", "1"])
     assert len(scenario.cluster.nodes[1].fetch_sessions) == 0
+
+
+def test_former_names_of_commands_and_faults_work(scenario: Scenario) -> None:
+    for former, name in FORMER_NAMES.items():
+        assert former not in COMMANDS
+        with pytest.raises(CommandRefused, match=rf"^{former} takes {re.escape(COMMANDS[name].arguments)}$"):
+            carry_out(scenario.sandbox, [former, *["x"] * 9])
+    carry_out(scenario.sandbox, ["start", "1", "drop-answers"])
+    assert _faults(scenario)[0] == (Fault.DROP_RESPONSES,)
 
 
 def test_the_manual_has_every_command_and_every_fault() -> None:

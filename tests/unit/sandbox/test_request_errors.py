@@ -126,7 +126,7 @@ def test_lost_answers_of_requests_that_were_carried_out() -> None:
     client = scenario.connect()
     data = [PartitionProduceData(index=0, records=batch(b"v"))]
     request = ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="t", partition_data=data)])
-    scenario.sandbox.start_fault(1, Fault.DROP_ANSWERS)
+    scenario.sandbox.start_fault(1, Fault.DROP_RESPONSES)
     client.send(request, 9)
     assert (scenario.sandbox.end_offset("t", 0), client.frames) == (1, [])
     scenario.sandbox.heal()

@@ -34,7 +34,7 @@ def test_option_values_are_completed_by_their_kind() -> None:
     assert offers["-g"] == GROUPS
     assert offers["--command-config"] == FILES
     assert offers["--output"].words == ("jsonl", "csv", "raw", "hex", "base64")
-    assert offers["--isolation"].words == ("read_uncommitted", "read_committed")
+    assert offers["--isolation-level"].words == ("read_uncommitted", "read_committed")
     assert offers["-X"].list == "properties"
 
 
