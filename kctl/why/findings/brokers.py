@@ -87,7 +87,12 @@ def _missing(look: Look) -> Iterator[Finding]:
     for node_id, replicas in sorted(of_broker.items()):
         yield FINDINGS["broker-missing"].found(
             {"broker": node_id, "partitions": counted(len(replicas), "partition"), **place(replicas[0])},
-            [Evidence("Metadata", "registered brokers", {"brokers": ",".join(map(str, sorted(registered)))})],
+            [
+                Evidence("Metadata", "registered brokers", {"brokers": _ids(sorted(registered))}),
+                Evidence(
+                    "Metadata", "replicas", by_partition({tp: _ids(look.partitions[tp].replicas) for tp in replicas})
+                ),
+            ],
         )
 
 
@@ -184,9 +189,13 @@ def _controllers(look: Look) -> Iterator[Finding]:
         },
         [
             Evidence("DescribeQuorum", "the cluster", {"waited_ms": timeout.elapsed_ms}),
-            Evidence("Metadata", "brokers", {"silent": ",".join(map(str, away)), "responding": len(alive)}),
+            Evidence("Metadata", "brokers", {"silent": _ids(away), "responding": _ids(alive)}),
         ],
     )
+
+
+def _ids(node_ids: Iterable[int]) -> str:
+    return ",".join(map(str, node_ids))
 
 
 def _ids_of(nodes: Iterable[Node]) -> set[int]:

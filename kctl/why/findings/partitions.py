@@ -118,7 +118,11 @@ def _not_compacted(look: Look) -> Iterator[Finding]:
                     f"keys of {worst} from offset {old.start_offset}",
                     {"records": old.sample.records, "keys": old.sample.records - old.sample.repeated},
                 ),
-                Evidence("DescribeLogDirs", "bytes", by_partition({tp: look.old_keys[tp].size_bytes for tp in found})),
+                Evidence(
+                    "DescribeLogDirs",
+                    f"bytes on the leaders, {worst} on broker {known[worst].leader_id}",
+                    by_partition({tp: look.old_keys[tp].size_bytes for tp in found}),
+                ),
             ],
         )
 
@@ -237,7 +241,7 @@ def _future(look: Look) -> Iterator[Finding]:
                 "ahead": age_text(ahead[worst]),
                 **where,
             },
-            [Evidence("ListOffsets", "newest timestamps", evidence)],
+            [Evidence("ListOffsets", f"newest timestamps, of {worst} at offset {newest.offset}", evidence)],
         )
 
 

@@ -9,10 +9,11 @@
         story.sandbox.release_follower("r", 0, 2)
 
 The command reports nothing about the incident at the first `yield` and after the end. At each further `yield` it names
-the cause and the fix, and still does a minute later.
+the cause and the fix, and still does a minute later. Whatever a finding names must be in its evidence.
 """
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from tests.sim.why.story import Story
 from tests.support.in_process import Ended, run_in_process
 
 Steps = Iterator[None]
+_NAMED = re.compile(r"\b(?:brokers? (\d+)|offset ([\d,]+)|epoch (\d+)|((?:__)?[a-z]\w*-\d+))\b")
 LASTING_MS = 60_000
 SOON_MS = 2_000
 TICK_MS = 100
@@ -38,10 +40,18 @@ INTERVAL = "--interval 10s"
 
 
 class Report(NamedTuple):
-    """One cause that a command has named, with its fix."""
+    """One cause that a command has named, with its fix, and with what requests have reported if it is a finding."""
 
     text: str
     fix: str
+    seen: str = ""
+
+    def unseen(self) -> list[str]:
+        """Return the partitions, offsets, epochs and ids of brokers in the text that no request has reported."""
+        named = [next(filter(None, found)) for found in _NAMED.findall(self.text)] if self.seen else []
+        return [
+            each for each in named if not re.search(rf"(?<![\w-]){re.escape(each.replace(',', ''))}(?!\w)", self.seen)
+        ]
 
 
 class Live(Story):
@@ -131,7 +141,7 @@ class Live(Story):
 
     def fix(self, start: str) -> None:
         """Run the command lines of the last fix from the words `start` on."""
-        found = self.report.fix[self.report.fix.index(start) :].partition("; ")[0]
+        found = re.split("; |, and ", self.report.fix[self.report.fix.index(start) :])[0]
         for line in found.split(" && "):
             ended = self.run(line.removeprefix("kctl "))
             assert ended.code == ExitCode.OK, ended.stderr
@@ -195,6 +205,7 @@ def incident(
             story.report = reports[cause]
             assert [each for each in says if each not in story.report.text] == [], story.report
             assert fix in story.report.fix, story.report
+            assert story.report.unseen() == [], story.report
 
         test.__name__, test.__doc__ = steps.__name__, steps.__doc__
         return test
@@ -210,7 +221,8 @@ def reports_of(ended: Ended) -> dict[str, Report]:
     for document in documents:
         for row in document.get("rows", ()):
             if "cure" in row:
-                found.setdefault(row["id"], Report(row["sentence"], row["cure"]))
+                seen = json.dumps([row["subject"], row["evidence"]])
+                found.setdefault(row["id"], Report(row["sentence"], row["cure"], seen))
         for each in document.get("findings", ()):
             found.setdefault(each["id"], Report(f"{each['where']}: {each['text']}", each["hint"]))
     for line in ended.stderr.splitlines():
