@@ -471,11 +471,21 @@ def _reports_param() -> Any:
     return Reports()
 
 
+_NO_JVM = (
+    "An error occurred while calling None.None",
+    "Answer from Java side is empty",
+    "Error while sending or receiving",
+)
+"""Words of py4j if it has no connection to Java."""
+
+
 def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
     """Return one line for what Spark raised; the trace is in its log."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     where = f"its log: {log_path}" if log_path is not None else ""
+    if isinstance(error, ConnectionError) or any(words in text for words in _NO_JVM):
+        return SparkFailedError("the Java process of Spark exited", where)
     if "Cannot run program" in text:
         return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if (late := worker_start_error(text, where)) is not None:

@@ -1,10 +1,11 @@
-"""A Python worker that connects to Spark too late: the error, its exit code, and the restart of a streaming query."""
+"""Python workers that connect too late, and a Java process that was killed: errors, and restarts of a query."""
 
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
@@ -27,6 +28,19 @@ def test_late_worker_is_one_line_with_the_way_to_continue(text: str) -> None:
         "a Python worker did not connect to Spark in time: the machine is overloaded",
         "hint: run again to continue; its log: spark.log",
     ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Py4JError("An error occurred while calling None.None"),
+        Py4JNetworkError("Answer from Java side is empty"),
+        ConnectionRefusedError(111, "Connection refused"),
+    ],
+)
+def test_java_process_that_was_killed_is_named(error: Exception) -> None:
+    failure = explain(explained(error, Path("spark.log")))
+    assert failure.lines() == ["the Java process of Spark exited", "hint: its log: spark.log"]
 
 
 class Queries(_Queries):
