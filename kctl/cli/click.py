@@ -30,3 +30,9 @@ def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
         return parse(given)
     except ValueError as e:
         raise BadParameter(str(e), param_hint=name) from None
+
+
+def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
+    """Raise BadParameter for a word that is not known."""
+    if word not in known:
+        raise BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")

@@ -47,14 +47,17 @@ def run_in_process(
     runtime: Runtime | None = None,
     stdout_is_tty: bool = False,
     columns: int = 80,
+    stdout: io.BytesIO | None = None,
 ) -> Ended:
     """Return how one command line ended.
 
-    Args: runtime: the surroundings of all clients, and the clock, instead of those of the system.
+    Args:
+        runtime: the surroundings of all clients, and the clock, instead of those of the system.
+        stdout: takes the output, for one that is too large to keep.
     """
     if runtime is not None:
         clock = runtime.clock
-    stdout, stderr = io.BytesIO(), io.BytesIO()
+    stdout, stderr = stdout or io.BytesIO(), io.BytesIO()
     errors = io.TextIOWrapper(stderr, "utf-8", "backslashreplace", write_through=True)
     environment = Environment(
         stdin=io.BytesIO(stdin),

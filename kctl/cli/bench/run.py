@@ -313,10 +313,10 @@ class _Bench:
         return Producer(self._config, events=self._common.events)
 
     def _new_consumer(self) -> "Consumer":
-        from kctl.client.consumer import Consumer  # wanted by some measurements only
+        from kctl.client.consumer import PREFETCH_BYTES, Consumer  # wanted by some measurements only
 
         config = self._common.fail_fast_settings.with_defaults(_READING).parse(ConsumerConfig)
-        return Consumer(config, events=self._common.events)
+        return Consumer(config, events=self._common.events, max_decompressed_bytes=PREFETCH_BYTES)
 
     def _partitions(self, consumer: "Consumer") -> list[TopicPartition]:
         found = consumer.partitions_for(self._topic, self._remaining_s())

@@ -2,9 +2,12 @@
 without an object each.
 """
 
+from collections.abc import Callable
+
 from kctl.cli.data_out import DataOut
 from kctl.cli.formats.output import RecordOutput
 from kctl.client.consumer import FetchedChunk
+from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader
 
 WRITE_RECORDS = 2000
@@ -18,18 +21,27 @@ BULK_BYTES = 512 * 1024
 class ChunkWriter:
     """Writes records until there are enough.
 
+    Args: on_bad_record: gets the error of a record or batch that cannot be read, and the offset behind it; it is then
+        passed. None: the error is raised.
     Attributes:
         written: records so far.
         filtered: records left out since one was written.
     """
 
-    def __init__(self, output: RecordOutput, out: DataOut, max_records: int) -> None:
+    def __init__(
+        self,
+        output: RecordOutput,
+        out: DataOut,
+        max_records: int,
+        on_bad_record: Callable[[CorruptBatchError, int], None] | None = None,
+    ) -> None:
         self.written = 0
         self.filtered = 0
         self._output = output
         self._out = out
         self._out.write(output.head)
         self._max_records = max_records
+        self._on_bad_record = on_bad_record
         self._read_bytes, self._at_once = 0, WRITE_RECORDS
 
     @property
@@ -66,7 +78,14 @@ class ChunkWriter:
         """Write the next records of a reader, at most that many; return how many bytes were joined for that."""
         reader.count = already = self.written  # so that %i continues counting
         joined_bytes = 0
-        for piece in self._output.read(reader, chunk, max_records):
+        try:
+            pieces = self._output.read(reader, chunk, max_records)
+        except CorruptBatchError as error:
+            if self._on_bad_record is None:
+                raise
+            self._on_bad_record(error, reader.skip(error))
+            return 0
+        for piece in pieces:
             if isinstance(piece, bytes):
                 joined_bytes += len(piece)
                 self._out.write(piece)

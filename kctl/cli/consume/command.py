@@ -60,6 +60,7 @@ class ReadRequest(NamedTuple):
     prefetch_bytes: int | None
     decodes: bool = False
     exits_on_loss: bool = False
+    skips_bad_records: bool = False
 
     @property
     def ends_by_itself(self) -> bool:
@@ -140,6 +141,15 @@ def consume(
             help="Maximum memory for fetched records, and for a decompressed batch [default: 64MiB].",
         ),
     ] = None,
+    on_bad_record: Annotated[
+        str,
+        typer.Option(
+            "--on-bad-record",
+            metavar="POLICY",
+            help="Action for records and batches that are damaged or larger than a limit: error, or skip. kctl "
+            "reports skipped records on stderr.",
+        ),
+    ] = "error",
     template: FormatOption = None,
     kcat_format: KcatFormatOption = None,
     key_separator: KeySeparatorOption = None,
@@ -179,6 +189,7 @@ def consume(
         raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
     if (key_separator is not None or delimiter is not None) and (template or kcat_format or common.output):
         raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
+    click.one_of("--on-bad-record", on_bad_record, ("error", "skip"))
     wall_ms = common.environment.clock.wall_ms()
     if since is None:
         specs = _read_offsets(offset or (), wall_ms, from_beginning=from_beginning)
@@ -216,6 +227,7 @@ def consume(
         prefetch_bytes=memory_bytes,
         decodes=decoding.decodes,
         exits_on_loss=exit_on_loss,
+        skips_bad_records=on_bad_record == "skip",
     )
     from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
 

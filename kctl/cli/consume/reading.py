@@ -23,12 +23,14 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
-from kctl.client.errors import InvalidOffsetError, LogTruncationError
+from kctl.client.errors import CorruptBatchError, InvalidOffsetError, LogTruncationError
 from kctl.client.wording import counted, listed
 from kctl.grammar.durations import show_duration
 
 REST_AFTER_MS = 2000
 """Silence after which it is reported that nothing comes, where nothing is wrong."""
+MOST_NOTED = 10
+"""Bad records of which each is reported."""
 FAULT_AFTER_MS = 1000
 """Silence after which a fault is reported."""
 
@@ -41,12 +43,14 @@ class Limits(NamedTuple):
         idle_ms: stop after this time without a record.
         exits_at_end: no end is later than the end at startup.
         exits_on_loss: offsets that are gone before they were read end it with an error.
+        skips_bad_records: records and batches that cannot be read do not.
     """
 
     records: int = FOREVER
     idle_ms: int = FOREVER_MS
     exits_at_end: bool = False
     exits_on_loss: bool = False
+    skips_bad_records: bool = False
 
 
 class Reading:
@@ -61,7 +65,9 @@ class Reading:
         self._limits = limits
         self._targets = Targets()
         self._report = ReadingReport(common)
-        self._writer = ChunkWriter(output, DataOut(self._report.stdout), limits.records)
+        self._skipped = 0
+        on_bad_record = self._note_skipped if limits.skips_bad_records else None
+        self._writer = ChunkWriter(output, DataOut(self._report.stdout), limits.records, on_bad_record)
         self._timers = ReadingTimers(self._clock, config.default_api_timeout_ms, limits.idle_ms)
         self._faults = WaitingWords()
         """What is wrong with some partitions, as it was looked at last."""
@@ -176,6 +182,23 @@ class Reading:
                 raise self._loss(error) from error
             self._continue_after(error)
             return None
+        except CorruptBatchError as error:
+            if not self._limits.skips_bad_records or error.resume_offset is None:
+                raise
+            self._note_skipped(error, error.resume_offset)
+            self._consumer.seek(TopicPartition(error.topic or "", error.partition or 0), error.resume_offset)
+            return None
+
+    def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
+        """Note a record or batch that was passed, as long as there are few."""
+        self._skipped += 1
+        if self._skipped <= MOST_NOTED:
+            self.note(f"skipped {error}; continuing at offset {offset}")
+
+    def note_number_skipped(self) -> None:
+        """Note how many records and batches were passed, if not each of them was noted."""
+        if self._skipped > MOST_NOTED:
+            self.note(f"skipped {self._skipped} bad records and batches (--on-bad-record)")
 
     def _flush(self) -> None:
         self._writer.flush()

@@ -65,6 +65,7 @@ def _read(
         FOREVER_MS if request.idle_ms is None else request.idle_ms,
         request.exit_at_end,
         request.exits_on_loss or (config.auto_offset_reset == "none" and _RESET in common.settings.by_name),
+        request.skips_bad_records,
     )
     reading = kind(common, config, consumer, output, limits)
     try:
@@ -88,6 +89,7 @@ def _read(
     finally:
         for note in output.end():
             reading.note(note)
+        reading.note_number_skipped()
         closed, interrupted = close_consumer(consumer, Timer(common.environment.clock, common.close_timeout_ms))
         code = report_close(common, config, closed, reading.commit_error if isinstance(reading, GroupReading) else None)
         if interrupted is not None:  # the exit code is that of the signal, whatever ended the reading

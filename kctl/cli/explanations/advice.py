@@ -182,7 +182,7 @@ CLASS_ADVICE: dict[str, str] = {
     "ConnectionLost": "Check the broker's log, and proxies between client and broker.",
     "ConnectionRefused": "Start the broker, or fix the port.",
     "CorruptBatchError": (
-        "Read after the damaged batch with: kctl consume TOPIC -p PARTITION -o OFFSET. Check the disk of the leader."
+        "Continue behind bad records and batches with: kctl consume --on-bad-record skip. Check the disk of the leader."
     ),
     "DeliveryTimeout": (
         "Fix the cause in the message, then send the record again. Raise delivery.timeout.ms if the broker is slow."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from kctl.cli.formats.decoded import NOT_DECODED, DecodedForm, DecodedSide, Sides
 from kctl.cli.formats.output import Part
-from kctl.cli.formats.texts import JsonForm
+from kctl.cli.formats.texts import JsonForm, base64_between
 from kctl.client.records import OutputField
 from kctl.client.wording import harmless_bytes
 
@@ -83,7 +83,7 @@ def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_D
             try:
                 data.decode()
             except UnicodeDecodeError:
-                return b'"%b",base64' % b64encode(data)
+                return base64_between(b'"', data, b'",base64')
         quoted = (harmless_bytes(data) if for_terminal else data).replace(b'"', b'""')
         if is_safe and data[:1] and data[:1] in FORMULA_STARTS:
             return b'"\'%b",utf-8' % quoted

@@ -3,16 +3,28 @@
 from base64 import b64encode
 from binascii import hexlify
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from json.encoder import encode_basestring, encode_basestring_ascii
 
-from kctl.client.records import Header, QuotedText
+from kctl.client.records import MOST_JSON_BYTES, FieldError, Header, QuotedText
 
+PART_BYTES = 1024 * 1024
 TextForm = Callable[[bytes], bytes]
 
 
 def base64_raw(data: bytes) -> bytes:
     """Return base64 without the padding."""
     return b64encode(data).rstrip(b"=")
+
+
+def base64_between(before: bytes, data: bytes, behind: bytes) -> bytes:
+    """Return base64 between two literals; of large data without a second copy."""
+    out = BytesIO()
+    out.write(before)
+    for at in range(0, len(data), 3 * PART_BYTES):
+        out.write(b64encode(data[at : at + 3 * PART_BYTES]))
+    out.write(behind)
+    return out.getvalue()
 
 
 def header_name_bytes(name: str) -> bytes:
@@ -23,23 +35,36 @@ def header_name_bytes(name: str) -> bytes:
 class JsonForm:
     """Bytes as one JSON value: text where they are UTF-8, else `{"base64":"..."}`; null is null.
 
-    Args: is_ascii: write all but ASCII as escapes, since JSON leaves some control characters bare.
+    Args:
+        is_ascii: write all but ASCII as escapes, since JSON leaves some control characters bare.
+        most_bytes: the largest JSON of one key, value or header.
+        part_bytes: more bytes than this are escaped in parts.
     """
 
-    def __init__(self, *, is_ascii: bool) -> None:
+    def __init__(self, *, is_ascii: bool, most_bytes: int = MOST_JSON_BYTES, part_bytes: int = PART_BYTES) -> None:
         self._quote = encode_basestring_ascii if is_ascii else encode_basestring
-        self.text = QuotedText(self._escaped)
+        self._most_bytes = most_bytes
+        self._part_bytes = part_bytes
+        self.text = QuotedText(self._escaped, most_bytes, part_bytes)
         """Writes bytes that are a text, such as a header's."""
         self.key: Callable[[bytes | None], bytes] = self.text
         """Writes a record's key; `value` its value."""
         self.value: Callable[[bytes | None], bytes] = self.text
 
     def _escaped(self, data: bytes) -> bytes:
+        if len(data) > self._part_bytes:
+            parts = self.text.parts(data, 0, len(data))  # a `str` of all of it may take four bytes for each letter
+            return b"".join(parts) if parts else self._base64(data)
         try:
             quoted: str = self._quote(data.decode())
         except UnicodeDecodeError:
-            return b'{"base64":"%b"}' % b64encode(data)
+            return self._base64(data)
         return quoted.encode()
+
+    def _base64(self, data: bytes) -> bytes:
+        if len(data) // 3 * 4 > self._most_bytes:
+            raise FieldError(f"{len(data)} bytes are more than {self._most_bytes} bytes as JSON")
+        return base64_between(b'{"base64":"', data, b'"}')
 
     def headers(self, headers: Sequence[Header]) -> bytes:
         """Return all headers as an array of arrays of two."""

@@ -94,15 +94,15 @@ def export(
     words = parsed_topics(topics)
     range_bytes = size_of(range_size)
     start = _EARLIER_STARTS.get(start, start)
-    one_of("--start", start, STARTS)
+    click.one_of("--start", start, STARTS)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
-    one_of("--file-format", file_format, tuple(FORMATS))
-    one_of("--layout", layout, LAYOUTS)
-    one_of("--on-bad-record", on_bad_record, POLICIES)
+    click.one_of("--file-format", file_format, tuple(FORMATS))
+    click.one_of("--layout", layout, LAYOUTS)
+    click.one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.jobs.export_rounds import ROUND_MS
@@ -167,12 +167,6 @@ def _plan_rows(plan: "ExportPlan") -> list[Row]:
 def _number(value: object) -> int:
     assert isinstance(value, int)
     return value
-
-
-def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
-    """Raise click.BadParameter for a word that is not known."""
-    if word not in known:
-        raise click.BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")
 
 
 def _layout(layout: str, partition_by: str | None) -> str:

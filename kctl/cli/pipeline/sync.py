@@ -13,7 +13,7 @@ from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, duration_ms, with_common, with_options
 from kctl.cli.output_options import Output
 from kctl.cli.pipeline.decode_options import ColumnOptions, column_options
-from kctl.cli.pipeline.export import STARTS, one_of, parsed_topics, size_of
+from kctl.cli.pipeline.export import STARTS, parsed_topics, size_of
 from kctl.cli.pipeline.file_options import (
     BadRecordOption,
     FileFormatOption,
@@ -97,7 +97,7 @@ def sync(
     if pattern:
         raise click.BadParameter("sync takes topics by name, not a pattern", param_hint="TOPIC")
     range_bytes = size_of(range_size)
-    one_of("--start", start, STARTS)
+    click.one_of("--start", start, STARTS)
     if available_now and trigger is not None:
         raise click.UsageError("--trigger cannot be combined with --available-now.")
     output = common.choose_output(*SHAPES)
@@ -105,9 +105,9 @@ def sync(
     from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
-    one_of("--file-format", file_format, tuple(FORMATS))
-    one_of("--layout", layout, LAYOUTS)
-    one_of("--on-bad-record", on_bad_record, POLICIES)
+    click.one_of("--file-format", file_format, tuple(FORMATS))
+    click.one_of("--layout", layout, LAYOUTS)
+    click.one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import ExportRequest  # the client: not wanted for --help
     from kctl.pipeline.jobs.export_rounds import ROUND_MS
     from kctl.pipeline.jobs.sync import MAX_BATCH_RECORDS, TRIGGER_MS, SyncRequest, plan_sync

@@ -32,6 +32,8 @@ SAMPLE_BYTES: Final = 256 << 10
 """Of each partition whose keys are sampled."""
 MOST_RECORDS: Final = 20_000
 """Of one sample."""
+MOST_DECOMPRESSED_BYTES: Final = 64 << 20
+"""Of one batch, as `kctl consume` reads by default."""
 SCHEMA_HEADER_BYTES: Final = 5
 """A byte 0 and the id of the schema, in front of a value that a schema registry knows."""
 
@@ -183,7 +185,14 @@ def _first(
 ) -> V | _Further | KafkaError | None:
     from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
 
-    reader = BatchReader(data, topic=key.topic, partition=key.partition, fetch_offset=offset, aborted=None)
+    reader = BatchReader(
+        data,
+        topic=key.topic,
+        partition=key.partition,
+        fetch_offset=offset,
+        aborted=None,
+        max_decompressed_bytes=MOST_DECOMPRESSED_BYTES,
+    )
     try:
         records = reader.records(1)
     except CorruptBatchError as error:
@@ -219,6 +228,7 @@ def _sample(key: TopicPartition, wanted: KeyRange, data: bytes) -> KeySample | K
         fetch_offset=wanted.offset,
         aborted=None,
         stop_offset=wanted.stop_offset,
+        max_decompressed_bytes=MOST_DECOMPRESSED_BYTES,
     )
     try:
         records = reader.records(MOST_RECORDS)

@@ -33,7 +33,7 @@ from kctl.client.records._hot import is_compiled
 from kctl.client.records._hot.builder import RecordBatchBuilder
 from kctl.client.records._hot.columns import Columns
 from kctl.client.records._hot.conditions import SUBJECT_NAMES, Condition
-from kctl.client.records._hot.exits import FIELD_NAMES, OutputField, OutputPlan, QuotedText
+from kctl.client.records._hot.exits import FIELD_NAMES, MOST_JSON_BYTES, OutputField, OutputPlan, QuotedText
 from kctl.client.records._hot.filled import FilledParts, PackedParts
 from kctl.client.records._hot.murmur2 import partition_of_key, partitions_of_keys
 from kctl.client.records._hot.packed import raise_registers
@@ -56,6 +56,7 @@ from kctl.client.records._hot.send_future import (
     is_neighbour,
     rows_of,
 )
+from kctl.client.records._hot.varint import FieldError
 from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, renumber_batch, stamp_batch
 from kctl.client.records.compression import CODEC_IDS
 from kctl.client.records.lines import Lines
@@ -68,6 +69,7 @@ __all__ = [
     "CODEC_IDS",
     "FIELD_NAMES",
     "LAST_TIMESTAMP_MS",
+    "MOST_JSON_BYTES",
     "SUBJECT_NAMES",
     "UNKNOWN_OFFSET",
     "AbortedTransaction",
@@ -76,6 +78,7 @@ __all__ = [
     "Columns",
     "Condition",
     "ControlMarker",
+    "FieldError",
     "FilledParts",
     "Header",
     "Lines",

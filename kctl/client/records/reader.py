@@ -28,6 +28,8 @@ LARGE_OUTPUT_BYTES: Final = 4 * JOINED_BYTES
 """Formatted records with more bytes contain a large value: they are not joined, which would copy it."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
 """Decompressed bytes after which `output` and `records` return what they have."""
+LAST_DELTA_AT: Final = 23
+"""Where the header of a batch has the offset of its last record, relative to the first."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
@@ -86,6 +88,8 @@ class BatchReader:
         self.decompressed_bytes = 0
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
+        self._frame: Frame | None = None
+        """The last one."""
 
     @property
     def held_bytes(self) -> int:
@@ -206,6 +210,20 @@ class BatchReader:
         elif cursor.is_stopped:
             self._stop()
 
+    def skip(self, error: CorruptBatchError) -> int:
+        """Pass the damage that the last call raised: a record whose error has a resume offset, otherwise the rest of
+        the batch. Return the offset to continue at.
+        """
+        self._error = None
+        if error.resume_offset is not None:
+            self.next_offset = max(self.next_offset, error.resume_offset)
+        elif self._cursor is not None:
+            self._pass(self._cursor.batch)
+            self._cursor = None
+        elif self._frame is not None:
+            self.next_offset = max(self.next_offset, _offset_behind(self._data, self._frame))
+        return self.next_offset
+
     def _pass(self, batch: BatchInfo) -> None:
         self.next_offset = max(self.next_offset, batch.last_offset + 1)
 
@@ -219,8 +237,8 @@ class BatchReader:
         if frame is None or frame.end > self._end:
             self.exhausted = True  # a batch that is cut here is normal: it comes again with the next fetch
             return None
+        self._frame, self._at = frame, frame.end
         batch, message = self._head(frame)
-        self._at = frame.end
         if batch.base_offset <= self._last_offset:
             # No CRC covers the offset; taken as it is, the batch would be left out as one already read.
             raise self._source.damaged(f"it follows offset {self._last_offset}", batch.base_offset, frame.at)
@@ -290,6 +308,13 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
     if limit - at > MAGIC_AT and data[at + MAGIC_AT] > 2:
         raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format is unknown", base_offset, at)
     return Frame(at, at + FRAME_BYTES + length, base_offset)
+
+
+def _offset_behind(data: bytes, frame: Frame) -> int:
+    """Return the offset behind a batch, by its header alone; in version 0 and 1 the offset is that of the last one."""
+    if data[frame.at + MAGIC_AT] != 2 or frame.end - frame.at < BATCH_OVERHEAD_BYTES:
+        return frame.base_offset + 1
+    return frame.base_offset + 1 + int.from_bytes(data[frame.at + LAST_DELTA_AT : frame.at + LAST_DELTA_AT + 4], "big")
 
 
 def split_batches(

@@ -1,18 +1,40 @@
 """Edits of responses: an array that fills a megabyte, other values, other bytes, responses to other requests."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any
 
 from kctl.client.errors import LocalProtocolError
+from kctl.client.protocol.api.fetch import FetchResponse
 from kctl.client.protocol.framing import encode_response, response_header_version
-from kctl.client.protocol.primitives import Malformed, Writer, uvarint
+from kctl.client.protocol.primitives import MAX_STRING_BYTES, Malformed, Writer, uvarint
 from kctl.client.protocol.schema import Field, Response, Struct
 from kctl.client.protocol.walker import _Encode
 from tests.fuzz.protocol.messages import mutate
+from tests.sim.hostile.record_sets import RECORD_SETS, with_records
 
 STUFFED_BYTES = 1_000_000
+LARGE_TEXTS = {
+    "letters": "x" * MAX_STRING_BYTES,
+    "controls": "\x1b\n" * (MAX_STRING_BYTES // 2),
+    "marks": "a\u0301\u202e" * (MAX_STRING_BYTES // 6),
+    "commas": "," * MAX_STRING_BYTES,
+}
+"""Contents of one string, which is as long as a string may be."""
+LARGE_BYTES = {
+    "letters": b"x" * STUFFED_BYTES,
+    "a subscription": b"\0\0"
+    + (142_857).to_bytes(4, "big")
+    + b"".join(b"\0\5%05x" % each for each in range(142_857))
+    + b"\xff\xff\xff\xff",
+    "an assignment": b"\0\0"
+    + (66_666).to_bytes(4, "big")
+    + b"".join(b"\0\5%05x\0\0\0\1\0\0\0\0" % each for each in range(66_666))
+    + b"\xff\xff\xff\xff",
+}
+"""Contents of one value of bytes: some have as many topics as a member of a group could send."""
 Path = tuple[str, ...]
 
 
@@ -27,23 +49,71 @@ def array_paths(cls: type[Struct], version: int) -> Iterator[Path]:
             yield from ((entry.name, *rest) for rest in array_paths(entry.kind, version))
 
 
-class Stuffing:
-    """An edit: the responses of one class have an array that fills a megabyte."""
+def leaf_paths(cls: type[Struct], version: int, kind: str) -> Iterator[Path]:
+    """Yield the paths of all fields of a kind that a version of a response has."""
+    for entry in cls.FIELDS:
+        if not entry.is_in(version):
+            continue
+        if entry.kind == kind:
+            yield (entry.name,)
+        elif isinstance(entry.kind, type):
+            yield from ((entry.name, *rest) for rest in leaf_paths(entry.kind, version, kind))
 
-    def __init__(self, cls: type[Response], path: Path, *, are_same: bool) -> None:
+
+class OneBody:
+    """An edit: the responses of one class are one body, which is made once because clients retry.
+
+    Attributes: make: gets a response and its version, and returns the bytes behind the correlation id, or None for
+        those of the response.
+    """
+
+    def __init__(self, cls: type[Response], make: Callable[[Response, int], bytes | None]) -> None:
         self._cls = cls
-        self._path = path
-        self._are_same = are_same
+        self._make = make
         self._bodies: dict[int, bytes] = {}
-        """By version; made once, because clients ask again."""
+        """By version."""
 
     def __call__(self, response: Response, version: int, correlation_id: int) -> bytes | None:
         if type(response) is not self._cls:
             return None
-        if version not in self._bodies:
-            self._bodies[version] = stuffed(response, version, self._path, are_same=self._are_same)
-        body = self._bodies[version]
-        return (len(body) + 4).to_bytes(4, "big") + correlation_id.to_bytes(4, "big") + body
+        body = self._bodies.get(version) or self._make(response, version)
+        if body is None:
+            return None
+        self._bodies[version] = body
+        return _frame(correlation_id, body)
+
+
+def _frame(correlation_id: int, body: bytes) -> bytes:
+    return (len(body) + 4).to_bytes(4, "big") + correlation_id.to_bytes(4, "big") + body
+
+
+def megabyte_edits(cls: type[Response], version: int) -> Iterator[tuple[str, OneBody]]:
+    """Yield edits of a response, with their names: each fills one array, one string or one value of bytes."""
+    for path in array_paths(cls, version):
+        for are_same in (False, True):
+            name = f"{cls.NAME} {'.'.join(path)}, {'the same item' if are_same else 'numbered items'}"
+            yield name, OneBody(cls, partial(stuffed, path=path, are_same=are_same))
+    for path in leaf_paths(cls, version, "string"):
+        for kind, text in LARGE_TEXTS.items():
+            yield f"{cls.NAME} {'.'.join(path)}, {kind}", OneBody(cls, partial(lengthened, path=path, data=text))
+    for path in leaf_paths(cls, version, "bytes"):
+        for kind, data in LARGE_BYTES.items():
+            yield f"{cls.NAME} {'.'.join(path)}, {kind}", OneBody(cls, partial(lengthened, path=path, data=data))
+    for record_set in RECORD_SETS if cls is FetchResponse else ():
+        yield f"{cls.NAME} {record_set.__name__}", OneBody(cls, partial(with_records, make=record_set))
+
+
+def lengthened(response: Response, version: int, path: Path, data: bytes | str) -> bytes | None:
+    """Return the bytes behind the correlation id of a response with other contents in the place of one string or value
+    of bytes; None if the version has no room for them.
+    """
+    whole = copy.deepcopy(response)
+    entry, owner = _make_place(whole, path)
+    setattr(owner, entry.name, [data] if entry.is_array else data)
+    try:
+        return encode_response(whole, version, 0)[8:]
+    except LocalProtocolError:
+        return None
 
 
 def stuffed(response: Response, version: int, path: Path, *, are_same: bool) -> bytes:
@@ -52,7 +122,7 @@ def stuffed(response: Response, version: int, path: Path, *, are_same: bool) -> 
     Args: are_same: its items are the same; otherwise each has a name or number of its own.
     """
     whole = copy.deepcopy(response)
-    entry = _make_place(whole, path)
+    entry, _ = _make_place(whole, path)
     flexible = version >= type(response).FLEXIBLE_FROM
     walk = _Stuffing(version, flexible, entry, are_same=are_same)
     try:
@@ -62,8 +132,8 @@ def stuffed(response: Response, version: int, path: Path, *, are_same: bool) -> 
     return (b"\0" if response_header_version(type(response), version) else b"") + b"".join(walk.writer.parts)
 
 
-def _make_place(struct: Any, path: Path) -> Field:
-    """Return the field at a path; arrays before it get an item if they have none."""
+def _make_place(struct: Any, path: Path) -> tuple[Field, Any]:
+    """Return the field at a path and its struct; arrays before it get an item if they have none."""
     entry = next(each for each in type(struct).FIELDS if each.name == path[0])
     value = getattr(struct, entry.name)
     if entry.is_array:
@@ -74,7 +144,7 @@ def _make_place(struct: Any, path: Path) -> Field:
     elif value is None and isinstance(entry.kind, type):
         value = entry.kind()
         setattr(struct, entry.name, value)
-    return entry if len(path) == 1 else _make_place(value, path[1:])
+    return (entry, struct) if len(path) == 1 else _make_place(value, path[1:])
 
 
 def _plain_item(entry: Field, number: int) -> Any:
@@ -158,7 +228,7 @@ def mutated(random: Random, response: Response, version: int, correlation_id: in
             return encode_response(changed, version, correlation_id)
         except LocalProtocolError:
             return None
-    return (len(body) + 4).to_bytes(4, "big") + correlation_id.to_bytes(4, "big") + body
+    return _frame(correlation_id, body)
 
 
 def _change(random: Random, response: Struct) -> None:

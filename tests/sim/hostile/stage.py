@@ -1,6 +1,7 @@
 """Stage: runs command lines on a simulated cluster whose responses are edited, and measures each run.
 
-Work is CPU time of the process and memory its resident set, as Linux counts them. Editing is not measured.
+Work is CPU time of the process and memory its resident set, as Linux counts them. CPU time of the sandbox is not
+measured, nor that of editing.
 """
 
 import gc
@@ -8,8 +9,9 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -18,7 +20,9 @@ import pytest
 
 from kctl.client.protocol.framing import encode_response
 from kctl.client.protocol.schema import Response
+from kctl.client.records.compression import decompress
 from kctl.sandbox import ClusterSettings
+from kctl.sandbox.connection import BrokerConnection
 from tests.sim.kit import SimCluster
 from tests.sim.kit.command_lines import use_hub
 from tests.sim.virtual import Hub
@@ -26,6 +30,9 @@ from tests.support.bounds import bound
 from tests.support.in_process import Ended, run_in_process
 
 MOST_CPU_S = bound(2)
+WRITTEN_BYTES_A_S, DECOMPRESSED_BYTES_A_S = 50e6, 1e9
+"""Records that were asked for cost CPU as they are written, and batches as they are decompressed, however small they
+were on the wire."""
 MOST_MEMORY_BYTES = (300 - 35) << 20
 """The limit of a process, without what kctl takes for any command."""
 API_TIMEOUT = "5s"
@@ -35,6 +42,8 @@ _CLEAR_PEAK = "5"
 BUG = ("which is a bug", "Traceback")
 """What an exception that nothing expected leaves on stderr."""
 
+Answer = tuple[type[Response], int]
+"""A response and its version."""
 Edit = Callable[[Response, int, int], bytes | None]
 """Gets a response, its version and its correlation id; returns the frame to send, or None for the true one."""
 
@@ -51,11 +60,18 @@ class Run(NamedTuple):
     memory_bytes: int
     edited: int
     """Responses that were edited."""
-    is_endless: bool
+    received_bytes: int
+    """Of all responses."""
+    written_bytes: int
+    """Of the output on stdout, whose end is not kept."""
+    decompressed_bytes: int
+    """Of all batches."""
 
     def wrong(self) -> str:
         """Return what a command may not do; empty if nothing is wrong."""
-        if self.is_endless or self.cpu_s > MOST_CPU_S * max(1, self.edited):
+        most_s = MOST_CPU_S * max(1, self.edited, self.received_bytes / 1e6)
+        most_s += self.written_bytes / WRITTEN_BYTES_A_S + self.decompressed_bytes / DECOMPRESSED_BYTES_A_S
+        if self.cpu_s > most_s:
             return f"CPU of {self.cpu_s:.1f} s"
         if self.memory_bytes > MOST_MEMORY_BYTES:
             return f"memory of {self.memory_bytes >> 20} MiB"
@@ -70,39 +86,85 @@ class Stage:
 
     def __init__(self, cluster: SimCluster) -> None:
         self.cluster = cluster
-        self.conversation: list[tuple[type[Response], int]] = []
+        self.conversation: list[Answer] = []
         """The responses of the last run, with their versions."""
         self._edit: Edit = _leave
-        self._edited_s = 0.0
         self._edited = 0
+        self._received_bytes = 0
+        self._decompressed_bytes = 0
+        self._stdout = _Head()
+        self._before_s = 0.0
+        self._before_bytes = self._peak_bytes = 0
 
     def run(self, line: str, stdin: bytes = b"", edit: Edit | None = None) -> Run:
         """Run a command line with edited responses."""
-        self._edit, self._edited, self._edited_s = edit or _leave, 0, 0.0
+        self._edit, self._edited, self._received_bytes = edit or _leave, 0, 0
         self.conversation = []
+        self._decompressed_bytes = 0
+        self._stdout = _Head()
         words = (*line.split(), "-b", self.cluster.bootstrap, "--api-timeout", API_TIMEOUT)
         gc.collect()
-        before_bytes = _reset_peak()
-        before_s = time.process_time()
-        ended = Ended(0, b"", "")
-        is_endless = False
-        with _limited(MOST_CPU_S * 10):
-            try:
-                ended = run_in_process(*words, stdin=stdin, environ={"NO_COLOR": "1"}, runtime=self.cluster.runtime)
-            except Exceeded:
-                is_endless = True
+        self._before_bytes = self._peak_bytes = _reset_peak()
+        self._before_s, SANDBOX_S[0] = time.process_time(), 0.0
+        with _limited(MOST_CPU_S * 5):
+            ended = run_in_process(
+                *words,
+                stdin=stdin,
+                environ={"NO_COLOR": "1", "SECRET": "secret"},
+                runtime=self.cluster.runtime,
+                stdout=self._stdout,
+            )
         self._edit = _leave
-        cpu_s = time.process_time() - before_s - self._edited_s
-        return Run(ended, cpu_s, _peak_bytes() - before_bytes, self._edited, is_endless)
+        return self.measured(ended)
+
+    def measured(self, ended: Ended) -> Run:
+        """Return what the run took until now."""
+        cpu_s = time.process_time() - self._before_s - SANDBOX_S[0]
+        memory_bytes = max(self._peak_bytes, _peak_bytes()) - self._before_bytes
+        return Run(ended, cpu_s, memory_bytes, *self._counts())
+
+    def _counts(self) -> tuple[int, int, int, int]:
+        return self._edited, self._received_bytes, self._stdout.written_bytes, self._decompressed_bytes
+
+    def decompress(self, codec: str, data: memoryview, max_bytes: int) -> bytes:
+        """Decompress a batch; stands for the function of the reader of batches."""
+        plain = decompress(codec, data, max_bytes)
+        self._decompressed_bytes += len(plain)
+        return plain
 
     def encode(self, response: Response, version: int, correlation_id: int) -> bytes:
         """Return the frame of a response; stands for the function of the sandbox's connections."""
-        before_s = time.process_time()
         self.conversation.append((type(response), version))
+        if self._edit is not _leave:
+            self._peak_bytes = max(self._peak_bytes, _peak_bytes())
+        left_s, _ = signal.setitimer(signal.ITIMER_PROF, 0)
         edited = self._edit(response, version, correlation_id)
+        signal.setitimer(signal.ITIMER_PROF, left_s)
         self._edited += edited is not None
-        self._edited_s += time.process_time() - before_s
-        return encode_response(response, version, correlation_id) if edited is None else edited
+        if edited is not None:
+            _reset_peak()
+        frame = encode_response(response, version, correlation_id) if edited is None else edited
+        self._received_bytes += len(frame)
+        return frame
+
+
+SANDBOX_WORK = ("receive", "writable", "_leave", "_unmute")
+"""Methods of connections by which the sandbox works."""
+SANDBOX_S = [0.0]
+"""CPU time that the sandbox took since the run began."""
+
+
+def _measured(work: Callable[..., None]) -> Callable[..., None]:
+    """Return work of the sandbox that adds to `SANDBOX_S`."""
+
+    def measure(*arguments: object) -> None:
+        before_s, inner_s = time.process_time(), SANDBOX_S[0]
+        try:
+            work(*arguments)
+        finally:
+            SANDBOX_S[0] = inner_s + time.process_time() - before_s
+
+    return measure
 
 
 def _leave(_response: Response, _version: int, _correlation_id: int) -> bytes | None:
@@ -110,27 +172,63 @@ def _leave(_response: Response, _version: int, _correlation_id: int) -> bytes | 
 
 
 def play(monkeypatch: pytest.MonkeyPatch, scene: Callable[[Stage], None]) -> None:
-    """Run a scene on a cluster that has records, groups, and a member of one of them."""
+    """Run a scene on a cluster that has records, groups, and a member of one of them.
+
+    Raises: Exceeded: a run took too much CPU.
+    """
+    with Hub(seed=7) as hub:
+        _play(monkeypatch, hub, scene, [])
+
+
+def run_alone(line: str, stdin: bytes = b"", edit: Edit | None = None) -> tuple[Run, Sequence[Answer]]:
+    """Return how a command line ended on a cluster of its own, and the responses that it got."""
+    stages: list[Stage] = []
+    runs: list[Run] = []
+    with pytest.MonkeyPatch.context() as monkeypatch, suppress(Exceeded), Hub(seed=7) as hub:
+        _play(monkeypatch, hub, lambda stage: runs.append(stage.run(line, stdin, edit)), stages)
+    return runs[0] if runs else stages[0].measured(Ended(0, b"", "")), stages[0].conversation
+
+
+def _play(monkeypatch: pytest.MonkeyPatch, hub: Hub, scene: Callable[[Stage], None], stages: list[Stage]) -> None:
     gc.collect()
     gc.freeze()  # `Stage.run` collects the garbage of one command, not of everything that is imported
-    with Hub(seed=7) as hub:
-        cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
-        stage = Stage(cluster)
-        use_hub(monkeypatch, cluster)
+    cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
+    stage = Stage(cluster)
+    stages.append(stage)
+    use_hub(monkeypatch, cluster)
 
-        def app() -> None:
-            cluster.write(0, 3)
-            cluster.commit("g", {("t", 0): 1})
-            with cluster.classic_member("live", group_instance_id="one") as member:  # stays as a static member
-                while not member.assignment:
-                    member.poll(1)
-            monkeypatch.setattr("kctl.sandbox.connection.encode_response", stage.encode)
-            scene(stage)
+    def app() -> None:
+        cluster.write(0, 3)
+        cluster.commit("g", {("t", 0): 1})
+        with cluster.classic_member("live", group_instance_id="one") as member:  # stays as a static member
+            while not member.assignment:
+                member.poll(1)
+        monkeypatch.setattr("kctl.sandbox.connection.encode_response", stage.encode)
+        monkeypatch.setattr("kctl.client.records.reader.decompress", stage.decompress)
+        for name in SANDBOX_WORK:
+            monkeypatch.setattr(BrokerConnection, name, _measured(getattr(BrokerConnection, name)))
+        scene(stage)
 
-        cluster.run(app)
+    cluster.run(app)
 
 
 # --- measurement ------------------------------------------------------------------------------------------------------
+
+
+class _Head(BytesIO):
+    """A stream that keeps its first megabyte.
+
+    Attributes: written_bytes: how much was written to it.
+    """
+
+    written_bytes = 0
+
+    def write(self, data: Any, /) -> int:
+        size_bytes = len(data)
+        if self.written_bytes < 1 << 20:
+            super().write(data)
+        self.written_bytes += size_bytes
+        return size_bytes
 
 
 def _reset_peak() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from kctl.client.errors import LocalProtocolError
+from kctl.client.errors import CorruptBatchError, LocalProtocolError
 from kctl.client.records._hot.conditions import Condition, all_hold
 from kctl.client.records._hot.cursor import RecordCursor
 from kctl.client.records._hot.native_types import i64
@@ -88,15 +88,27 @@ FIELD_NAMES: Final = (*_RECORD_FIELDS, *_BATCH_FIELDS)
 """What an output plan can show of a record."""
 
 
+_PART_BYTES: Final[i64] = 1024 * 1024
+MOST_JSON_BYTES: Final[i64] = 96 * 1024 * 1024
+"""Of one key, value or header. By default, kctl decompresses batches of up to 64 MiB."""
+
+
 @final
 class QuotedText:
     """Bytes as JSON text: between quotes as they are where nothing in them needs an escape, which most text is.
 
-    Args: escape: makes the JSON of all other bytes: control characters, DEL, and what is not ASCII.
+    Args:
+        escape: makes the JSON of all other bytes: control characters, DEL, and what is not ASCII.
+        most_bytes: the largest JSON in parts: an escape takes up to six bytes for one.
+        part_bytes: of the bytes that make a part.
     """
 
-    def __init__(self, escape: Callable[[bytes], bytes]) -> None:
+    def __init__(
+        self, escape: Callable[[bytes], bytes], most_bytes: i64 = MOST_JSON_BYTES, part_bytes: i64 = _PART_BYTES
+    ) -> None:
         self._escape = escape
+        self._most_bytes: i64 = most_bytes
+        self._part_bytes: i64 = part_bytes
 
     def __call__(self, data: bytes | None) -> bytes:
         """Return the JSON; `null` for None."""
@@ -111,23 +123,29 @@ class QuotedText:
         return self._escape(data)
 
     def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
-        """Return the JSON of `data[first:limit]` in parts, so that no step copies all of it."""
+        """Return the JSON of `data[first:limit]` in parts, so that no step copies all of it; none if it is not text.
+
+        Raises: FieldError: the JSON is larger than the limit.
+        """
         found = [b'"']
         at: i64 = first
+        size_bytes: i64 = 2
         while at < limit:
-            end: i64 = min(at + _PART_BYTES, limit)
+            end: i64 = min(at + self._part_bytes, limit)
             while at + 1 < end < limit and data[end] & 0xC0 == 0x80:  # not within a character
                 end -= 1
             part = self.of(data[at:end])
             if not part.startswith(b'"'):
-                return [self.of(data[first:limit])]  # not text
+                return []
+            size_bytes += len(part) - 2
+            if size_bytes > self._most_bytes:
+                raise FieldError(f"{limit - first} bytes are more than {self._most_bytes} bytes as JSON")
             found.append(part[1:-1])
             at = end
         found.append(b'"')
         return found
 
 
-_PART_BYTES: Final[i64] = 1024 * 1024
 _PRINTABLE: Final = bytes([code if 0x20 <= code < 0x7F else 0x20 for code in range(256)])
 """By it, ASCII without control characters is translated into itself, and no other bytes are."""
 _AS_IT_IS: Final = bytes([0x20 if code in b'"\\' else _PRINTABLE[code] for code in range(256)])
@@ -244,46 +262,48 @@ _BLOCK_RECORDS: Final = 64
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were given out before.
 
-    Stops after `_MOST_READ_BYTES`, too. Large values are several parts.
+    Stops after `_MOST_READ_BYTES`, too. Large values are several parts. A converter may raise FieldError for
+    a value that it cannot convert.
     """
     steps, tail = plan.steps_for(cursor.batch)
-    conditions = plan.conditions
+    conditions, null = plan.conditions, plan.null
     topic = cursor.batch.topic.encode() if conditions else b""
     wants_headers = any(step.code in (HEADERS, HEADER_COUNT) for step in steps) or any(
         condition.wants_headers for condition in conditions
     )
     headers: tuple[Header, ...] = ()
-    null = plan.null
-    first: i64 = len(out)
-    is_any = False
+    first, count_before = len(out), count
     pieces: list[bytes] = []
-    block_end: i64 = limit - _BLOCK_RECORDS
-    stop_at: i64 = cursor.position + _MOST_READ_BYTES
+    block_end, stop_at = limit - _BLOCK_RECORDS, cursor.position + _MOST_READ_BYTES
+    mark, out_mark = 0, first
     try:
         while limit > 0 and cursor.position < stop_at and cursor.advance():
-            if wants_headers:
-                headers = _headers(cursor)
+            headers = _headers(cursor) if wants_headers else headers
             if conditions and not all_hold(conditions, topic, cursor, headers):
                 cursor.leave_out()
                 continue
-            count += 1
-            is_any = True
+            if cursor.value_size > _PART_BYTES and pieces:
+                _move(pieces, out)
+            mark, out_mark = len(pieces), len(out)
             for step in steps:
                 if step.is_number:
-                    _append_number(step, _number(step.code, cursor, headers, count), pieces)
+                    _append_number(step, _number(step.code, cursor, headers, count + 1), pieces)
                 elif step.code == VALUE and step.quoted is not None and cursor.value_size > _PART_BYTES:
                     _append_large(step, step.quoted, cursor, pieces, out)
                 else:
                     pieces.append(step.before)
-                    pieces.append(_field(step, cursor, headers, null, count))
+                    pieces.append(_field(step, cursor, headers, null, count + 1))
+            count += 1
             limit -= 1
             if limit == block_end:
-                out.append(b"".join(pieces))
-                pieces = []
+                _move(pieces, out)
                 block_end = limit - _BLOCK_RECORDS
-    finally:  # also what came before damage
-        out.append(b"".join(pieces))
-        if is_any:
+    except FieldError as error:
+        del pieces[mark:], out[out_mark:]
+        raise _passed(cursor, str(error)) from None
+    finally:  # also what came before damage; pieces of few records may be large, and are not copied
+        out += pieces if len(pieces) <= _BLOCK_RECORDS else [b"".join(pieces)]
+        if count > count_before:
             out[first] = out[first][len(tail) :]
             out.append(tail)
 
@@ -291,9 +311,15 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
 def _append_large(step: Step, quoted: QuotedText, cursor: RecordCursor, pieces: list[bytes], out: list[bytes]) -> None:
     """Move the pieces and the literal before a value to `out`, and the value in parts."""
     pieces.append(step.before)
+    _move(pieces, out)
+    value_at, end = cursor.value_at, cursor.value_at + cursor.value_size
+    out.extend(quoted.parts(cursor.buf, value_at, end) or [quoted.of(cursor.buf[value_at:end])])
+
+
+def _move(pieces: list[bytes], out: list[bytes]) -> None:
+    """Move the pieces, joined, to `out`."""
     out.append(b"".join(pieces))
     pieces.clear()
-    out.extend(quoted.parts(cursor.buf, cursor.value_at, cursor.value_at + cursor.value_size))
 
 
 def _append_number(step: Step, number: i64, pieces: list[bytes]) -> None:
@@ -311,8 +337,16 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
     try:
         return parse_headers(cursor.raw_headers())
     except (IndexError, FieldError) as error:
-        cursor.give_back()
-        raise cursor.damaged(f"headers: {error}") from None
+        raise _passed(cursor, f"headers: {error}") from None
+
+
+def _passed(cursor: RecordCursor, cause: str) -> CorruptBatchError:
+    """Return the error for the record at hand, which is not given out; reading can continue behind it."""
+    resume_offset = cursor.next_offset
+    cursor.give_back()
+    error = cursor.damaged(cause)
+    error.resume_offset = resume_offset
+    return error
 
 
 def _field(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: bytes, count: i64) -> bytes:
