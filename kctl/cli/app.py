@@ -103,7 +103,7 @@ class RootGroup(Group):
             if mode is not None:
                 raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
             if args[0].partition("=")[0] in CONNECTION_OPTIONS and not COMMANDS.keys() & set(args):
-                raise UsageError("Missing command. To check the connection, run: kctl probe -b HOST:PORT", ctx)
+                raise UsageError("Missing command. To check the connection, run: kctl probe -b HOST:PORT.", ctx)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature

@@ -146,7 +146,7 @@ def _configs(node: Node | None) -> dict[str, str | None]:
         if not key:
             raise YamlRefused(node.lines[key], "a property without a name")
         if not isinstance(value, Scalar):
-            _refuse(value, key, "expected one value; separate several values with commas")
+            _refuse(value, key, "one value; separate several values with commas")
         found[key] = None if value.is_null else value.text
     return found
 

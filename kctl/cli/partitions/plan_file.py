@@ -73,7 +73,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     for number, entry in enumerate(document["partitions"]):
         place = f"{name} partitions[{number}]"
         if not isinstance(entry, dict):
-            raise document_error(place, "expected an object with topic, partition and replicas")
+            raise document_error(place, "expected an object with topic, partition, and replicas")
         key = _partition(place, entry)
         replicas = _replicas(place, key, entry.get("replicas"))
         if key in found:

@@ -68,7 +68,7 @@ def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
         (b"\x1b[31m,1,7\n", r"line 1: '\x1b[31m' is not a topic"),
         (b"t" * 250 + b",1,7\n", "is not a topic"),
         (b'[{"topic": "t", "partition": 1, "offset": -' + b"9" * 4000 + b"}]", "is not an offset"),
-        (b"[7]", "offsets[0]: it is not an object"),
+        (b"[7]", "offsets[0]: expected an object"),
         (b'[{"topic": "t", "partition": true, "offset": 7}]', "offsets[0]: True is not a partition"),
         (b'[{"topic": "t", "partition": 1}]', "offsets[0]: None is not an offset"),
     ],

@@ -38,7 +38,7 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
         ("[]", 'it has no list "partitions"'),
         ('{"partitions": 3}', 'it has no list "partitions"'),
         ('{"version": 2, "partitions": []}', "its version is 2, and only 1 is known"),
-        ('{"partitions": [1]}', "partitions[0]: it is not an object"),
+        ('{"partitions": [1]}', "partitions[0]: expected an object"),
         ({"topic": 1}, "partitions[0]: 1 is not a topic"),
         ({"topic": "x" * 250}, "is not a topic"),
         ({"partition": -1}, "-1 is not a partition"),
