@@ -112,7 +112,7 @@ def when_dropped(client: C, end: Callable[[], object], part: object, *, has_thre
         has_threads: whether loops run on when it is dropped; otherwise nothing is called.
     Source: ResourceWarning in the Python library reference.
     """
-    finalizer = finalize(client, _end_dropped, type(client).__name__, end, part, os.getpid())
+    finalizer = finalize(client, _end_dropped, type(client).__name__.lstrip("_"), end, part, os.getpid())
     finalizer.atexit = False
     if not has_threads:
         finalizer.detach()

@@ -9,6 +9,7 @@ from kctl.client.admin import Admin
 from kctl.client.aio.bridge import awaited, run
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.config import AdminConfig
+from kctl.client.errors import ConcurrentModificationError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.loop.close import CloseResult
 from kctl.client.runtime import Runtime
@@ -19,8 +20,9 @@ R = TypeVar("R")
 class AsyncAdmin:
     """Administers a cluster from coroutines: each method does what the method of `Admin` with its name does.
 
-    Any number of tasks can call it. Calls are carried out one after the other; the timeout of a call begins when its
-    turn has come. `asyncio.timeout()` holds for the whole of a block. A cancelled call may have had its effect.
+    Any number of tasks of one event loop can call it. Calls are carried out one after the other; the timeout of a call
+    begins when its turn has come. `asyncio.timeout()` holds for the whole of a block. A cancelled call may have had its
+    effect.
 
     Args: as for `Admin`.
     """
@@ -41,6 +43,8 @@ class AsyncAdmin:
     async def _run(self, call: Callable[[], R]) -> R:
         loop = asyncio.get_running_loop()
         if self._turns is None or self._loop is not loop:
+            if self._turns is not None and self._turns.locked() and self._loop is not None and self._loop.is_running():
+                raise ConcurrentModificationError("a call of another event loop uses this admin client")
             self._turns, self._loop = asyncio.Lock(), loop
         async with self._turns:
             return await run(call)

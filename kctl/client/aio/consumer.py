@@ -4,11 +4,13 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
+from inspect import isawaitable
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
 from kctl.client.aio.bridge import await_in_bridge, awaited, run
+from kctl.client.aio.driver import runs_here
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -16,13 +18,15 @@ from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, Rebala
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.group.commit_callbacks import OnCommit
-from kctl.client.errors import ConcurrentModificationError
+from kctl.client.errors import ConcurrentModificationError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.runtime import Runtime
 
 P = ParamSpec("P")
 R = TypeVar("R")
+OnAsyncCommit = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], object]
+"""As `OnCommit`: a function or a coroutine function."""
 
 
 class AsyncRebalanceListener:
@@ -42,20 +46,34 @@ class AsyncRebalanceListener:
         await self.on_partitions_revoked(topic_partitions)
 
 
-class _Awaiting(RebalanceListener):
-    """Awaits the coroutines of a listener where the consumer calls it."""
+def _settle(result: object) -> None:
+    """Await the result of a function of the application if it is a coroutine."""
+    if isawaitable(result):
+        await_in_bridge(result)
 
-    def __init__(self, listener: AsyncRebalanceListener) -> None:
+
+class _Awaiting(RebalanceListener):
+    """Calls a listener whose methods are functions or coroutine functions."""
+
+    def __init__(self, listener: RebalanceListener | AsyncRebalanceListener) -> None:
         self._listener = listener
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        await_in_bridge(self._listener.on_partitions_revoked(topic_partitions))
+        _settle(self._listener.on_partitions_revoked(topic_partitions))
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        await_in_bridge(self._listener.on_partitions_assigned(topic_partitions))
+        _settle(self._listener.on_partitions_assigned(topic_partitions))
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        await_in_bridge(self._listener.on_partitions_lost(topic_partitions))
+        _settle(self._listener.on_partitions_lost(topic_partitions))
+
+
+def _awaiting(callback: OnAsyncCommit) -> OnCommit:
+    @wraps(callback)
+    def on_done(offsets: Mapping[TopicPartition, OffsetAndMetadata], error: KafkaError | None) -> None:
+        _settle(callback(offsets, error))
+
+    return on_done
 
 
 class AsyncConsumer:
@@ -94,13 +112,15 @@ class AsyncConsumer:
 
     def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a method that does not wait, also while another task waits in a poll, which then applies the change."""
-        user = self._driver.acting_as = self._client._one_user.user
+        user = self._client._one_user.user
+        if not runs_here(user):
+            return call(*args, **kwargs)
+        self._driver.acting_as = user
         try:
             return call(*args, **kwargs)
         finally:
             self._driver.acting_as = None
-            if user is not None:
-                self._side.mailbox.waiter.notify()
+            self._side.mailbox.waiter.notify()
 
     # --- records ------------------------------------------------------------------------------------------------------
 
@@ -161,8 +181,15 @@ class AsyncConsumer:
         topics: Iterable[str] | re.Pattern[str],
         listener: RebalanceListener | AsyncRebalanceListener | None = None,
     ) -> None:
-        """Share the partitions of these topics with the other members of the group; as `Consumer.subscribe`."""
-        if isinstance(listener, AsyncRebalanceListener):
+        """Share the partitions of these topics with the other members of the group; as `Consumer.subscribe`.
+
+        Raises: ValueError: there are no topics. `unsubscribe` waits for the listener.
+        """
+        if isinstance(topics, Iterable) and not isinstance(topics, str):
+            topics = list(topics)
+            if not topics:
+                raise ValueError("no topics to subscribe to: call unsubscribe() to leave the group")
+        if isinstance(listener, RebalanceListener | AsyncRebalanceListener):
             listener = _Awaiting(listener)
         self._now(self._client.subscribe, topics, listener)
 
@@ -197,10 +224,11 @@ class AsyncConsumer:
     def commit_async(
         self,
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
-        callback: OnCommit | None = None,
+        callback: OnAsyncCommit | None = None,
     ) -> None:
-        """Commit without waiting; as `Consumer.commit_async`."""
-        self._now(self._client.commit_async, offsets, callback)
+        """Commit without waiting; as `Consumer.commit_async`. The callback may be a coroutine function."""
+        on_done = callback if callback is None or not callable(callback) else _awaiting(callback)
+        self._now(self._client.commit_async, offsets, on_done)
 
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
         """Request a rebalance of the group, with the next polls."""

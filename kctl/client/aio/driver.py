@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import TypeGuard
 
 from kctl.client.aio.bridge import await_in_bridge, is_bridged
 from kctl.client.awaiting import wakes_of
@@ -17,6 +18,14 @@ _LONGEST_MS = 60 * 60 * 1000
 """Longer waits are made of such pieces: event loops refuse waits of centuries."""
 _LAST_STEPS_MS = 1000
 """Most that a thread is joined for whose loop has ended: its last instructions are left."""
+
+
+def runs_here(user: object) -> TypeGuard[asyncio.Task[object]]:
+    """Return whether an object is a task of the event loop that runs in this thread."""
+    try:
+        return isinstance(user, asyncio.Task) and user.get_loop() is asyncio.get_running_loop()
+    except RuntimeError:  # no event loop runs in this thread
+        return False
 
 
 class _Sleeper:
@@ -87,7 +96,7 @@ class AsyncDriver:
     def __init__(self, beneath: Driver, clock: Clock) -> None:
         self.beneath = beneath
         self._clock = clock
-        self.acting_as: object = None
+        self.acting_as: asyncio.Task[object] | None = None
 
     def waiter(self) -> AsyncWaiter:
         return AsyncWaiter(self.beneath.waiter())
@@ -136,8 +145,9 @@ class AsyncDriver:
 
     def caller(self) -> object:
         """Return the task of asyncio that calls, and without one the thread."""
-        if self.acting_as is not None:
-            return self.acting_as
+        acting_as = self.acting_as
+        if runs_here(acting_as):  # a call of another thread at that moment is not
+            return acting_as
         try:
             task = asyncio.current_task()
         except RuntimeError:  # no event loop runs in this thread
