@@ -18,6 +18,7 @@ from kctl.sandbox.socket_wire import reset_socket
 
 _BACKLOG = 128
 _RETRY_MS = 100
+_LAST_PORT = 65535
 _OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -25,8 +26,10 @@ def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address.
 
     Raises:
-        OSError: the address is taken or not ours; the text names it.
+        OSError: the address is taken or not ours, or the port is invalid; the text has the address.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise OSError(errno.EINVAL, f"cannot listen on {host}:{port}: use ports from 0 to {_LAST_PORT}")
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

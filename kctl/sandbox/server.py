@@ -117,12 +117,12 @@ class ServedSandbox:
         return len(self._wires)
 
     def stop(self) -> None:
-        """Close every socket and end the thread. Idempotent.
+        """Close every socket and end the thread. Idempotent, and without effect in a forked child.
 
         Raises:
             SandboxFailure: something went wrong inside of the sandbox while it served.
         """
-        if self._is_stopped:
+        if self._is_stopped or self._loop.is_forked:
             return
         self._is_stopped = True
         self._loop.carry_out(self._close_all)

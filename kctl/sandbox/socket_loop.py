@@ -14,6 +14,7 @@ from itertools import count
 from threading import Thread, current_thread
 
 from kctl.client.clock import Clock, SystemClock
+from kctl.client.lifetime import follow_forks
 
 LONGEST_WAIT_MS = 86_400_000
 """Of one wait; epoll takes no more than 24 days."""
@@ -55,6 +56,9 @@ class SocketLoop:
         self._is_stopping = False
         self._is_over = False
         self._thread = Thread(target=self._run, name=name, daemon=True)
+        self.is_forked = False
+        """Whether this is the copy in a forked child, where the thread does not exist."""
+        follow_forks(self)
 
     # --- from any thread --------------------------------------------------------------------------------------------
 
@@ -72,6 +76,8 @@ class SocketLoop:
         if current_thread() is self._thread:
             action()
             return
+        if self.is_forked:
+            raise SocketLoopError("the sandbox belongs to the parent process: it started before fork()")
         future: Future[None] = Future()
         self._posted.append((action, future))
         self._wake()
@@ -87,6 +93,15 @@ class SocketLoop:
             self._close()
         elif self._thread.is_alive():
             self._thread.join()
+
+    def _after_fork(self) -> None:
+        """Close the child's copies of the descriptors, which would keep connections and ports of the parent open."""
+        self.is_forked = self._is_over = True
+        for key in list((self._selector.get_map() or {}).values()):
+            key.fileobj.close()  # type: ignore[union-attr]  # only sockets are registered here
+        self._selector.close()
+        self._reader.close()
+        self._writer.close()
 
     def _wake(self) -> None:
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
@@ -48,7 +48,10 @@ class KafkaSandbox:
         Raises:
             InvalidSetting: a property is unknown or has an impossible value.
             OSError: a port is in use.
+            TypeError: `topics` is not a mapping.
         """
+        if topics is not None and not isinstance(topics, Mapping):
+            raise TypeError(f"topics must be a mapping of names to numbers of partitions, not {type(topics).__name__}")
         self.sandbox = Sandbox(brokers, topics=topics, settings=with_properties(ClusterSettings(), config))
         self._served = self.sandbox.serve(host=host, port=port)
 
@@ -125,8 +128,10 @@ class KafkaSandbox:
         Args:
             partition: None returns those of all partitions.
             isolation_level: read_committed leaves out records of open and aborted transactions.
-        Raises: ValueError: the topic or the partition does not exist.
+        Raises: ValueError: the topic, the partition, or the isolation level does not exist.
         """
+        if isolation_level not in get_args(IsolationLevel):
+            raise ValueError(f"invalid isolation_level {isolation_level!r}: use read_committed or read_uncommitted")
         count = self._partitions(topic)
         if partition is not None:
             self._check_partition(topic, partition)
@@ -180,11 +185,13 @@ class KafkaSandbox:
             error: Kafka's name, such as NOT_LEADER_OR_FOLLOWER.
             when: once(), times(n), or every(n); None is once().
             broker: id of a broker; None counts the requests of all brokers together.
-        Raises: ValueError: the API, the error, or the broker does not exist.
+        Raises: ValueError: the API, the error, or the broker does not exist. TypeError: `when` is not a trigger.
         """
         self._check_broker(broker)
+        if not isinstance(when, Trigger | None):
+            raise TypeError(f"when must be once(), times(n), or every(n), not {type(when).__name__}")
         code = ErrorCode.__members__.get(error) if isinstance(error, str) else error
-        if code is None:
+        if code is None or code == ErrorCode.NONE:
             raise ValueError(f"invalid error {error!r}: use a name of Kafka, such as NOT_LEADER_OR_FOLLOWER")
         self.sandbox.fail_when(api, code, once() if when is None else when, node_id=broker)
 
@@ -194,8 +201,12 @@ class KafkaSandbox:
         Args:
             broker: id of a broker; None means all brokers.
             ms: the delay of Fault.DELAY.
-        Raises: ValueError: the broker does not exist, or `ms` does not fit the fault.
+        Raises:
+            ValueError: the broker does not exist, or `ms` does not fit the fault.
+            TypeError: `fault` is not a Fault.
         """
+        if not isinstance(fault, Fault):
+            raise TypeError(f"fault must be a Fault, such as Fault.FREEZE, not {fault!r}")
         for each in self._brokers(broker):
             self.sandbox.start_fault(each, fault, ms=ms)
 
