@@ -26,7 +26,7 @@ def test_marker_configures_a_new_cluster(kafka):
 
 
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "kctl.pytest_plugin", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "kctl.pytest_plugin", "-p", "no:asyncio", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
