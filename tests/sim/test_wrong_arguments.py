@@ -16,6 +16,7 @@ from kctl.client.consumer import Consumer
 from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.errors import IllegalStateError, KafkaError, LocalProtocolError
 from kctl.client.producer import Producer, ProducerRecord
+from kctl.client.producer.transaction_methods import TransactionalReader
 from tests.sim.kit import SimCluster, run, run_with_admin
 
 TP = TopicPartition("t", 0)
@@ -66,6 +67,8 @@ def public_methods(kind: type) -> Iterator[tuple[str, dict[str, Any]]]:
 def valid(hint: Any) -> Any:
     """Return a value that a parameter with this annotation takes."""
     origin, args = get_origin(hint), get_args(hint)
+    if hint == TransactionalReader | None:
+        return None
     if origin in (Union, UnionType):
         return valid(args[0])
     if origin is Literal:

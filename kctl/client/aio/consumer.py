@@ -165,6 +165,7 @@ class AsyncConsumer:
 
     committed = awaited(Consumer.committed)
     position = awaited(Consumer.position)
+    lag = awaited(Consumer.lag)
     partitions_for = awaited(Consumer.partitions_for)
     list_topics = awaited(Consumer.list_topics)
     beginning_offsets = awaited(Consumer.beginning_offsets)
@@ -212,6 +213,14 @@ class AsyncConsumer:
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Continue with what is written from now on; None means all assigned partitions."""
         self._now(self._client.seek_to_end, topic_partitions)
+
+    def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
+        """Continue with the committed offset of these partitions; as `Consumer.seek_to_committed`."""
+        self._now(self._client.seek_to_committed, topic_partitions)
+
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the next offset of each assigned partition, as a commit would commit it."""
+        return self._now(self._client.positions)
 
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Deliver nothing of these partitions until `resume`; what was fetched is kept."""

@@ -1,8 +1,9 @@
 """The producer in coroutines. One network thread sends, and wakes the event loop once for many results."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -16,6 +17,7 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.producer import Producer, ProducerMetrics, ProducerRecord, RecordMetadata, SendFuture
 from kctl.client.producer.record import Content, GivenHeaders
 from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.transaction_methods import TransactionalReader
 from kctl.client.runtime import Runtime
 
 R = TypeVar("R")
@@ -123,6 +125,20 @@ class AsyncProducer:
     commit_transaction = awaited(Producer.commit_transaction)
     abort_transaction = awaited(Producer.abort_transaction)
     close = awaited(Producer.close)
+
+    @asynccontextmanager
+    async def transaction(
+        self, consumer: TransactionalReader | None = None, timeout: float | timedelta | None = None
+    ) -> AsyncIterator[None]:
+        """Run a block in a transaction; as `Producer.transaction`."""
+        block = self._client.transaction(consumer, timeout)
+        await run(block.__enter__)
+        try:
+            yield
+        except BaseException as error:
+            await run(partial(block.__exit__, type(error), error, error.__traceback__))
+            raise
+        await run(partial(block.__exit__, None, None, None))
 
     @property
     def created_topics(self) -> dict[str, int]:

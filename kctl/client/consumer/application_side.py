@@ -137,6 +137,12 @@ class ApplicationSide:
             self.subscription.reset(tp, timestamp_ms)
             self.data.drop(tp)
 
+    def reset_to_committed(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        self.data.settle()
+        for tp in topic_partitions:
+            self.subscription.reset_to_committed(tp)
+            self.data.drop(tp)
+
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
         """Return the position, from the same sources as a poll: explicit reset, committed offset, reset policy.
 

@@ -267,6 +267,41 @@ class Consumer(NotCopied):
 
     @for_one_user
     @checked
+    def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
+        """Continue with the committed offset of these partitions (None: all assigned); looked up by the next poll.
+
+        Records that were read since come again, as after an aborted transaction. If nothing is committed,
+        auto.offset.reset decides.
+        Raises: IllegalStateError: no group.id, or a partition is not assigned.
+        Differs: Java has none.
+        """
+        self._need_group("seek_to_committed")
+        wanted = self._side.subscription.assignment if topic_partitions is None else topic_partitions
+        self._side.reset_to_committed(wanted)
+
+    @for_one_user
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return the next offset of each assigned partition, as a commit would commit it; never blocks.
+
+        Partitions without a position are left out. Raises: IllegalStateError: no group.id.
+        Differs: Java has none.
+        """
+        return dict(self._need_group("positions").positions())
+
+    @for_one_user
+    def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
+        """Request the ends of the assigned partitions, and return how many offsets each position is behind its end.
+
+        Raises: ApiTimeout. InvalidOffsetError: no position and auto.offset.reset=none.
+        Differs: Java returns the lag of one partition, without a request.
+        """
+        timer = self._timer(timeout)
+        ends = self._side.lookups.ends(self._side.subscription.assignment, LATEST_TIMESTAMP, timer)
+        self._side.learn_ends(ends)
+        return {tp: max(0, end_offset - self._side.position(tp, timer)) for tp, end_offset in ends.items()}
+
+    @for_one_user
+    @checked
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
         """Return the offset of the next record to be delivered, looking it up where there is none yet.
 

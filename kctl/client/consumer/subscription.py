@@ -189,8 +189,18 @@ class Subscription:
         """Forget the position, and look it up by timestamp."""
         self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
 
+    def reset_to_committed(self, topic_partition: TopicPartition) -> None:
+        """Forget the position, and look up the group's committed offset."""
+        self._reset(topic_partition, None, None, ResetCause.OUT_OF_RANGE, may_be_committed=True)
+
     def _reset(
-        self, topic_partition: TopicPartition, timestamp_ms: int | None, lost_offset: int | None, lost_by: ResetCause
+        self,
+        topic_partition: TopicPartition,
+        timestamp_ms: int | None,
+        lost_offset: int | None,
+        lost_by: ResetCause,
+        *,
+        may_be_committed: bool = False,
     ) -> None:
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.epoch = epoch
@@ -201,7 +211,7 @@ class Subscription:
         state.lost_offset, state.lost_by = lost_offset, lost_by
         state.damage = None
         state.reset_timestamp_ms = timestamp_ms
-        state.may_be_committed = False
+        state.may_be_committed = may_be_committed
         state.stage = Stage.UNPOSITIONED
         self._unsettled[topic_partition] = None
 

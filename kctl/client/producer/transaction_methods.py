@@ -3,14 +3,28 @@
 Owns what they promise; transactions/ does the work.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
+from typing import Protocol, runtime_checkable
 
+from kctl.client.arguments import wrong_type
+from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicPartition
+from kctl.client.errors import AbortableTransactionError
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.states import Step
 from kctl.client.requests.group_offsets import OffsetAndMetadata
+
+
+@runtime_checkable
+class TransactionalReader(Protocol):
+    """The consumer of records that a transaction processes: `Consumer` or `AsyncConsumer`, by shape alone."""
+
+    def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
+    def group_metadata(self) -> GroupMember: ...
+    def seek_to_committed(self) -> None: ...
 
 
 class TransactionMethods:
@@ -86,3 +100,50 @@ class TransactionMethods:
         Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
         self._transact(Step.ABORT, timeout).is_collected = True
+
+    def transaction(
+        self, consumer: TransactionalReader | None = None, timeout: float | timedelta | None = None
+    ) -> AbstractContextManager[None]:
+        """Run a block in a transaction: commit it at the end, or abort it after an exception, which is raised again.
+
+        Args:
+            consumer: its positions are committed with the transaction. After an abort it continues with its committed
+                offsets, so that the records come again. Set enable.auto.commit=false for it.
+            timeout: of each step, in seconds; None is max.block.ms.
+        Raises:
+            AbortableTransactionError: the transaction was aborted; a new block can follow.
+            MaxBlockTimeout: the commit continues; call commit_transaction() again to wait for it, or close.
+            FatalTransactionError, IllegalStateError: as init_transactions().
+        """
+        if consumer is not None and not isinstance(consumer, TransactionalReader):
+            raise wrong_type("consumer", consumer, "a Consumer or an AsyncConsumer")
+        to_timeout_ms(timeout, 0)  # refused here, before anything is begun
+        return self._in_transaction(consumer, timeout)
+
+    @contextmanager
+    def _in_transaction(
+        self, consumer: TransactionalReader | None, timeout: float | timedelta | None
+    ) -> Iterator[None]:
+        self.begin_transaction()
+        try:
+            yield
+            offsets = {} if consumer is None else consumer.positions()
+            member = None if consumer is None else consumer.group_metadata()
+        except BaseException:
+            self._undo(consumer, timeout)
+            raise
+        try:
+            if offsets and member is not None:
+                self.send_offsets_to_transaction(offsets, member, timeout)
+            self.commit_transaction(timeout)
+        except AbortableTransactionError:
+            self._undo(consumer, timeout)
+            raise
+
+    def _undo(self, consumer: TransactionalReader | None, timeout: float | timedelta | None) -> None:
+        """Abort the transaction and let its records come again."""
+        try:
+            self.abort_transaction(timeout)
+        finally:
+            if consumer is not None:
+                consumer.seek_to_committed()

@@ -200,6 +200,36 @@ def test_transaction_is_seen_whole() -> None:
     play(body)
 
 
+def test_transaction_block_that_is_cancelled_is_aborted_and_its_records_come_again() -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.write(0, 5)
+        async with (
+            cluster.async_producer(transactional_id="copier") as producer,
+            cluster.async_consumer(enable_auto_commit=False) as consumer,
+        ):
+            await producer.init_transactions()
+            consumer.assign([T0])
+
+            async def copy(seconds: float) -> None:
+                async with producer.transaction(consumer):
+                    for record in await consumer.poll(5):
+                        await producer.enqueue("t", record.value, partition=1)
+                    await asyncio.sleep(seconds)
+
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await copy(100)
+            await copy(0)
+            assert await consumer.lag() == {T0: 0}
+            assert {tp: found.offset for tp, found in consumer.positions().items()} == {T0: 5}
+        assert cluster.committed() == {0: 5}
+        async with cluster.async_consumer(isolation_level="read_committed") as reader:
+            reader.assign([TopicPartition("t", 1)])
+            assert [record.value for record in await reader.poll(5)] == [b"%d" % number for number in range(5)]
+
+    play(body)
+
+
 def calls_after_close(consumer: AsyncConsumer) -> list[Callable[[], Coroutine[Any, Any, object]]]:
     return [consumer.poll, consumer.commit, lambda: consumer.position(T0), consumer.list_topics]
 
