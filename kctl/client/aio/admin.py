@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
 from kctl.client.admin import Admin
 from kctl.client.aio.bridge import awaited, run
 from kctl.client.aio.surroundings import async_runtime
+from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.config import AdminConfig
-from kctl.client.errors import ConcurrentModificationError
+from kctl.client.errors import ApiTimeout, ConcurrentModificationError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.loop.close import CloseResult
 from kctl.client.runtime import Runtime
@@ -20,9 +22,8 @@ R = TypeVar("R")
 class AsyncAdmin:
     """Administers a cluster from coroutines: each method does what the method of `Admin` with its name does.
 
-    Any number of tasks of one event loop can call it. Calls are carried out one after the other; the timeout of a call
-    begins when its turn has come. `asyncio.timeout()` holds for the whole of a block. A cancelled call may have had its
-    effect.
+    Any number of tasks of one event loop can call it. Calls are carried out one after the other, and the
+    timeout of a call includes the wait for its turn. A cancelled call may have had its effect.
 
     Args: as for `Admin`.
     """
@@ -36,6 +37,7 @@ class AsyncAdmin:
     ) -> None:
         made, _ = async_runtime(runtime, has_network_thread=False)
         self._client = Admin(config, made, events=events)
+        self._clock = made.clock
         self._turns: asyncio.Lock | None = None
         """Made on the event loop that uses it."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -46,8 +48,30 @@ class AsyncAdmin:
             if self._turns is not None and self._turns.locked() and self._loop is not None and self._loop.is_running():
                 raise ConcurrentModificationError("a call of another event loop uses this admin client")
             self._turns, self._loop = asyncio.Lock(), loop
-        async with self._turns:
+        if isinstance(call, partial):
+            call = await self._take_turn(self._turns, call)
+        else:
+            await self._turns.acquire()
+        try:
             return await run(call)
+        finally:
+            self._turns.release()
+
+    async def _take_turn(self, turns: asyncio.Lock, call: "partial[R]") -> "partial[R]":
+        """Wait for the turn of a call and return the call with the rest of its time."""
+        timeout_ms = to_timeout_ms(call.keywords.get("timeout"), self._client.config.default_api_timeout_ms)
+        timer = Timer(self._clock, timeout_ms)
+        try:
+            async with asyncio.timeout(None if timeout_ms >= FOREVER_MS else timeout_ms / 1000):
+                await turns.acquire()
+        except TimeoutError:
+            timer.update()
+            text = f"{call.func.__name__}(): waiting for other calls of this admin client"
+            raise ApiTimeout(text, timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms) from None
+        timer.update()
+        if timer.elapsed_ms <= 0 or timeout_ms >= FOREVER_MS:
+            return call
+        return partial(call.func, *call.args, **{**call.keywords, "timeout": timer.remaining_ms / 1000})
 
     create_topics = awaited(Admin.create_topics)
     delete_topics = awaited(Admin.delete_topics)

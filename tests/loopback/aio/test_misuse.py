@@ -9,7 +9,7 @@ import pytest
 from kctl.client.aio import AsyncAdmin, AsyncConsumer, AsyncProducer, AsyncRebalanceListener
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import RebalanceListener
-from kctl.client.errors import ConcurrentModificationError
+from kctl.client.errors import ApiTimeout, ConcurrentModificationError
 from kctl.testing import KafkaSandbox
 from tests.support.bounds import bound
 
@@ -67,6 +67,22 @@ def test_admin_call_of_a_second_event_loop_is_rejected_while_the_first_waits(kaf
                     await asyncio.to_thread(asyncio.run, admin.list_topics())
             assert "t" in await waiting
         assert await asyncio.to_thread(asyncio.run, admin.close())
+
+    asyncio.run(main())
+
+
+def test_admin_call_that_waits_for_its_turn_ends_at_its_timeout(kafka: KafkaSandbox) -> None:
+    async def main() -> None:
+        async with AsyncAdmin({"bootstrap.servers": kafka.bootstrap_servers}) as admin:
+            with kafka.freeze():
+                first = asyncio.create_task(admin.list_topics(timeout=PATIENCE_S))
+                await asyncio.sleep(0)
+                waiting = [admin.list_topics(timeout=0.02), admin.list_groups(timeout=0.01)]
+                ended = await asyncio.gather(*waiting, return_exceptions=True)
+                assert [type(one) for one in ended] == [ApiTimeout, ApiTimeout]
+                assert "list_groups(): waiting for other calls of this admin client" in str(ended[1])
+                assert not first.done()
+            assert "t" in await first
 
     asyncio.run(main())
 
