@@ -91,7 +91,7 @@ class SocketLoop:
         self._wake()
         if self._thread.ident is None:
             self._close()
-        elif self._thread.is_alive():
+        elif self._thread.is_alive() and current_thread() is not self._thread:
             self._thread.join()
 
     def _after_fork(self) -> None:

@@ -7,6 +7,7 @@ from typing import Literal, Self, get_args
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
+from kctl.client.lifetime import when_dropped
 from kctl.client.records import Record, RecordBatchBuilder, partition_of_key
 from kctl.client.records.reader import BatchReader
 from kctl.client.records.transactions import AbortedTransaction
@@ -21,9 +22,10 @@ IsolationLevel = Literal["read_committed", "read_uncommitted"]
 
 
 class KafkaSandbox:
-    """A Kafka cluster that runs until `close`. Any Kafka client of any language can connect.
+    """A Kafka cluster that runs until `close`, or until the program drops it, with a ResourceWarning.
 
-    All methods may be called from any thread. Brokers have the ids 1, 2, 3, and so on.
+    Any Kafka client of any language can connect. All methods may be called from any thread. Brokers have the ids 1, 2,
+    3, and so on.
 
     Attributes: sandbox: the cluster itself, with further controls, which can change in any release.
     """
@@ -54,6 +56,7 @@ class KafkaSandbox:
             raise TypeError(f"topics must be a mapping of names to numbers of partitions, not {type(topics).__name__}")
         self.sandbox = Sandbox(brokers, topics=topics, settings=with_properties(ClusterSettings(), config))
         self._served = self.sandbox.serve(host=host, port=port)
+        self._on_drop = when_dropped(self, self._served.stop, self._served, has_threads=True)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -65,6 +68,7 @@ class KafkaSandbox:
 
         Raises: SandboxFailure: the cluster had an internal error.
         """
+        self._on_drop.detach()
         self._served.stop()
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ import os
 import socket
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -45,6 +46,19 @@ def test_argument_of_a_wrong_kind_is_rejected_and_changes_nothing(
         assert not kafka.sandbox.cluster.nodes[1].faults.active
         kafka.start_fault(Fault.FREEZE)
         assert kafka.sandbox.cluster.nodes[1].faults.active == (Fault.FREEZE,)
+
+
+@pytest.mark.parametrize("is_in_its_thread", [False, True])
+def test_dropped_cluster_is_closed_with_a_warning(is_in_its_thread: bool) -> None:
+    held = [KafkaSandbox(1)]
+    loop, (host, port) = held[0]._served._loop, held[0].bootstrap_servers.split(":")
+    drop = partial(loop.carry_out, held.clear) if is_in_its_thread else held.clear  # garbage collection runs anywhere
+    with pytest.warns(ResourceWarning, match="^unclosed KafkaSandbox: call close"):
+        drop()
+    loop._thread.join(60)
+    assert (loop._thread.is_alive(), loop.failures) == (False, [])
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() on this system")
