@@ -212,10 +212,11 @@ def test_watch_repaints_the_table_on_a_terminal(own: ServedSandbox, columns: int
         assert terminal.process.wait(bound(10)) == 0
     lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
     assert max(map(len, lines)) <= columns
-    assert len(lines) == 3, lines
+    assert len(lines) == 4, lines
     assert "UTC  lag 6, " in lines[0]
-    assert lines[1].startswith("GROUP")
-    assert lines[2].startswith("g ")
+    assert lines[1].startswith("lag ")
+    assert lines[2].startswith("GROUP")
+    assert lines[3].startswith("g ")
     assert shown.endswith(b"\x1b[?25h")
 
 
@@ -228,8 +229,8 @@ def test_watch_on_a_low_terminal_shows_the_partitions_most_behind(own: ServedSan
             shown = terminal.read_all()
     lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
     assert "lag 465" in lines[0]
-    assert [int(line.split()[2]) for line in lines[2:-1]] == list(range(22, 30))
-    assert lines[-1] == "and 22 partitions less behind"
+    assert [int(line.split()[2]) for line in lines[3:-1]] == list(range(29, 22, -1))
+    assert lines[-1] == "and 23 partitions less behind"
 
 
 def test_watch_over_silent_brokers_keeps_the_frame_and_ends_by_ctrl_c(own: ServedSandbox) -> None:

@@ -26,10 +26,14 @@ case "$*" in "-m venv "*) mkdir -p "$3/bin"; ln -s "$(readlink -f "$0")" "$3/bin
 def project(tmp_path: Path) -> Path:
     """A folder with the Makefile, and an environment whose programs only note how they were called."""
     shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "pyproject.toml", "setup.py"):
+    for name in (
+        "kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "tools/test_versions.sh", "pyproject.toml",
+        "setup.py",
+    ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "MANIFEST.in").touch()
+    (tmp_path / "tools/test_versions.sh").chmod(0o755)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     for name in ("python", "ruff", "mypy", "lint-imports"):

@@ -102,4 +102,4 @@ def test_delivery_timeout_bounds_the_wait_for_metadata(tmp_path: Path, options: 
     assert "(--delivery-timeout" in sent.stderr
     assert "stdin line 1 (byte 0) was NOT sent, and nothing after it was sent" in sent.stderr
     kept = [json.loads(line)["value"] for line in file.read_bytes().splitlines()]
-    assert kept == (["a"] if options else ['{"value":"a"}', '{"value":"b"}'])
+    assert kept == (["a", "b"] if options else ['{"value":"a"}', '{"value":"b"}'])

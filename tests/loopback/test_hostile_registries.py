@@ -3,8 +3,8 @@ are bounded in CPU and memory and end with an exit code of their own.
 """
 
 import json
-import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
@@ -114,18 +114,24 @@ class Ended(NamedTuple):
     rss_bytes: int
 
 
+STARTER = (
+    "import resource, subprocess, sys\n"
+    "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)"
+)
+"""A small process starts the command, since a process begins with the peak of the one that forked it."""
+
+
 def run(line: str, stdin: bytes, url: str, bootstrap: str) -> Ended:
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        given.write(stdin)
-        given.seek(0)
-        words = [*KCTL, *line.split(), "-b", bootstrap, "-X", f"schema.registry.url={url}"]
-        environ = environment({"XDG_CACHE_HOME": "/nonexistent"})
-        process = subprocess.Popen(words, stdin=given, stdout=out, stderr=errors, env=environ)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        text = errors.read().decode()
-    return Ended(process.returncode, text, used.ru_utime + used.ru_stime, used.ru_maxrss << 10)
+    words = [*KCTL, *line.split(), "-b", bootstrap, "-X", f"schema.registry.url={url}"]
+    with tempfile.TemporaryDirectory() as cache:
+        ended = subprocess.run(
+            [sys.executable, "-S", "-c", STARTER, *words],
+            input=stdin, capture_output=True, env=environment({"XDG_CACHE_HOME": cache}), check=True,
+        )  # fmt: skip
+    code, cpu_s, rss_bytes = ended.stdout.split()
+    return Ended(int(code), ended.stderr.decode(), float(cpu_s), int(rss_bytes))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 
 from kctl.sandbox.socket_loop import SocketLoopError
 from kctl.testing import Fault, KafkaSandbox
+from tests.support.bounds import bound
 
 
 @pytest.mark.parametrize("port", [-1, 65_535, 65_536, 1 << 40])
@@ -55,7 +56,7 @@ def test_dropped_cluster_is_closed_with_a_warning(is_in_its_thread: bool) -> Non
     drop = partial(loop.carry_out, held.clear) if is_in_its_thread else held.clear  # garbage collection runs anywhere
     with pytest.warns(ResourceWarning, match="^unclosed KafkaSandbox: call close"):
         drop()
-    loop._thread.join(60)
+    loop._thread.join(bound(60))
     assert (loop._thread.is_alive(), loop.failures) == (False, [])
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)))
@@ -84,7 +85,7 @@ def test_forked_child_cannot_use_the_cluster_and_holds_none_of_its_sockets() -> 
                 os._exit(code)
         assert kafka.topics() == {"t": 1}
     with connected:
-        connected.settimeout(60)
+        connected.settimeout(bound(60))
         assert connected.recv(1) == b""
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)))

@@ -71,6 +71,11 @@ def _begin_and_send(producer: Producer, partitions: Partitions) -> None:
     producer.flush(10)
 
 
+def _send_in_transaction(producer: Producer, partitions: Partitions) -> None:
+    with producer.transaction(timeout=10):
+        _send_all(producer, partitions)
+
+
 def _read_group(consumer: Consumer, partitions: Partitions) -> None:
     consumer.unsubscribe()
     consumer.subscribe(["t"])
@@ -89,6 +94,7 @@ CONSUMER = (
     Row("end_offsets", lambda c, tps: c.end_offsets(tps, 10), ONCE),
     Row("enforce_rebalance", lambda c, _: c.enforce_rebalance(), FLAT, _read_group),
     Row("group_metadata", lambda c, _: c.group_metadata(), FLAT, _read_group),
+    Row("lag", lambda c, _: c.lag(10), ONCE),
     Row("look_up_offsets", lambda c, tps: c.look_up_offsets(_numbers(tps)), LOCAL),
     Row("metrics", lambda c, _: c.metrics(), LOCAL),
     Row("offsets_for_times", lambda c, tps: c.offsets_for_times(_numbers(tps), 10), ONCE),
@@ -97,9 +103,11 @@ CONSUMER = (
     Row("poll", lambda c, tps: drain(c, len(tps)), ONCE, _seek_all),
     Row("poll_chunk", _poll_chunks, ONCE, _seek_all),
     Row("position", _each(lambda c, tp: c.position(tp, 10)), ONCE, lambda c, _: c.seek_to_end()),
+    Row("positions", lambda c, _: c.positions(), LOCAL),
     Row("resume", lambda c, tps: c.resume(tps), LOCAL, lambda c, tps: c.pause(tps)),
     Row("seek", _seek_all, LOCAL),
     Row("seek_to_beginning", lambda c, _: c.seek_to_beginning(), LOCAL),
+    Row("seek_to_committed", lambda c, _: c.seek_to_committed(), LOCAL),
     Row("seek_to_end", lambda c, _: c.seek_to_end(), LOCAL),
     Row("subscribe", lambda c, _: c.subscribe(["t"]), LOCAL, lambda c, _: c.unsubscribe()),
     Row("subscription", lambda c, _: c.subscription, FLAT, _read_group),
@@ -134,6 +142,7 @@ TRANSACTIONAL = (
         ONCE,
         _begin,
     ),
+    Row("transaction", _send_in_transaction, ONCE, lambda p, _: p.init_transactions(10)),
 )
 
 
