@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.cli.isolation import isolated
 from tests.support.bounds import bound
@@ -75,6 +75,35 @@ def _run_process(arguments: Sequence[str], stdin: bytes, environ: Mapping[str, s
         [*KCTL, *arguments], input=stdin, capture_output=True, env=environ, timeout=BOUND_S, check=False
     )
     return Ended(ended.returncode, ended.stdout, ended.stderr.decode())
+
+
+class Measured(NamedTuple):
+    """How a process of kctl ended, and its costs."""
+
+    code: int
+    stderr: str
+    cpu_s: float
+    peak_bytes: int
+
+
+_MEASURE = (
+    "import resource, subprocess, sys\n"
+    "with open(sys.argv[1], 'wb') as out:\n"
+    "    code = subprocess.run(sys.argv[2:], stdout=out).returncode\n"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)"
+)
+"""A small process starts kctl: the peak of a process begins with the peak of the process that forked it."""
+
+
+def measure(*arguments: str, to: Path, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Measured:
+    """Run kctl as a process with its output in a file, and return its CPU and peak memory."""
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", _MEASURE, str(to), *KCTL, *arguments],
+        input=stdin, capture_output=True, env=environment(environ), check=True, timeout=BOUND_S,
+    )  # fmt: skip
+    code, cpu_s, peak_bytes = ended.stdout.split()
+    return Measured(int(code), ended.stderr.decode(), float(cpu_s), int(peak_bytes))
 
 
 def _run_inside(arguments: Sequence[str], stdin: bytes, environ: Mapping[str, str]) -> Ended:

@@ -1,7 +1,5 @@
 """Batches that become large: `--max-memory` bounds what one may become, and one at a time is in memory."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from kctl.sandbox.settings import ClusterSettings
-from tests.cli.processes import BOUND_S, KCTL, environment, kctl
+from tests.cli.processes import kctl, measure
 
 LARGE_BYTES = 40 * 1024 * 1024
 BATCHES = 8
@@ -43,7 +41,7 @@ def test_batch_that_becomes_larger_than_max_memory_is_refused(served: ServedSand
 
 def test_large_batches_are_in_memory_one_at_a_time(served: ServedSandbox, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    code, resident_bytes = run("consume", "t", "-e", "--output", "raw", "-b", served.bootstrap, "-q", out=out)
+    code, _, _, resident_bytes = measure("consume", "t", "-e", "--output", "raw", "-b", served.bootstrap, "-q", to=out)
     assert code == 0
     assert out.stat().st_size == BATCHES * LARGE_BYTES
     assert resident_bytes < MOST_RESIDENT_BYTES
@@ -51,27 +49,9 @@ def test_large_batches_are_in_memory_one_at_a_time(served: ServedSandbox, tmp_pa
 
 def test_tail_decompresses_one_batch_at_a_time(served: ServedSandbox, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    code, resident_bytes = run(
-        "consume", "t", "--tail", str(BATCHES), "-f", "%o\\n", "-b", served.bootstrap, "-q", out=out
+    code, _, _, resident_bytes = measure(
+        "consume", "t", "--tail", str(BATCHES), "-f", "%o\\n", "-b", served.bootstrap, "-q", to=out
     )
     assert code == 0
     assert out.read_text().split() == [str(offset) for offset in range(BATCHES)]
     assert resident_bytes < MOST_RESIDENT_BYTES
-
-
-def run(*arguments: str, out: Path) -> tuple[int, int]:
-    """Return the exit code and the peak of resident bytes of a command that writes to a file.
-
-    A small process starts it, since a process begins with the peak of the one that forked it.
-    """
-    start = (
-        "import resource, subprocess, sys\n"
-        "code = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], 'wb')).returncode\n"
-        "print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-S", "-c", start, str(out), *KCTL, *arguments],
-        stdout=subprocess.PIPE, env=environment(), timeout=BOUND_S, check=True,
-    )  # fmt: skip
-    code, resident_bytes = ended.stdout.split()
-    return int(code), int(resident_bytes)

@@ -5,14 +5,13 @@ import os
 import select
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import ClusterSettings, Fault, Sandbox
-from tests.cli.processes import BOUND_S, KCTL, end, environment, kctl
+from tests.cli.processes import KCTL, end, environment, kctl, measure
 
 BUFFER_BYTES = 4 * 1024 * 1024
 RECORD = b"x" * 999 + b"\n"
@@ -71,20 +70,11 @@ def test_a_frozen_broker_and_an_endless_input() -> None:
 LARGE_BYTES = 32 * 1024 * 1024
 
 
-PEAK = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " + (
-    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
-)
-"""A program that runs a command: a process starts with the peak of the process that it is a copy of, which is small."""
-
-
 def _peak_bytes(*words: str, stdin: bytes = b"", to: Path) -> int:
-    """Run a command with its output in a file; return its peak memory."""
-    command = [sys.executable, "-c", PEAK, *KCTL, *words, "-q"]
-    with to.open("wb") as file:
-        done = subprocess.run(
-            command, input=stdin, stdout=file, stderr=subprocess.PIPE, env=environment(), check=True, timeout=BOUND_S
-        )
-    return int(done.stderr) * 1024
+    """Run a command that succeeds, with its output in a file; return its peak memory."""
+    measured = measure(*words, "-q", stdin=stdin, to=to)
+    assert measured.code == ExitCode.OK, measured.stderr
+    return measured.peak_bytes
 
 
 @pytest.mark.parametrize(

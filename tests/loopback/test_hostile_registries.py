@@ -3,19 +3,19 @@ are bounded in CPU and memory and end with an exit code of their own.
 """
 
 import json
-import subprocess
-import sys
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kctl.cli.command_tree import read_tree
 from kctl.client.producer import Producer
 from kctl.sandbox import Sandbox
-from tests.cli.processes import KCTL, environment
+from tests.cli.processes import Measured, measure
 from tests.support.bounds import bound
 from tests.support.registry.server import FakeRegistry, running
 
@@ -105,33 +105,10 @@ VALUES: Mapping[str, Any] = {
 }
 
 
-class Ended(NamedTuple):
-    """How a command ended, and what it took."""
-
-    code: int
-    stderr: str
-    cpu_s: float
-    rss_bytes: int
-
-
-STARTER = (
-    "import resource, subprocess, sys\n"
-    "code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
-    "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-    "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)"
-)
-"""A small process starts the command, since a process begins with the peak of the one that forked it."""
-
-
-def run(line: str, stdin: bytes, url: str, bootstrap: str) -> Ended:
-    words = [*KCTL, *line.split(), "-b", bootstrap, "-X", f"schema.registry.url={url}"]
+def run(line: str, stdin: bytes, url: str, bootstrap: str) -> Measured:
+    words = [*line.split(), "-b", bootstrap, "-X", f"schema.registry.url={url}"]
     with tempfile.TemporaryDirectory() as cache:
-        ended = subprocess.run(
-            [sys.executable, "-S", "-c", STARTER, *words],
-            input=stdin, capture_output=True, env=environment({"XDG_CACHE_HOME": cache}), check=True,
-        )  # fmt: skip
-    code, cpu_s, rss_bytes = ended.stdout.split()
-    return Ended(int(code), ended.stderr.decode(), float(cpu_s), int(rss_bytes))
+        return measure(*words, to=Path(os.devnull), stdin=stdin, environ={"XDG_CACHE_HOME": cache})
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +133,7 @@ def check(line: str, stdin: bytes, url: str, bootstrap: str, what: str) -> None:
     assert "Traceback" not in ended.stderr, (what, ended.stderr[-500:])
     assert ended.code >= 0, (what, ended)
     assert ended.cpu_s - free.cpu_s <= MOST_CPU_S, (what, ended.cpu_s, ended.stderr[:200])
-    assert ended.rss_bytes <= MOST_RSS_BYTES, (what, ended.rss_bytes >> 20, ended.stderr[:200])
+    assert ended.peak_bytes <= MOST_RSS_BYTES, (what, ended.peak_bytes >> 20, ended.stderr[:200])
 
 
 def answering(make: Callable[[str], Any]) -> Callable[[BaseHTTPRequestHandler], None]:
