@@ -6,6 +6,7 @@ Only the user who runs the sandbox may connect. `tell` is the other end.
 """
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -37,11 +38,11 @@ class ControlSocket:
 
         Args:
             loop: whose thread it works in.
-            path: of the socket; it must not exist.
+            path: of the socket; the only file that may exist there is the socket of a sandbox that was killed.
             carry_out: carries out a command and returns why not, or None.
             report: returns the state as JSON.
         Raises:
-            OSError: the path exists, is too long, or cannot be made.
+            OSError: the path is in use, too long, or cannot be made.
         """
         self._loop = loop
         self._path = path
@@ -52,7 +53,7 @@ class ControlSocket:
         try:
             before = os.umask(0o177)
             try:
-                self._sock.bind(str(path))
+                _bind(self._sock, path)
             finally:
                 os.umask(before)
             self._sock.listen(_BACKLOG)
@@ -108,6 +109,26 @@ class ControlSocket:
         self._loop.watch(self._sock, 0, self._accept)
         self._sock.close()
         self._path.unlink(missing_ok=True)
+
+
+def _bind(sock: socket.socket, path: Path) -> None:
+    """Bind a socket to a path; a socket there to which nothing listens is removed first."""
+    try:
+        sock.bind(str(path))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE or not _is_left_over(path):
+            raise
+        path.unlink(missing_ok=True)
+        sock.bind(str(path))
+
+
+def _is_left_over(path: Path) -> bool:
+    """Return whether a path is a socket that refuses connections: its process has ended without removing it."""
+    if not path.is_socket():
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(0)
+        return sock.connect_ex(str(path)) == errno.ECONNREFUSED
 
 
 def tell(path: Path, words: list[str], patience_s: float) -> str | None:

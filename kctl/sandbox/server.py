@@ -69,7 +69,7 @@ class ServedSandbox:
         """Take commands on a Unix socket (commands.py has them) until `stop`.
 
         Raises:
-            OSError: the path exists, is too long, or cannot be made.
+            OSError: the path is in use, too long, or cannot be made.
         """
 
         def listen() -> None:

@@ -145,6 +145,14 @@ def running(
         process.communicate(timeout=BOUND_S)
 
 
+def address_of(sandbox: "subprocess.Popen[bytes]") -> str:
+    """Return the bootstrap servers that `kctl sandbox up -q` prints once it listens."""
+    assert sandbox.stdout is not None
+    line = sandbox.stdout.readline().decode().strip()
+    assert line, end(sandbox).stderr
+    return line
+
+
 def end(process: "subprocess.Popen[bytes]", number: signal.Signals | None = None) -> Ended:
     """Signal the process if wanted, and wait for its end."""
     if number is not None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from kctl.client.protocol.api.metadata import MetadataRequest
-from tests.cli.processes import BOUND_S, kctl, running
+from tests.cli.processes import BOUND_S, address_of, kctl, running
 from tests.support.frames import encode_request
 
 QUIET_S = 2
@@ -28,9 +28,8 @@ def sandbox() -> "Iterator[subprocess.Popen[bytes]]":
         yield process
 
 
-def address_of(process: "subprocess.Popen[bytes]") -> tuple[str, int]:
-    assert process.stdout is not None
-    host, port = process.stdout.readline().decode().strip().rsplit(":", 1)
+def place_of(process: "subprocess.Popen[bytes]") -> tuple[str, int]:
+    host, port = address_of(process).rsplit(":", 1)
     return host, int(port)
 
 
@@ -52,7 +51,7 @@ def pour(connection: socket.socket, data: bytes, most_bytes: int) -> int:
 
 
 def test_client_that_pipelines_requests_and_reads_nothing_has_to_wait(sandbox: "subprocess.Popen[bytes]") -> None:
-    address = address_of(sandbox)
+    address = place_of(sandbox)
     before_bytes = resident_bytes(sandbox)
     requests = encode_request(MetadataRequest(topics=None), 9, 1, "c") * 4096
     with socket.create_connection(address, BOUND_S) as connection:
@@ -62,7 +61,7 @@ def test_client_that_pipelines_requests_and_reads_nothing_has_to_wait(sandbox: "
 
 
 def test_unfinished_frames_are_bounded_and_given_back(sandbox: "subprocess.Popen[bytes]") -> None:
-    address = address_of(sandbox)
+    address = place_of(sandbox)
     piece = bytes(1 << 20)
     for _ in range(2):  # what the first connections held is used again
         with ExitStack() as stack:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import kctl, running
+from tests.cli.processes import address_of, kctl, running
 from tests.support.kafka.certificates import make_certificates
 
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -44,8 +44,7 @@ def test_rules_decide_what_a_new_user_may_do(tmp_path: Path, passwords: dict[str
         more = ["ssl.truststore.type=PEM", f"ssl.truststore.location={certificates.ca}"]
     up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--topic", "orders", "--acls", *options)
     with running(*up, "--sasl-user", f"admin={passwords['admin']}") as process:
-        assert process.stdout is not None
-        servers = process.stdout.readline().decode().strip()
+        servers = address_of(process)
         admin = login(tmp_path, "admin", servers, *more)
         ann = login(tmp_path, "ann", servers, *more)
         assert kctl("topics", "describe", "orders", *ann).code == ExitCode.AUTHENTICATION
@@ -65,8 +64,7 @@ def test_rules_decide_what_a_new_user_may_do(tmp_path: Path, passwords: dict[str
 def test_super_user_is_whoever_the_option_names() -> None:
     up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--acls", "--super-user", "admin")
     with running(*up) as process:
-        assert process.stdout is not None
-        servers = process.stdout.readline().decode().strip()
+        servers = address_of(process)
         assert kctl("acls", "list", "-b", servers).code == ExitCode.NOT_AUTHORISED
 
 

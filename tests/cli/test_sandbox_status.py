@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import Ended, kctl, running
+from tests.cli.processes import Ended, address_of, kctl, running
 
 
 @pytest.fixture
@@ -22,10 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sandbox(*words: str) -> Iterator[str]:
     """Run a sandbox and return its bootstrap servers."""
     with running("sandbox", "up", "--port", "0", *words) as process:
-        assert process.stdout is not None
-        bootstrap = process.stdout.readline().decode().strip()
-        assert bootstrap
-        yield bootstrap
+        yield address_of(process)
 
 
 def status(*words: str) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import kctl, running
+from tests.cli.processes import address_of, kctl, running
 from tests.support.faults import peers
 
 NAME = "sasl.oauthbearer.token.endpoint.url"
@@ -26,8 +26,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     password.write_text("secret-of-ann\n")
     up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--sasl-user", f"ann={password}")
     with running(*up) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().decode().strip()
+        yield address_of(process)
 
 
 @pytest.mark.parametrize("command", [("topics", "list"), ("probe",)], ids=" ".join)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from tests.cli.processes import kctl, running
+from tests.cli.processes import address_of, kctl, running
 from tests.support.kafka.certificates import Certificates, make_certificates, private_key, renewed_chain
 
 Finding = dict[str, str]
@@ -31,8 +31,7 @@ def sandbox(stack: ExitStack, certificate: Path) -> str:
     """Start a sandbox of one broker with a certificate, and return its address."""
     up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--tls-certificate", str(certificate))
     process = stack.enter_context(running(*up))
-    assert process.stdout is not None
-    return process.stdout.readline().decode().strip()
+    return address_of(process)
 
 
 def client(folder: Path, certificates: Certificates, *servers: str, checks_names: bool = True) -> tuple[str, str]:

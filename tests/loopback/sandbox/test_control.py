@@ -51,6 +51,21 @@ def test_a_path_that_exists_is_left_alone(served: ServedSandbox, tmp_path: Path)
     assert (tmp_path / "other").read_text() == "mine"
 
 
+def test_the_socket_of_a_killed_process_is_replaced(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(tmp_path / "s"))
+        killed.listen()
+    with Sandbox(nodes=1).serve() as served:
+        served.serve_commands(tmp_path / "s")
+        assert tell(tmp_path / "s", ["heal"], PATIENCE_S) is None
+
+
+def test_the_socket_of_a_running_sandbox_is_left_alone(served: ServedSandbox, tmp_path: Path) -> None:
+    with Sandbox(nodes=1).serve() as other, pytest.raises(OSError, match="in use"):
+        other.serve_commands(tmp_path / "s")
+    assert tell(tmp_path / "s", ["heal"], PATIENCE_S) is None
+
+
 def test_several_commands_on_one_connection(served: ServedSandbox, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(PATIENCE_S)
