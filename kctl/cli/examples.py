@@ -59,7 +59,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl probe": (
         Example("Check every address of every broker", "kctl probe --connect-timeout 2s --strict"),
         Example("One line for a health check", "kctl probe -q"),
-        Example("Save a probe as JSON", "kctl probe --output json > before.json"),
+        Example("Save a probe as JSON", "kctl probe --output json > probe.json"),
     ),
     "kctl probe report": (Example("Latencies and certificates of a saved probe", "kctl probe report probe.jsonl"),),
     "kctl api": (

@@ -380,7 +380,7 @@ def common_names() -> frozenset[str]:
 
 def with_common(
     *outputs: Output,
-    fetches: bool | Callable[[Mapping[str, Any]], bool] = True,
+    fetches: bool = True,
     repeats: Callable[[Mapping[str, Any]], bool] | None = None,
     profile: str = "",
     has_json: bool = True,
@@ -390,7 +390,7 @@ def with_common(
     Args:
         outputs: the shapes of --output; a command without any does not show the option, and refuses it.
         repeats: whether a command with these options prints its rows again and again, which --json makes a stream.
-        fetches: get what the references of the profile stand for; a function decides it by the command's own options.
+        fetches: get what the references of the profile stand for.
         profile: the command's own parameter that names a profile as -C does.
         has_json: whether --json is an option; it would be ambiguous if the command reads JSON.
     """
@@ -412,10 +412,9 @@ def with_common(
                 if given["profile"] not in (None, named):
                     raise click.UsageError(f"two profiles: {named} and -C {given['profile']}.")
                 given["profile"] = named
-            does_fetch = fetches if isinstance(fetches, bool) else fetches(given)
             is_stream = repeats is not None and repeats(given)
             of_user = {name: given.pop(name) for name in shared}
-            merged = common(**of_user, fetches=does_fetch, offered=outputs, is_stream=is_stream)
+            merged = common(**of_user, fetches=fetches, offered=outputs, is_stream=is_stream)
             try:
                 return command(merged, **given)
             except StdoutFailed as failed:

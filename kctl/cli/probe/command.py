@@ -46,7 +46,6 @@ INTERVAL_MS = 1000
 @app.callback()
 @with_common(
     *SHAPES,
-    fetches=lambda given: given["diff"] is None,
     repeats=lambda given: given["watch"] or given["count"] is not None or given["interval"] is not None,
 )
 def probe(
@@ -62,7 +61,6 @@ def probe(
     count: options.Count = None,
     interval: options.Interval = None,
     write_out: options.WriteOut = None,
-    diff: options.Diff = None,
 ) -> int:
     """Test the connection to every broker, step by step: DNS, TCP, TLS, ApiVersions, SASL, Metadata.
 
@@ -71,10 +69,6 @@ def probe(
     Exit codes: 0 if the cluster is usable, 18 if no advertised address works, 19 if the group has no coordinator,
     otherwise the code of the connection error.
     """
-    if diff is not None:
-        from kctl.cli.probe.diff import show_differences  # wanted only here
-
-        return show_differences(common, *diff, strict=strict)
     request = ProbeRequest(
         strict=strict,
         group=group,

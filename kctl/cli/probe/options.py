@@ -1,6 +1,5 @@
 """The options of `kctl probe`, each declared once. What they come to is decided in `request.py`."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -46,13 +45,5 @@ WriteOut = Annotated[
     str | None,
     typer.Option(
         "--write-out", metavar="TEMPLATE", help="Output template for each address, such as '%{host} %{outcome}\\n'."
-    ),
-]
-Diff = Annotated[
-    tuple[Path, Path] | None,
-    typer.Option(
-        "--diff",
-        metavar="BEFORE AFTER",
-        help="Compare two saved results (--output json or jsonl) without connecting.",
     ),
 ]

@@ -107,7 +107,6 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("produce", "t", "-K", ""), "at least one character"),
         (("produce", "t", "-K", "\\q"), "unknown escape"),
         (("partitions", "plan", "--output", "json"), "prints no data"),
-        (("probe", "--diff", "a", "b", "--output", "json"), "this command offers table"),
         (("probe", "-b", "no-port:"), "no-port:9092"),
         (("sandbox", "up", "--nodes", "0"), "--nodes"),
         (("sandbox", "up", "--port", "65535"), "need ports above 65535"),

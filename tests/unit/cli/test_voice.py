@@ -20,7 +20,7 @@ OPTIONS = [(command, option) for command in TREE.walk() for option in command.op
 
 SAYS = re.compile(r"^kctl(?: (?P<command>[a-z-]+))?: ")
 MOST_METAVARS = 45
-MANY_MEANINGS = {"--diff", "--export", "--header", "--key", "--null", "--offset", "--version"}
+MANY_MEANINGS = {"--export", "--header", "--key", "--null", "--offset", "--version"}
 """Options whose name means another thing in another command, in the words of Kafka and of other tools."""
 
 

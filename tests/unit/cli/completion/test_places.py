@@ -40,8 +40,8 @@ def test_option_values_are_completed_by_their_kind() -> None:
 
 def test_options_with_values_are_known_and_named_with_the_command_where_others_have_a_flag() -> None:
     takes = options_with_values(list(PLACES.values()))
-    assert {"--offset", "-o", "-X", "probe:--diff"} <= set(takes)
-    assert not {"--diff", "apply:--diff"} & set(takes)
+    assert {"--offset", "-o", "-X", "groups.reset-offsets:--export"} <= set(takes)
+    assert not {"--export", "profile.show:--export", "--diff"} & set(takes)
     assert not {"--follow", "-q", "--help"} & set(takes)
     assert "--version" in takes  # of an API; that of kctl itself ends it
     option = PLACES["consume"].options[0]
