@@ -131,7 +131,7 @@ def short(text: str) -> str:
 
 
 def options_with_values(places: list[CommandSpec]) -> list[str]:
-    """Return the names of all options that a value follows; `groups.reset-offsets:--export` if it is a flag in other commands.
+    """Return the names of all options that a value follows: `COMMAND:--export` if --export is a flag elsewhere.
 
     The options of `kctl` itself are left out: they end it, so that nothing is completed behind them.
     """
