@@ -120,19 +120,16 @@ class NamedLeader(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """One snapshot of the cluster's metadata."""
+    """One snapshot of the cluster's metadata, with the brokers by id."""
 
-    nodes: tuple[Node, ...] = ()
+    nodes: Mapping[int, Node] = NOTHING
     controller_id: int = NO_NODE
     cluster_id: str | None = None
     topics: Mapping[str, TopicInfo] = NOTHING
 
     def node(self, node_id: int) -> Node | None:
         """Return the broker with that id, or None when it is not part of this snapshot."""
-        for node in self.nodes:
-            if node.node_id == node_id:
-                return node
-        return None
+        return self.nodes.get(node_id)
 
     def partition(self, topic: str, partition: int) -> PartitionInfo | None:
         """Return the partition, or None when this snapshot does not know it."""

@@ -120,7 +120,7 @@ class ClusterClient:
         """
         news = self.metadata.learn_leaders(named, nodes)
         if news:
-            self.network.set_nodes(self.metadata.cluster.nodes)
+            self.network.set_nodes(tuple(self.metadata.cluster.nodes.values()))
         return news
 
     def report(self, event: Event) -> None:

@@ -13,6 +13,7 @@ from kctl.client.cluster import (
     NO_EPOCH,
     NO_NODE,
     NO_TOPIC_ID,
+    NOTHING,
     Cluster,
     NamedLeader,
     Node,
@@ -126,7 +127,7 @@ class Metadata:
         """
         if not self.cluster.nodes:
             return []
-        known = {node.node_id: node for node in self.cluster.nodes}
+        known = dict(self.cluster.nodes)
         addresses = {node.node_id: node for node in nodes}
         news: list[TopicPartition] = []
         changed: dict[str, dict[int, PartitionInfo]] = {}
@@ -147,7 +148,7 @@ class Metadata:
             topics = dict(self.cluster.topics)
             for name, partitions in changed.items():
                 topics[name] = topics[name]._replace(partitions={**topics[name].partitions, **partitions})
-            self.cluster = self.cluster._replace(nodes=tuple(known.values()), topics=topics)
+            self.cluster = self.cluster._replace(nodes=known, topics=topics)
         return news
 
     # --- when to ask ------------------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class Metadata:
 
     def rebootstrapped(self) -> None:
         """Forget nodes and leaders until the next refresh; topics and epochs stay."""
-        self.cluster = _reachable(self.cluster._replace(nodes=(), controller_id=NO_NODE))
+        self.cluster = _reachable(self.cluster._replace(nodes=NOTHING, controller_id=NO_NODE))
         self.failing_since_ms = None
         self._update_requested = True
         self._hurry()
@@ -247,7 +248,7 @@ class Metadata:
                 self._unseen.pop(info.name, None)
         self.cluster = _reachable(
             Cluster(
-                nodes=nodes_in(response),
+                nodes={node.node_id: node for node in nodes_in(response)},
                 controller_id=response.controller_id,
                 cluster_id=response.cluster_id,
                 topics=topics,
@@ -371,12 +372,10 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
 
 def _reachable(cluster: Cluster) -> Cluster:
     """Return the snapshot without leaders that are none of its nodes: they have no address."""
-    node_ids = {node.node_id for node in cluster.nodes}
     topics = {}
     for name, topic in cluster.topics.items():
-        lost = [
-            info for info in topic.partitions.values() if info.leader_id != NO_NODE and info.leader_id not in node_ids
-        ]
+        partitions = topic.partitions.values()
+        lost = [info for info in partitions if info.leader_id != NO_NODE and info.leader_id not in cluster.nodes]
         if lost:
             changed = {info.partition: _leaderless(info, f"node {info.leader_id} is not reachable") for info in lost}
             topic = topic._replace(partitions={**topic.partitions, **changed})

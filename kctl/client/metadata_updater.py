@@ -96,7 +96,7 @@ class MetadataUpdater:
         now_ms = self._clock.now_ms()
         if isinstance(answer.response, MetadataResponse):
             if self._metadata.apply(answer.response, now_ms):
-                self._nodes = self._metadata.cluster.nodes
+                self._nodes = tuple(self._metadata.cluster.nodes.values())
                 self._network.set_nodes(self._nodes)
             elif _asks_to_rebootstrap(self._metadata.last_error) and self._may_rebootstrap:
                 self._rebootstrap()

@@ -6,7 +6,7 @@ from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Cluster, Node, PartitionIn
 def test_look_ups_answer_none_for_what_the_snapshot_lacks() -> None:
     node = Node(1, "a", 9092)
     topic = TopicInfo("t", NO_TOPIC_ID, False, None, {0: PartitionInfo("t", 0, 1)})
-    cluster = Cluster((node,), controller_id=2, topics={"t": topic})
+    cluster = Cluster({1: node}, controller_id=2, topics={"t": topic})
     assert cluster.node(1) is node
     assert cluster.node(2) is None
     assert cluster.controller() is None

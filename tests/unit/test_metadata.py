@@ -249,7 +249,7 @@ def test_rebootstrap_forgets_nodes_and_leaders_but_no_epoch() -> None:
     metadata.begin(0)
     metadata.apply(answer(topic("a", leader(0, 2, epoch=5))), 0)
     metadata.rebootstrapped()
-    assert metadata.cluster.nodes == ()
+    assert metadata.cluster.nodes == {}
     assert metadata.cluster.leader_id("a", 0) == NO_NODE
     assert metadata.due_at_ms() == 0
     metadata.begin(1)
@@ -319,7 +319,7 @@ def test_a_leader_that_is_no_news_or_has_no_address_is_not_taken() -> None:
 def test_a_named_leader_that_moved_house_is_dialled_where_it_is_now() -> None:
     metadata = knowing(5)
     assert learns(metadata, A0, 1, 6, [Node(1, "elsewhere", 9092)])
-    assert [node.host for node in metadata.cluster.nodes if node.node_id == 1] == ["elsewhere"]
+    assert metadata.cluster.nodes[1].host == "elsewhere"
 
 
 def test_a_host_with_control_characters_is_malformed() -> None:

@@ -319,7 +319,7 @@ class Call:
     def _waiting_for_broker(self, route: Route) -> str:
         cluster = self.client.metadata.cluster
         if self._is_controller_unknown(route):
-            known = listed(sorted(node.node_id for node in cluster.nodes))
+            known = listed(sorted(cluster.nodes))
             return f"waiting for controller {cluster.controller_id}, which is not one of the brokers ({known})"
         return "waiting for a usable broker"
 

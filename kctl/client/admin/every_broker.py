@@ -83,4 +83,4 @@ def _brokers(call: Call) -> tuple[Node, ...]:
     call.wait_until(
         lambda: metadata.version > seen, lambda: f"waiting for the list of brokers{call.client.metadata_sources()}"
     )
-    return metadata.cluster.nodes
+    return tuple(metadata.cluster.nodes.values())

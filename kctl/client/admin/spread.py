@@ -76,12 +76,12 @@ class BrokersBehind:
 
     def _are_all(self) -> bool:
         nodes = self._client.metadata.cluster.nodes
-        return bool(nodes) and {node.node_id for node in nodes} <= set(self._ids())
+        return bool(nodes) and nodes.keys() <= set(self._ids())
 
     def _ids(self) -> tuple[int, ...]:
         """Return their ids, of the cluster and as a bootstrap server."""
         places = {(each.host, each.port) for each in self._nodes}
-        known = [*self._nodes, *self._client.metadata.cluster.nodes]
+        known = [*self._nodes, *self._client.metadata.cluster.nodes.values()]
         return tuple({each.node_id for each in known if (each.host, each.port) in places})
 
 

@@ -91,10 +91,10 @@ class NodeList:
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
         """Give the connection of a node that left to a new one at the same place."""
         connection = entry.connection
+        if connection is None:
+            return
         for node in members.values():
-            if connection is None or node.node_id in self.entries:
-                continue
-            if (node.host, node.port) == (entry.node.host, entry.node.port):
+            if node.node_id not in self.entries and (node.host, node.port) == (entry.node.host, entry.node.port):
                 heir = self.entries[node.node_id] = NodeEntry(node)
                 heir.connection, entry.connection = connection, None
                 heir.throttled_until_ms, heir.heard_at_ms = entry.throttled_until_ms, entry.heard_at_ms

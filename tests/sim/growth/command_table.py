@@ -125,7 +125,7 @@ ROWS = (
     Row("brokers", "cluster describe", ONCE),
     Row("topics", "cluster describe", ONCE),
     Row("brokers", "cluster quorum", ONCE),
-    Row("brokers", "brokers disks", Exponents(2.2, 1, 1)),
+    Row("brokers", "brokers disks", Exponents(1.7, 1, 1)),
     Row("partitions", "brokers disks", ONCE),
     Row("groups", "why group g0", FLAT),
     Row("offsets", "why group g", ONCE),

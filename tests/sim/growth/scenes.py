@@ -97,6 +97,15 @@ def _transactions(cluster: SimCluster, _admin: Admin, n: int) -> None:
             producer.init_transactions(timeout=10)
 
 
+def _open_transactions(cluster: SimCluster, _admin: Admin, n: int) -> None:
+    producer = cluster.enter(cluster.producer({"transactional.id": "open"}))
+    producer.init_transactions(timeout=10)
+    producer.begin_transaction()
+    for number in range(n):
+        producer.send("t", b"v", partition=number)
+    producer.flush(10)
+
+
 SCENES = {
     "topics": Scene(topics=lambda n: {f"t{number}": 1 for number in range(n)}),
     "partitions": Scene(topics=lambda n: {"t": n}, fill=_one_record_each),
@@ -110,6 +119,7 @@ SCENES = {
     "brokers": Scene(topics=lambda n: {"t": n}, nodes=lambda n: n),
     "brokers, half of them refuse": Scene(topics=lambda n: {"t": n}, nodes=lambda n: n, fill=_half_refuse),
     "transactions": Scene(fill=_transactions),
+    "open transactions": Scene(topics=lambda n: {"t": n}, fill=_open_transactions),
     "arguments": Scene(fill=lambda cluster, _admin, _n: cluster.commit("g", {("t", 0): 0})),
 }
 """By what n is the number of."""

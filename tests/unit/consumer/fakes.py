@@ -133,7 +133,7 @@ class FakeClient:
 
     def know(self, *topics: TopicInfo) -> None:
         """Take an update of the metadata."""
-        nodes = tuple(Node(i, f"host{i}", 9092) for i in (1, 2, 3))
+        nodes = {i: Node(i, f"host{i}", 9092) for i in (1, 2, 3)}
         self.metadata.cluster = Cluster(nodes=nodes, topics={each.name: each for each in topics})
         self.metadata.version += 1
         self.metadata.begin(0)  # whatever update was requested is under way with this

@@ -268,7 +268,7 @@ def test_topic_ids_are_needed_for_the_versions_that_use_them() -> None:
 def test_idempotence_waits_for_a_producer_id_and_numbers_the_records() -> None:
     scenario = Scenario(enable_idempotence=True, batch_size=16384)
     scenario.network.up = [1]
-    scenario.client.network.set_nodes(scenario.client.metadata.cluster.nodes)
+    scenario.client.network.set_nodes(tuple(scenario.client.metadata.cluster.nodes.values()))
     scenario.add(b"1")
     scenario.add(b"2")
     asked = scenario.sent()
@@ -290,7 +290,7 @@ def test_idempotence_waits_for_a_producer_id_and_numbers_the_records() -> None:
 
 def test_a_producer_id_that_is_refused_is_fatal() -> None:
     scenario = Scenario(enable_idempotence=True)
-    scenario.client.network.set_nodes(scenario.client.metadata.cluster.nodes)
+    scenario.client.network.set_nodes(tuple(scenario.client.metadata.cluster.nodes.values()))
     scenario.add()
     scenario.sent().answer(InitProducerIdResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)))
     assert scenario.identity is not None
@@ -299,7 +299,7 @@ def test_a_producer_id_that_is_refused_is_fatal() -> None:
 
 def test_request_for_a_producer_id_whose_connection_is_gone_is_repeated() -> None:
     scenario = Scenario(enable_idempotence=True)
-    scenario.client.network.set_nodes(scenario.client.metadata.cluster.nodes)
+    scenario.client.network.set_nodes(tuple(scenario.client.metadata.cluster.nodes.values()))
     scenario.add()
     scenario.sent().fail(ConnectionLost("node 1 is not connected"), was_sent=False)
     assert scenario.identity is not None

@@ -19,7 +19,7 @@ OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 def idempotent(*, proven: bool = True, **properties: object) -> Scenario:
     """A producer with id 7, whose partition 0 has one record acknowledged."""
     scenario = Scenario(enable_idempotence=True, **properties)
-    scenario.client.network.set_nodes(scenario.client.metadata.cluster.nodes)
+    scenario.client.network.set_nodes(tuple(scenario.client.metadata.cluster.nodes.values()))
     scenario.add(b"first")
     scenario.sent().answer(InitProducerIdResponse(producer_id=PRODUCER_ID, producer_epoch=0))
     if proven:
