@@ -76,7 +76,7 @@ def run(seconds: float) -> dict[str, float]:
             stack.callback(process.terminate)
             return process
 
-        sandbox = start("-m", "kctl", "sandbox", "up", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}")
+        sandbox = start("-m", "kctl", "sandbox", "start", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}")
         assert sandbox.stdout is not None
         servers = sandbox.stdout.readline().strip()
         start("-m", "benchmarks.bench_consume_trickle", "--write", servers)

@@ -8,8 +8,8 @@ show() { printf '\n$ %s\n' "$*"; }
 
 port=${KCTL_RUN_PORT:-19092}
 servers="127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))"
-show "kctl sandbox up --nodes 3 --port $port"
-kctl sandbox up --nodes 3 --port "$port" >"$work/sandbox.out" 2>"$work/sandbox.err" &
+show "kctl sandbox start --nodes 3 --port $port"
+kctl sandbox start --nodes 3 --port "$port" >"$work/sandbox.out" 2>"$work/sandbox.err" &
 sandbox=$!
 for _ in $(seq 100); do
     grep -q . "$work/sandbox.out" 2>/dev/null && break

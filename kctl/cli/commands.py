@@ -71,9 +71,11 @@ class Commands(typer.Typer):
     def __init__(self, *, cls: type[Group] = Group, **given: Any) -> None:
         super().__init__(cls=cls, rich_markup_mode=None, add_completion=False, **given)
 
-    def command(self, name: str | None = None, **given: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        """Return what makes a function the command of that name."""
-        return super().command(name, cls=Command, **given)
+    def command(
+        self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **given: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Return a decorator that makes a function the command of that name."""
+        return super().command(name, cls=cls or Command, **given)
 
 
 def _translated(command: Any, ctx: Any, args: list[str], *, is_group: bool) -> list[str]:

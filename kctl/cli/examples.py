@@ -310,23 +310,19 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("An error of a broker", "kctl explain NOT_ENOUGH_REPLICAS"),
         Example("A property", "kctl explain linger.ms"),
     ),
-    "kctl sandbox up": (
-        Example("3 brokers and a topic with 6 partitions", "kctl sandbox up --nodes 3 --topic orders:6", _CTRL_C),
+    "kctl sandbox start": (
+        Example("3 brokers and a topic with 6 partitions", "kctl sandbox start --nodes 3 --topic orders:6", _CTRL_C),
         Example(
-            "Ids from 0, large records", "kctl sandbox up --node-ids-from 0 --config message.max.bytes=9000000", _SPARK
+            "Ids from 0, large records",
+            "kctl sandbox start --node-ids-from 0 --config message.max.bytes=9000000",
+            _SPARK,
         ),
     ),
     "kctl sandbox status": (Example("Brokers and faults of the running sandboxes", "kctl sandbox status", _SPARK),),
-    "kctl sandbox tell": (
-        Example("Freeze broker 1", "kctl sandbox tell start 1 freeze", _SPARK),
-        Example("Drop all packets to all brokers", "kctl sandbox tell start all blackhole", _SPARK),
-        Example("Refuse connections to broker 2", "kctl sandbox tell start 2 refuse", _SPARK),
-        Example("Reset connections", "kctl sandbox tell start 2 reset", _SPARK),
-        Example("Reset connections when bytes arrive", "kctl sandbox tell start 2 reset-on-request", _SPARK),
-        Example("Accept connections and never respond", "kctl sandbox tell start 2 silence", _SPARK),
-        Example("Handle requests and drop the responses", "kctl sandbox tell start 2 drop-responses", _SPARK),
-        Example("Delay each response by half a second", "kctl sandbox tell start all delay 500", _SPARK),
-        Example("Fail the next 3 fetches", "kctl sandbox tell fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
-        Example("Clear all faults", "kctl sandbox tell clear", _SPARK),
+    "kctl sandbox fault": (
+        Example("Freeze broker 1", "kctl sandbox fault start 1 freeze", _SPARK),
+        Example("Delay each response by half a second", "kctl sandbox fault start all delay 500", _SPARK),
+        Example("Fail the next 3 fetches", "kctl sandbox fault fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
+        Example("Clear all faults", "kctl sandbox fault clear", _SPARK),
     ),
 }

@@ -472,7 +472,7 @@ def _hint(error: BaseException, code: ExitCode) -> str:
     if isinstance(error, errors.TransportError | errors.BrokerError) and error.hint:
         return error.hint
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
-        return "-b HOST:PORT, or start a cluster to try with: kctl sandbox up"
+        return "-b HOST:PORT, or start a cluster to try with: kctl sandbox start"
     if (
         isinstance(error, errors.ConfigError)
         and error.key == "sasl.jaas.config"

@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kctl.cli import click
-from kctl.cli.commands import Commands
+from kctl.cli.commands import Command, Commands
 from kctl.cli.data_out import DataOut
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
@@ -27,13 +27,29 @@ MOST_NODES = 250
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
+class _Fault(Command):
+    """The command that changes a running sandbox; its help lists everything that a sandbox can do."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of arguments and options, the commands of a sandbox, and the examples."""
+        from kctl.cli.help_sections import write_examples, write_sections
+        from kctl.sandbox.commands import COMMANDS  # a cluster: not needed to run the command
+
+        write_sections(self, ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(f"{name} {command.arguments}".strip(), command.about) for name, command in COMMANDS.items()]
+            )
+        write_examples(ctx.command_path, formatter)
+
+
 @app.callback()
 def sandbox() -> None:
     """Run a local test cluster."""
 
 
 @app.command()
-def up(
+def start(
     ctx: typer.Context,
     nodes: Annotated[int, typer.Option("--nodes", min=1, max=MOST_NODES, metavar="N", help="Number of brokers.")] = 3,
     port: Annotated[
@@ -115,7 +131,7 @@ def up(
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Socket for commands of `kctl sandbox tell` [default: a socket that other commands find].",
+            help="Socket for commands of `kctl sandbox fault` [default: a socket that other commands find].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
@@ -183,8 +199,8 @@ def up(
     return 128 + ended_by
 
 
-@app.command()
-def tell(
+@app.command("fault", cls=_Fault)
+def inject_fault(
     ctx: typer.Context,
     words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command, such as: start 2 freeze.")],
     control: Annotated[
@@ -194,8 +210,7 @@ def tell(
 ) -> int:
     """Inject a fault into a running sandbox, or move leaders and coordinators.
 
-    docs/sandbox.md lists the commands. Faults of `start NODE|all FAULT` are blackhole, refuse, reset,
-    reset-on-request, silence, freeze, drop-responses, and delay.
+    FAULT is blackhole, refuse, reset, reset-on-request, silence, freeze, drop-responses, or delay. NODE is a broker id.
     """
     from kctl.cli.sandbox_control import PATIENCE_S, chosen_socket
     from kctl.sandbox import control_socket
@@ -208,7 +223,7 @@ def tell(
         raise CommandError(
             ExitCode.USAGE,
             f"no sandbox takes commands at {control}: {e.strerror or e}",
-            "start one with: kctl sandbox up --control PATH",
+            "start one with: kctl sandbox start --control PATH",
         ) from None
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'COMMAND...'") from None

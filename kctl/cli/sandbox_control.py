@@ -1,4 +1,4 @@
-"""Where a sandbox that runs takes commands, and how `kctl sandbox tell` and `status` find it.
+"""Where a sandbox that runs takes commands, and how `kctl sandbox fault` and `status` find it.
 
 Owns the folder of the sockets: the user's alone, in $XDG_RUNTIME_DIR or the system's folder of temporary files.
 """
@@ -80,7 +80,7 @@ def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, 
         return {control: ask_status(control, PATIENCE_S)}
     except (OSError, ValueError) as e:
         text = f"no sandbox takes commands at {control}: {getattr(e, 'strerror', None) or e}"
-        raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox up --control PATH") from None
+        raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox start --control PATH") from None
 
 
 def status_listing(found: Mapping[Path, Any]) -> Listing:
@@ -96,7 +96,7 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 def no_sandbox() -> CommandError:
     """Return the error where no sandbox runs."""
-    return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox up")
+    return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox start")
 
 
 def _is_private(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What the listeners of `kctl sandbox up` ask of clients: SASL users with their passwords, and TLS."""
+"""Security of the listeners of `kctl sandbox start`: SASL users with their passwords, and TLS."""
 
 from collections.abc import Sequence
 from pathlib import Path

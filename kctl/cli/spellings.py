@@ -52,8 +52,10 @@ PHRASES = {
     "topics get": "topics describe",
     "topics alter-config": "topics alter",
     "topics trim-prefix": "topics trim",
+    "sandbox up": "sandbox start",
+    "sandbox tell": "sandbox fault",
 }
-"""Commands of other tools, with their subcommand, that take the same arguments as these."""
+"""Commands of other tools and former names, with their subcommand, that have the arguments of these."""
 FLAGS = {
     "topics": {
         "--list": "list", "--describe": "describe", "--create": "create", "--alter": "alter", "--delete": "delete",

@@ -288,7 +288,7 @@ COMMANDS: dict[str, Command] = {
     "stop-controllers": Command("", "stop all controllers, not the brokers", _stop_controllers),
     "start-controllers": Command("", "start all controllers", _start_controllers),
 }
-"""By name; docs/sandbox.md shows them."""
+"""By name; `kctl sandbox fault --help` lists them."""
 FORMER_NAMES = {
     "lead": "move-leader",
     "lead-late": "move-leader-late",

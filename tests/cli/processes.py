@@ -146,7 +146,7 @@ def running(
 
 
 def address_of(sandbox: "subprocess.Popen[bytes]") -> str:
-    """Return the bootstrap servers that `kctl sandbox up -q` prints once it listens."""
+    """Return the bootstrap servers that `kctl sandbox start -q` prints once it listens."""
     assert sandbox.stdout is not None
     line = sandbox.stdout.readline().decode().strip()
     assert line, end(sandbox).stderr

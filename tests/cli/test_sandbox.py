@@ -1,4 +1,4 @@
-"""`kctl sandbox up`: the cluster that a newcomer starts with."""
+"""`kctl sandbox start`: the cluster that a newcomer starts with."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ def _bootstrap(line: bytes) -> str:
 
 
 def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
-    with running("sandbox", "up", "--nodes", "2", "--port", "0", "--topic", "t:3", "--topic", "other") as process:
+    with running("sandbox", "start", "--nodes", "2", "--port", "0", "--topic", "t:3", "--topic", "other") as process:
         assert process.stdout is not None
         servers = _bootstrap(process.stdout.readline())
         assert len(servers.split(",")) == 2
@@ -39,7 +39,7 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_quiet_and_terminated(number: signal.Signals) -> None:
-    with running("sandbox", "up", "--nodes", "1", "--port", "0", "-q") as process:
+    with running("sandbox", "start", "--nodes", "1", "--port", "0", "-q") as process:
         assert process.stdout is not None
         _bootstrap(process.stdout.readline())
         assert end(process, number) == (128 + number, b"", "")
@@ -50,14 +50,14 @@ def test_a_port_that_is_taken() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = kctl("sandbox", "up", "--nodes", "1", "--port", str(port))
+        ended = kctl("sandbox", "start", "--nodes", "1", "--port", str(port))
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in ended.stderr
 
 
 def test_node_i_listens_on_port_plus_i_minus_1() -> None:
     for first in range(20_000, 60_000, 97):  # some range of three is free
-        with running("sandbox", "up", "--nodes", "3", "--port", str(first)) as process:
+        with running("sandbox", "start", "--nodes", "3", "--port", str(first)) as process:
             assert process.stdout is not None
             line = _bootstrap(process.stdout.readline())
             if line:
@@ -69,17 +69,17 @@ def test_node_i_listens_on_port_plus_i_minus_1() -> None:
 def test_sandbox_tell_changes_a_running_sandbox(tmp_path: Path) -> None:
     control = str(tmp_path / "control")
     options = ("--nodes", "2", "--port", "0", "-q", "--control", control, "--racks", "a", "--replication-factor", "2")
-    with running("sandbox", "up", *options, "--topic", "t") as process:
+    with running("sandbox", "start", *options, "--topic", "t") as process:
         assert process.stdout is not None
         servers = _bootstrap(process.stdout.readline())
-        assert kctl("sandbox", "tell", "--control", control, "lead", "t", "0", "2").code == 0
+        assert kctl("sandbox", "fault", "--control", control, "lead", "t", "0", "2").code == 0
         described = kctl("topics", "describe", "t", "-b", servers, "--output", "jsonl")
         assert json.loads(described.stdout)["leader"] == 2
-        refused = kctl("sandbox", "tell", "--control", control, "start", "3", "freeze")
+        refused = kctl("sandbox", "fault", "--control", control, "start", "3", "freeze")
         assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
         assert "start: no node 3; there are 1 to 2" in refused.stderr
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
-    gone = kctl("sandbox", "tell", "--control", control, "heal")
+    gone = kctl("sandbox", "fault", "--control", control, "heal")
     assert gone.code == ExitCode.USAGE
     assert f"no sandbox takes commands at {control}" in gone.stderr
 
@@ -88,7 +88,7 @@ def test_transactions_and_replicas_are_as_the_options_say(tmp_path: Path) -> Non
     control = str(tmp_path / "control")
     options = ("--nodes", "2", "--port", "0", "-q", "--control", control, "--replication-factor", "2")
     more = ("--min-insync-replicas", "2", "--transaction-version", "1")
-    with running("sandbox", "up", *options, *more, "--topic", "t") as process:
+    with running("sandbox", "start", *options, *more, "--topic", "t") as process:
         assert process.stdout is not None
         host, _, port = _bootstrap(process.stdout.readline()).split(",")[0].rpartition(":")
         with Peer((host, int(port))) as peer:
@@ -100,23 +100,23 @@ def test_transactions_and_replicas_are_as_the_options_say(tmp_path: Path) -> Non
             for code in (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS):
                 answer = peer.call(request, ProduceResponse, 9).responses[0].partition_responses[0]
                 assert answer.error_code == code
-                assert kctl("sandbox", "tell", "--control", control, "hold", "t", "0", "2").code == 0
+                assert kctl("sandbox", "fault", "--control", control, "hold", "t", "0", "2").code == 0
 
 
 def test_a_control_path_that_is_taken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    ended = kctl("sandbox", "up", "--nodes", "1", "--port", "0", "--control", str(tmp_path / "file"))
+    ended = kctl("sandbox", "start", "--nodes", "1", "--port", "0", "--control", str(tmp_path / "file"))
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert f"cannot take commands at {tmp_path / 'file'}: Address already in use" in ended.stderr
 
 
 def test_racks_fit_the_nodes() -> None:
-    ended = kctl("sandbox", "up", "--nodes", "2", "--port", "0", "--racks", "a,b,c")
+    ended = kctl("sandbox", "start", "--nodes", "2", "--port", "0", "--racks", "a,b,c")
     assert ended.code == ExitCode.USAGE
     assert "'a,b,c' is not 1 to 2 racks" in ended.stderr
 
 
 def test_replicas_fit_the_nodes() -> None:
-    ended = kctl("sandbox", "up", "--nodes", "2", "--port", "0", "--replication-factor", "3")
+    ended = kctl("sandbox", "start", "--nodes", "2", "--port", "0", "--replication-factor", "3")
     assert ended.code == ExitCode.USAGE
     assert "3 replicas need 3 nodes, not 2" in ended.stderr

@@ -24,7 +24,7 @@ MOST_HELD_BYTES = 340 * 1024 * 1024
 
 @pytest.fixture
 def sandbox() -> "Iterator[subprocess.Popen[bytes]]":
-    with running("sandbox", "up", "--nodes", "1", "--port", "0", "--topic", "t:200") as process:
+    with running("sandbox", "start", "--nodes", "1", "--port", "0", "--topic", "t:200") as process:
         yield process
 
 

@@ -1,4 +1,4 @@
-"""`kctl sandbox up` with SASL, TLS and ACLs: users log in, rules decide, mistakes are named."""
+"""`kctl sandbox start` with SASL, TLS and ACLs: users log in, rules decide, mistakes are named."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_rules_decide_what_a_new_user_may_do(tmp_path: Path, passwords: dict[str
         certificates = make_certificates(tmp_path / "certificates")
         options = ["--tls-certificate", str(certificates.broker)]
         more = ["ssl.truststore.type=PEM", f"ssl.truststore.location={certificates.ca}"]
-    up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--topic", "orders", "--acls", *options)
+    up = ("sandbox", "start", "--nodes", "1", "--port", "0", "-q", "--topic", "orders", "--acls", *options)
     with running(*up, "--sasl-user", f"admin={passwords['admin']}") as process:
         servers = address_of(process)
         admin = login(tmp_path, "admin", servers, *more)
@@ -62,7 +62,7 @@ def test_rules_decide_what_a_new_user_may_do(tmp_path: Path, passwords: dict[str
 
 
 def test_super_user_is_whoever_the_option_names() -> None:
-    up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--acls", "--super-user", "admin")
+    up = ("sandbox", "start", "--nodes", "1", "--port", "0", "-q", "--acls", "--super-user", "admin")
     with running(*up) as process:
         servers = address_of(process)
         assert kctl("acls", "list", "-b", servers).code == ExitCode.NOT_AUTHORISED
@@ -79,6 +79,6 @@ def test_super_user_is_whoever_the_option_names() -> None:
     ],
 )
 def test_mistake_is_named(words: tuple[str, ...], says: str) -> None:
-    ended = kctl("sandbox", "up", "--nodes", "1", "--port", "0", *words)
+    ended = kctl("sandbox", "start", "--nodes", "1", "--port", "0", *words)
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
     assert says in ended.stderr

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextmanager
 def sandbox(*words: str) -> Iterator[str]:
     """Run a sandbox and return its bootstrap servers."""
-    with running("sandbox", "up", "--port", "0", *words) as process:
+    with running("sandbox", "start", "--port", "0", *words) as process:
         yield address_of(process)
 
 
@@ -34,27 +34,27 @@ def status(*words: str) -> list[dict[str, object]]:
 
 def test_tell_and_status_find_the_sandbox_that_runs(folder: Path) -> None:
     with sandbox("--nodes", "2", "--topic", "orders:3") as bootstrap:
-        assert kctl("sandbox", "tell", "start", "2", "freeze").code == 0
+        assert kctl("sandbox", "fault", "start", "2", "freeze").code == 0
         rows = status()
         assert [(row["node_id"], row["leaders"], row["faults"]) for row in rows] == [(1, 2, []), (2, 1, ["freeze"])]
         assert ",".join(str(row["address"]) for row in rows) == bootstrap
-        asked = kctl("sandbox", "tell", "status")
+        asked = kctl("sandbox", "fault", "status")
         assert (asked.code, "kctl sandbox status shows" in asked.stderr) == (ExitCode.USAGE, True), asked
-        assert kctl("sandbox", "tell", "heal").code == 0
+        assert kctl("sandbox", "fault", "heal").code == 0
         assert {str(row["faults"]) for row in status()} == {"[]"}
     [left] = folder.iterdir()  # the sandbox was killed
-    for ended in (kctl("sandbox", "status"), kctl("sandbox", "tell", "heal")):
+    for ended in (kctl("sandbox", "status"), kctl("sandbox", "fault", "heal")):
         assert (ended.code, "no sandbox of this user is running" in ended.stderr) == (ExitCode.USAGE, True)
     assert not left.exists()
 
 
 def test_two_sandboxes_are_told_apart_by_their_sockets(folder: Path) -> None:
     with sandbox("--nodes", "1") as first, sandbox("--nodes", "1"):
-        ended = kctl("sandbox", "tell", "heal")
+        ended = kctl("sandbox", "fault", "heal")
         assert (ended.code, "2 sandboxes are running" in ended.stderr, first in ended.stderr) == (2, True, True)
         rows = status()
         assert len(rows) == 2
-        assert kctl("sandbox", "tell", "--control", str(rows[0]["control"]), "heal").code == 0
+        assert kctl("sandbox", "fault", "--control", str(rows[0]["control"]), "heal").code == 0
         assert status("--control", str(rows[0]["control"])) == rows[:1]
 
 
@@ -75,7 +75,7 @@ def test_broker_properties_and_ids_are_in_force(folder: Path) -> None:
         shown = kctl("configs", "show", "broker", "0", "-b", bootstrap, "--output", "json")
         values = {row["key"]: (row["value"], row["source"]) for row in json.loads(shown.stdout)["rows"]}
         assert values["message.max.bytes"] == ("2000", "STATIC_BROKER_CONFIG")
-        refused = kctl("sandbox", "tell", "start", "2", "freeze")
+        refused = kctl("sandbox", "fault", "start", "2", "freeze")
         assert "no node 2; there are 0 to 1" in refused.stderr
 
 
@@ -90,5 +90,5 @@ def test_broker_properties_and_ids_are_in_force(folder: Path) -> None:
     ],
 )
 def test_impossible_option_is_named(folder: Path, words: tuple[str, ...], says: str) -> None:
-    ended: Ended = kctl("sandbox", "up", "--port", "0", *words)
+    ended: Ended = kctl("sandbox", "start", "--port", "0", *words)
     assert (ended.code, says in ended.stderr) == (ExitCode.USAGE, True), ended

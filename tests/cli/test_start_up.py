@@ -188,9 +188,9 @@ RUNS = [
 ALONE = [
     Row(("--help",), 70, OFFLINE | {"kctl.cli.options", "kctl.cli.settings", "kctl.client.config"}),
     Row(("explain", "18"), 75, OFFLINE | {"kctl.cli.options", "kctl.cli.settings", "kctl.client.config"}),
-    Row(("sandbox", "up", "--topic", "%%"), 330, WHY | SPARK | ADMIN | CONSUMER | PRODUCER, {"google_crc32c"}),
+    Row(("sandbox", "start", "--topic", "%%"), 330, WHY | SPARK | ADMIN | CONSUMER | PRODUCER, {"google_crc32c"}),
     Row(
-        ("sandbox", "tell", "--control", "/nonexistent", "status"), 320,
+        ("sandbox", "fault", "--control", "/nonexistent", "status"), 320,
         WHY | SPARK | ADMIN | CONSUMER | PRODUCER | {"kctl.client.network"}, {"google_crc32c"},
     ),
 ]  # fmt: skip

@@ -24,7 +24,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A sandbox whose listener requires SASL."""
     password = tmp_path_factory.mktemp("sandbox") / "password"
     password.write_text("secret-of-ann\n")
-    up = ("sandbox", "up", "--nodes", "1", "--port", "0", "-q", "--sasl-user", f"ann={password}")
+    up = ("sandbox", "start", "--nodes", "1", "--port", "0", "-q", "--sasl-user", f"ann={password}")
     with running(*up) as process:
         yield address_of(process)
 

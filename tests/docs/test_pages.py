@@ -39,7 +39,7 @@ def ports() -> Iterator[dict[str, str]]:
 
 
 def _starts_a_sandbox(page: Path) -> bool:
-    return any("kctl sandbox up" in block.text for block in blocks(page) if block.kind == "console")
+    return any("kctl sandbox start" in block.text for block in blocks(page) if block.kind == "console")
 
 
 @pytest.mark.parametrize("page", _with("console"))

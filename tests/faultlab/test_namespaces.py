@@ -19,7 +19,7 @@ from tests.support.faults.namespaces import NOBODY, SERVER, UNROUTED, Cable, NoN
 pytestmark = pytest.mark.nightly
 
 PORT = 9092
-SERVE = ("-m", "kctl", "sandbox", "up", "--nodes", "1", "--host", SERVER, "--port", str(PORT))
+SERVE = ("-m", "kctl", "sandbox", "start", "--nodes", "1", "--host", SERVER, "--port", str(PORT))
 
 
 @pytest.fixture(scope="module")

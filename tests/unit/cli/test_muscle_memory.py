@@ -381,8 +381,10 @@ def test_commands_that_are_suggested_exist() -> None:
         ("topics list -b h:1 --connect-timeout 0ms", "'--connect-timeout': 0 leaves no time"),
         ("consume t -n x", "'x' is not a whole number."),
         ("topics create t -p 0", "0 is not allowed: at least 1."),
+        ("sandbox start --nodes 999", "999 is not allowed: from 1 to 250."),
         ("sandbox up --nodes 999", "999 is not allowed: from 1 to 250."),
-        ("sandbox up --nodes x", "'x' is not a whole number."),
+        ("sandbox tell", "Missing argument 'COMMAND...'."),
+        ("sandbox start --nodes x", "'x' is not a whole number."),
     ],
 )
 def test_mistake_is_named_in_one_line(line: str, named: str) -> None:

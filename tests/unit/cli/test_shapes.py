@@ -22,7 +22,7 @@ OTHERS = {
     "kctl probe report": ("table", "json", "jsonl", "yaml"),  # a document of several tables
 }
 PRINT_NO_ROWS = {
-    "partitions plan", "help-json", "options", "sandbox up", "sandbox tell",
+    "partitions plan", "help-json", "options", "sandbox start", "sandbox fault",
     "profile use", "profile create", "profile edit", "profile delete", "profile import", "profile export",
     "profile trust", "completion bash", "completion zsh", "completion fish", "completion powershell",
     "completion install",
