@@ -207,7 +207,7 @@ conformance: $(READY)  ## bytes and outcomes against the Java client and others
 bench: $(READY) $(PEERS)  ## measurements, each with what it compares to
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
 
-bench-cli: $(READY) $(PEERS)  ## whole commands next to kcat, franz-go, confluent-kafka, aiokafka and Java; writes docs/performance.md; options by BENCH_CLI='...'
+bench-cli: $(READY) $(PEERS)  ## whole commands next to kcat, franz-go, confluent-kafka, aiokafka and Java; writes benchmarks/commands.md; options by BENCH_CLI='...'
 	@command -v kcat > /dev/null || apt-get install --yes --quiet kcat
 	PYTHONPATH=. $(BIN)/python benchmarks/bench_cli.py --write-page $(BENCH_CLI)
 

@@ -193,7 +193,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--topics", type=int)
     parser.add_argument("--only", action="append", help="rows whose name has this in it; may be repeated")
     parser.add_argument("--json", type=Path, default=Path("build/bench_cli.json"))
-    parser.add_argument("--write-page", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write-page", action="store_true", help="put the table into benchmarks/commands.md")
     args = parser.parse_args()
     args.records = args.records or (QUICK if args.quick else FULL)
     args.rounds = args.rounds or (2 if args.quick else 5)

@@ -1,4 +1,4 @@
-"""What bench_cli.py found, as figures, as JSON and as the table of docs/performance.md.
+"""What bench_cli.py found, as figures, as JSON and as the table of benchmarks/commands.md.
 
 A ratio is kctl's median over the other's. What kctl loses or misses is listed by name, from the same figures.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benchmarks.cli_rows import Row
 from benchmarks.cli_runs import Run
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PAGE = Path(__file__).with_name("commands.md")
 BEGIN, END = "<!-- begin of what make bench-cli writes -->", "<!-- end of what make bench-cli writes -->"
 MEGABYTE = 1_000_000
 

@@ -144,6 +144,13 @@ def write_lower_ceilings() -> None:
     CEILINGS.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
 
 
+def words_of_pages() -> int:
+    """Return the number of words of README and the user's pages."""
+    return sum(
+        len(text.split()) for place, _, text in all_texts_by_line() if place.endswith(".md") and place != "CHANGELOG.md"
+    )
+
+
 def rates() -> Iterator[str]:
     """Yield the constructions in 1,000 words of kctl's texts and of the user's pages."""
     words, found = Counter[bool](), Counter[bool]()

@@ -102,7 +102,6 @@ def _saved(scene: Scene) -> None:
 
 
 RECIPES = {
-    "Check that the cluster is usable": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "fail", 0, "ok"),
     "Classify a connection failure": Recipe(
         lambda scene: scene.all_nodes(Fault.SILENCE), 12, "a broker that hangs", 0, "usable"
     ),
@@ -116,9 +115,6 @@ RECIPES = {
     "Find partitions without a leader": Recipe(_lose_leader, 1, "no leader: orders 1"),
     "Compare with a healthy state": Recipe(
         lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 1, "> ", 0, "", before=_probed_before
-    ),
-    "Recommend timeouts": Recipe(
-        lambda scene: scene.sandbox.start_fault(2, Fault.REFUSE), 3, "never-ready", 0, "--connect-timeout"
     ),
     "Show where the time goes": Recipe(lambda scene: scene.all_nodes(Fault.SILENCE), 12, "apiversions"),
     "Measure latency": Recipe(lambda scene: scene.all_nodes(Fault.FREEZE), 12, "", 0, "p99"),
@@ -141,8 +137,6 @@ RECIPES = {
         "300 records delivered",
         before=_saved,
     ),
-    "Read past a partition without a leader": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, "", 0, "v"),
-    "Export a topic to a spreadsheet": Recipe(lambda scene: scene.all_nodes(Fault.REFUSE), 11, ""),
 }
 
 
