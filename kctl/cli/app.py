@@ -8,7 +8,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from typing import Any, NamedTuple
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import typer
 
 from kctl.cli.click import PARSER_ERRORS, HelpWanted, UsageError
-from kctl.cli.commands import Commands, Group
+from kctl.cli.commands import Commands, Group, note_form_of_errors
 from kctl.cli.data_out import OutputClosed, StdoutFailed
 from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
-from kctl.cli.spellings import rewrite, wants_json
+from kctl.cli.other_tools import command_words, kcat_mode_first
 from kctl.client.errors import ConfigError
 from kctl.version import VERSION
 
@@ -97,14 +97,31 @@ def command_of(app: typer.Typer) -> Any:
 class RootGroup(Group):
     """The commands by name; imports one when it is asked for."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0].startswith("-") and args[0] not in ("-h", "--help", "-V", "--version"):
-            mode = next((word for word in args if word in KCAT_MODES), None)
-            if mode is not None:
-                raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
-            if args[0].partition("=")[0] in CONNECTION_OPTIONS and not COMMANDS.keys() & set(args):
+    def arrange(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return the arguments with a command of kctl first. Raises: UsageError: there are only options."""
+        if not args or args[0] in ("-h", "--help", "-V", "--version"):
+            return args
+        words = kcat_mode_first(args, COMMANDS.__contains__) if args[0].startswith("-") else args
+        words = self._moved(ctx, words) if words[0].startswith("-") else self.translate(words)
+        if words and words[0] not in COMMANDS and not words[0].startswith("-"):
+            note_form_of_errors(ctx, self.make_parser(ctx), words)
+        return words
+
+    def translate(self, words: list[str]) -> list[str]:
+        return command_words(words, COMMANDS.__contains__)
+
+    def _moved(self, ctx: Any, args: list[str]) -> list[str]:
+        note_form_of_errors(ctx, self.make_parser(ctx), args)
+        try:
+            words = self.move_shared_options(ctx, args)
+        except PARSER_ERRORS:
+            _refuse_kcat_mode(ctx, args, ("-L", "-Q"))
+            raise
+        if not words:
+            _refuse_kcat_mode(ctx, args, KCAT_MODES)
+            if args[0].partition("=")[0] in CONNECTION_OPTIONS:
                 raise UsageError("Missing command. To check the connection, run: kctl probe -b HOST:PORT.", ctx)
-        return super().parse_args(ctx, args)
+        return words
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         return list(COMMANDS)
@@ -119,8 +136,13 @@ class RootGroup(Group):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise UsageError(f"No such command '{args[0]}'.", ctx)
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise UsageError(f"No such command '{name}'.", ctx)
+        environment: Environment | None = ctx.obj
+        if environment is not None:
+            environment.closing_notice.program = f"kctl {name}"
+            ctx.obj = environment._replace(program=f"kctl {name}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
@@ -131,6 +153,12 @@ class RootGroup(Group):
             with formatter.section(heading):
                 rows = [(name, entry.summary) for name, entry in COMMANDS.items() if entry.heading == heading]
                 formatter.write_dl(rows, names)
+
+
+def _refuse_kcat_mode(ctx: Any, args: Sequence[str], modes: Iterable[str]) -> None:
+    mode = next((word for word in args if word in modes), None)
+    if mode is not None:
+        raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
 
 
 root = Commands(
@@ -162,7 +190,6 @@ def main() -> int:
     environment = system_environment()
     arguments = sys.argv[1:]
     interrupts = Interrupts(
-        program_of(rewrite(arguments)),
         environment.closing_notice,
         stdout_is_tty=environment.stdout_is_tty,
         stderr_is_tty=environment.stderr_is_tty,
@@ -180,12 +207,8 @@ def main() -> int:
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; what failed is reported in one line and a hint."""
-    arguments = rewrite(arguments)
     with ExitStack() as resources:
-        given = environment._replace(
-            program=program_of(arguments), resources=resources, errors_as_json=wants_json(arguments)
-        )
-        return _run(arguments, given)
+        return _run(list(arguments), environment._replace(resources=resources))
 
 
 def _run(arguments: Sequence[str], environment: Environment) -> int:
@@ -215,12 +238,6 @@ def _run(arguments: Sequence[str], environment: Environment) -> int:
         return e.code
     except Exception as e:  # noqa: BLE001 - the last line of defence: a user never sees a bare traceback
         return _report(e, explain(e), environment, verbose=_is_verbose(arguments))
-
-
-def program_of(arguments: Sequence[str]) -> str:
-    """Return how messages begin: `kctl` and the command, without what is below it."""
-    name = next((word for word in arguments if not word.startswith("-")), "")
-    return f"kctl {name}" if name in COMMANDS else "kctl"
 
 
 def _help_width(environment: Environment) -> int:

@@ -1,25 +1,32 @@
 """Commands: the typer application of a module, and what each of its commands does beyond typer's own.
 
-Arguments that are not UTF-8 are refused; help is written in sections, with examples.
+Commands and options have the names of other tools too, shared options may precede a command, and arguments that are not
+UTF-8 are rejected. Help has sections and examples.
 """
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.models import CommandFunctionType
 
-from kctl.cli.click import BadParameter, HelpWanted
-from kctl.cli.spellings import translate, wants_json
+from kctl.cli.click import PARSER_ERRORS, BadParameter, HelpWanted, UsageError
+from kctl.cli.other_tools import ARGUMENT, FLAGS, SUBCOMMAND_ALIASES, VALUES, options_of
 
 
 class Command(TyperCommand):
     """A command of kctl."""
 
+    def make_parser(self, ctx: Any) -> Any:
+        """Return the parser of the options and arguments, with the options of other tools."""
+        return _with_other_names(super().make_parser(ctx), self, ctx)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options and arguments. Raises: BadParameter: an argument is not UTF-8."""
-        rest = super().parse_args(ctx, _translated(self, ctx, args, is_group=False))
+        given = note_form_of_errors(ctx, self.make_parser(ctx), args)
+        rest = super().parse_args(ctx, [*_named_arguments(ctx, given), *args])
         for parameter in self.params:
             if parameter.param_type_name == "argument":
                 for text in _texts(ctx.params.get(parameter.name)):
@@ -44,11 +51,58 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group of commands; without one it shows its help, as an error."""
 
+    def make_parser(self, ctx: Any) -> Any:
+        """Return the parser of the options before a subcommand."""
+        return _with_other_names(super().make_parser(ctx), self, ctx)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options up to the name of a command. Raises: HelpWanted: there is no name."""
+        args = self.arrange(ctx, args)
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        return super().parse_args(ctx, _translated(self, ctx, args, is_group=True))
+        return super().parse_args(ctx, args)
+
+    def arrange(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return the arguments with the name of the subcommand before the shared options."""
+        note_form_of_errors(ctx, self.make_parser(ctx), args)
+        is_command = any("--api-timeout" in each.opts for each in self.params)  # it reads the shared options itself
+        return args if is_command or not args or not args[0].startswith("-") else self.move_shared_options(ctx, args)
+
+    def parser_of_all(self, ctx: Any) -> Any:
+        """Return a parser of the options of the group and of the shared ones."""
+        from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
+
+        parser = self.make_parser(ctx)
+        for option in shared_options():
+            option.add_to_parser(parser, ctx)
+        return parser
+
+    def move_shared_options(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return arguments that begin with an option with the subcommand first; nothing if no subcommand follows."""
+        try:
+            _, rest, order = self.parser_of_all(ctx).parse_args(list(args))
+        except PARSER_ERRORS:  # an option of the subcommand before a flag for the subcommand
+            flags = FLAGS.get(self.name or "", {})
+            at = next((at for at, word in enumerate(args) if word in flags), None)
+            if at is None:
+                raise
+            return [flags[args[at]], *args[:at], *args[at + 1 :]]
+        ending = [each for each in order if each.is_eager]  # --help
+        if ending:
+            return [ending[0].opts[0]]
+        if not rest:
+            return []
+        words = self.translate(rest)
+        return [*words[:1], *args[: len(args) - len(rest)], *words[1:]]
+
+    def translate(self, words: list[str]) -> list[str]:
+        """Return the words from the name of a subcommand on, in the names of kctl."""
+        return words
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name and the subcommand of the first word, and the words behind it."""
+        name = args[0] if args[0] in self.commands else SUBCOMMAND_ALIASES.get(args[0], args[0])
+        return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, the commands and the examples."""
@@ -78,13 +132,57 @@ class Commands(typer.Typer):
         return super().command(name, cls=cls or Command, **given)
 
 
-def _translated(command: Any, ctx: Any, args: list[str], *, is_group: bool) -> list[str]:
+def _with_other_names(parser: Any, command: Any, ctx: Any) -> Any:
+    """Add the options of other tools for a command to its parser; an option of kctl with this name has precedence."""
     options = [each for each in command.get_params(ctx) if each.param_type_name == "option"]
-    known = {name: 0 if each.is_flag else each.nargs for each in options for name in (*each.opts, *each.secondary_opts)}
-    args = translate(args, known, ctx.command_path.partition(" ")[2], is_group=is_group)
+    known = {name: each for each in options for name in (*each.opts, *each.secondary_opts)}
+    for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
+        if name in known:
+            continue
+        if meant in known:
+            option = copy.copy(known[meant])
+            option.opts, option.secondary_opts = [name], []
+        elif meant == ARGUMENT and not isinstance(command, Group):
+            option = TyperOption(param_decls=[_parameter_of(name), name], multiple=True)
+        elif meant == "":
+            option = TyperOption(param_decls=["ignored", name], is_flag=True)
+        else:
+            continue
+        option.add_to_parser(parser, ctx)
+    return parser
+
+
+def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, Any]:
+    """Return the options wherever they are, and print errors as JSON if one of them selects it.
+
+    The options are empty if the line is wrong, which the parser reports later.
+    """
+    parser.ignore_unknown_options = parser.allow_interspersed_args = True
+    TyperOption(param_decls=["output", "--output"]).add_to_parser(parser, ctx)  # even if the command prints no data
+    TyperOption(param_decls=["as_json", "--json"], is_flag=True).add_to_parser(parser, ctx)
+    try:
+        given: Mapping[str, Any] = parser.parse_args(list(args))[0]
+    except PARSER_ERRORS:
+        given = {}
     if ctx.obj is not None:  # a context that only parses has no environment
-        ctx.obj = ctx.find_root().obj = ctx.obj._replace(errors_as_json=wants_json(args))
-    return args
+        as_json = bool(given.get("as_json")) or str(given.get("output")).lower() in ("json", "jsonl")
+        ctx.obj = ctx.find_root().obj = ctx.obj._replace(errors_as_json=as_json)
+    return given
+
+
+def _named_arguments(ctx: Any, given: Mapping[str, Any]) -> list[str]:
+    """Return the arguments that options of other tools name, in the order of the table."""
+    found = []
+    for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
+        for value in given.get(_parameter_of(name), ()) if meant == ARGUMENT else ():
+            if value.startswith("-") and value != "-":
+                raise UsageError(f"{value!r} looks like an option: the value of {name} before it is missing.", ctx)
+            found.append(VALUES.get(name, {}).get(value, value))
+    return found
+
+
+def _parameter_of(name: str) -> str:
+    return f"named_{name.strip('-').replace('-', '_')}"
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -30,11 +30,13 @@ class ClosingNotice:
     """How the notice of a lasting close is shown: a live view that would paint over it shows it itself.
 
     Attributes:
+        program: how the notice begins.
         show: called in a signal handler, so it may only leave the text for another thread; None: it is written.
         restore: puts the terminal back before the process leaves at once; None: a view has changed nothing.
     """
 
     def __init__(self) -> None:
+        self.program = "kctl"
         self.show: Callable[[str], None] | None = None
         self.restore: Callable[[], None] | None = None
 

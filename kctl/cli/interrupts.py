@@ -38,8 +38,7 @@ class Interrupted(RaisedByHandler):
 class Interrupts:
     """Turns the first signal into `Interrupted` and the second into an immediate end."""
 
-    def __init__(self, program: str, notice: ClosingNotice, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
-        self._closing = f"{program}: closing (--close-timeout); press Ctrl-C again to quit now"
+    def __init__(self, notice: ClosingNotice, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
         self._notice = notice
         self._stdout_is_tty = stdout_is_tty
         self._stderr_is_tty = stderr_is_tty
@@ -80,11 +79,12 @@ class Interrupts:
         os._exit(code)
 
     def _on_lasting_close(self, _frame: FrameType | None) -> None:
+        text = f"{self._notice.program}: closing (--close-timeout); press Ctrl-C again to quit now"
         if self._notice.show is not None:
-            self._notice.show(self._closing)
+            self._notice.show(text)
         else:
             with suppress(OSError):  # the terminal is gone
-                os.write(2, f"\r{self._closing}\n".encode())
+                os.write(2, f"\r{text}\n".encode())
 
 
 def _print_dropped_error(dropped: "UnraisableHookArgs") -> None:

@@ -6,8 +6,9 @@ share are declared in one function, too, which `@with_options(...)` takes.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -360,17 +361,16 @@ def _shared_parameters() -> dict[str, inspect.Parameter]:
     return {name: p for name, p in inspect.signature(common).parameters.items() if name not in _OF_COMMAND}
 
 
-def shared_option_names() -> dict[str, bool]:
-    """Return the shared options by each of their names; does a value follow?"""
-    takes_value: dict[str, bool] = {}
-    for parameter in _shared_parameters().values():
-        kind, *extra = get_args(parameter.annotation) or (parameter.annotation,)
-        declared = extra[0] if extra else None
-        # typer has the first name where others have the default
-        names = [*([declared.default] if declared else ()), *(declared.param_decls or () if declared else ())]
-        for name in (part for each in names for part in each.split("/")):
-            takes_value[name] = bool not in (kind, *get_args(kind))
-    return takes_value
+@cache
+def shared_options() -> list[Any]:
+    """Return the shared options as the parser has them."""
+
+    def command(common: Common) -> int:
+        raise NotImplementedError  # only its options are read
+
+    app = typer.Typer(add_completion=False)
+    app.command()(with_common(*Output)(command))
+    return typer.main.get_command(app).params
 
 
 def common_names() -> frozenset[str]:

@@ -123,7 +123,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 """Options of other tools that kctl does not accept, by command and by command with subcommand, those of every command
-under ''; spellings.py has those that kctl accepts."""
+under ''; other_tools.py has the options that kctl accepts."""
 
 PROPERTIES = {
     "brokers": "bootstrap.servers", "broker.list": "bootstrap.servers", "bootstrap.server": "bootstrap.servers",

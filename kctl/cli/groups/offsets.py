@@ -64,6 +64,7 @@ def reset_offsets(
     create: Annotated[
         bool, typer.Option("--create", help="Create the group if it does not exist. Needs --topic or --from-file.")
     ] = False,
+    all_topics: Annotated[bool, typer.Option("--all-topics", hidden=True)] = False,  # the default
 ) -> int:
     """Set the committed offsets of a group.
 
@@ -88,6 +89,8 @@ def reset_offsets(
     if len(chosen) != 1:
         problem = f"{' and '.join(chosen)} cannot be combined" if chosen else "choose a target"
         raise click.UsageError(f"{problem}: use one of {', '.join(given)}.")
+    if all_topics and (topics or from_file is not None):
+        raise click.UsageError("--all-topics cannot be combined with --topic or --from-file.")
     if from_file is not None and topics:
         raise click.UsageError("--from-file cannot be combined with --topic: the file lists the partitions.")
     flag, value = next(iter(chosen.items()))

@@ -3,10 +3,12 @@
 Owns the options; session.py does what they say, imported only then.
 """
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import takewhile
+from typing import Any, NamedTuple
 
-from kctl.cli.commands import Commands
+from kctl.cli.commands import Commands, Group
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common
 from kctl.cli.probe import options
@@ -38,7 +40,20 @@ class ProbeRequest(NamedTuple):
     template: str | None
 
 
-app = Commands(invoke_without_command=True, subcommand_metavar="[COMMAND]")
+class ProbeGroup(Group):
+    """`kctl probe`, which reads HOST:PORT as -b HOST:PORT."""
+
+    def arrange(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return the arguments with the option before each server."""
+        args = super().arrange(ctx, args)
+        rest = self.make_parser(ctx).parse_args(list(args))[1]
+        servers = list(takewhile(_SERVERS.fullmatch, rest))
+        behind = len(args) - len(rest)
+        return [*args[:behind], *(word for each in servers for word in ("-b", each)), *rest[len(servers) :]]
+
+
+_SERVERS = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:]+\]):[0-9]{1,5}(,.*)?")
+app = Commands(cls=ProbeGroup, invoke_without_command=True, subcommand_metavar="[COMMAND]")
 
 INTERVAL_MS = 1000
 

@@ -16,7 +16,6 @@ from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.lookup import find_pages
 from kctl.cli.failures import CommandError, Failure, explain
-from kctl.cli.spellings import wants_json
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import ManualClock
 from kctl.client.errors import (
@@ -154,17 +153,21 @@ def test_error_without_a_connection_has_neither_broker_nor_phase(error: Exceptio
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("topics list --output json", True),
-        ("topics list --output=JSONL", True),
-        ("topics list --json", True),
-        ("topics list --output yaml", False),
-        ("topics list", False),
-        ("topics list -- --json", False),
+        ("topics list --bogus --output json", True),
+        ("topics list --bogus --output=JSONL", True),
+        ("topics list --json --bogus", True),
+        ("topics list --bogus --output yaml", False),
+        ("topics list --bogus", False),
+        ("topics list --bogus -- --json", False),
         ("topics list --output", False),
+        ("topics lst --json", True),
+        ("topisc lst --json", True),
+        ("--json topisc", True),
+        ("topisc", False),
     ],
 )
 def test_json_is_recognized_before_the_line_is_parsed(line: str, expected: bool) -> None:
-    assert wants_json(line.split()) is expected
+    assert run_in_process(*line.split()).stderr.startswith("{") is expected
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def drop_a_finalized() -> None:
 
 
 def interrupts(notice: ClosingNotice | None = None, *, stderr_is_tty: bool = False) -> Interrupts:
-    return Interrupts("kctl x", notice or ClosingNotice(), stdout_is_tty=False, stderr_is_tty=stderr_is_tty)
+    notice = notice or ClosingNotice()
+    notice.program = "kctl x"
+    return Interrupts(notice, stdout_is_tty=False, stderr_is_tty=stderr_is_tty)
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,12 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.app import root
+from kctl.cli.app import command_of, root
+from kctl.cli.click import PARSER_ERRORS
 from kctl.cli.command_tree import Command, read_tree
-from kctl.cli.spellings import ARGUMENT, FLAGS, rewrite, translate
-from kctl.cli.spellings import OPTIONS as ACCEPTED
+from kctl.cli.commands import Group
+from kctl.cli.other_tools import ARGUMENT, FLAGS
+from kctl.cli.other_tools import OPTIONS as ACCEPTED
 from kctl.cli.suggestions import COMMANDS, OPTIONS, Unknown, did_you_mean
 from tests.support.in_process import run_in_process
 
@@ -156,10 +158,10 @@ NAMED = [
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
 
-WORDS_OF_SPELLINGS = (
+WORDS_OF_TABLES = (
     "--json", "--decode", "--encode", "--watch", "10s", "--cluster", "kafka-cluster", "ls", "topic", "help", "-b", "--",
 )  # fmt: skip
-"""Words that mean something to the spellings, or to an option."""
+"""Words that are names of commands or options, or options themselves."""
 LINES = [
     command
     for command in read_tree().walk()
@@ -198,13 +200,40 @@ def test_dry_run_of_a_command_without_one_is_an_error(line: str) -> None:
     assert run_line(line)[0].endswith("No such option '--dry-run'.")
 
 
-@pytest.mark.parametrize("line", ["help consume", "help topics create", "help topic ls", "help", "version"])
-def test_help_and_version_are_commands(line: str) -> None:
+def parse(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return the command of a line, and the options and arguments that were given for it."""
+    context: Any = command_of(root).make_context("kctl", list(words))
+    while isinstance(context.command, Group) and context.invoked_subcommand != "" and words_behind(context):
+        name, command, rest = context.command.resolve_command(context, words_behind(context))
+        context = command.make_context(name, rest, parent=context)
+    given = {name: value for name, value in context.params.items() if value not in (None, False, [], ())}
+    return context.command_path, given
+
+
+def words_behind(context: Any) -> list[str]:
+    """Return the words that a group has left for its subcommand."""
+    return [*context._protected_args, *context.args]
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("help consume", "consume"),
+        ("help topics create", "topics create"),
+        ("help topic ls", "topics list"),
+        ("help", ""),
+        ("help help consume", "consume"),
+        ("-q help topic ls", "topics list"),
+    ],
+)
+def test_help_is_a_command(line: str, command: str) -> None:
     ended = run_in_process(*shlex.split(line))
-    assert ended.code == 0
-    told = ended.stdout.decode()
-    words = rewrite(shlex.split(line))
-    assert told.startswith(" ".join(["Usage: kctl", *words[:-1]]) if "help" in line else "kctl ")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.decode().startswith(f"{f'Usage: kctl {command}'.rstrip()} ")
+
+
+def test_version_is_a_command() -> None:
+    assert run_in_process("version").stdout.startswith(b"kctl ")
 
 
 @pytest.mark.parametrize("name", ["KAFKA_BROKERS", "BROKERS", "RPK_BROKERS"])
@@ -220,46 +249,86 @@ def test_misspelled_variable_is_named_with_the_right_one() -> None:
     )
 
 
+@given(st.sampled_from(LINES), st.lists(st.sampled_from(WORDS_OF_TABLES), max_size=3), st.data())
+def test_value_of_an_option_is_no_name_of_a_command_or_option(
+    command: Command, values: list[str], data: st.DataObject
+) -> None:
+    """Each line is read twice, with the value behind the option and in it: neither is an option or a command."""
+    chosen = [(data.draw(st.sampled_from(valued(command))), value) for value in values]
+    apart = [word for option, value in chosen for word in (option, value)]
+    joined = [f"{option}={value}" if option.startswith("--") else f"{option}{value}" for option, value in chosen]
+    read = [outcome([*command.path[1:], *behind]) for behind in (apart, joined)]
+    assert read[0] == read[1]
+
+
+def outcome(words: list[str]) -> object:
+    """Return what a line means, or what is wrong with it."""
+    try:
+        return parse(words)
+    except PARSER_ERRORS as error:
+        return error.format_message()
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("line", "same"),
     [
-        ["consume", "t", "-b", "a:1"],
-        ["consume", "--", "-b"],
-        ["explain", "--request-timeout"],
-        ["explain", "ls"],
-        ["--help"],
-        ["-V", "consume"],
-        ["produce", "topic", "help"],
-        ["groups", "list", "topic"],
-        ["topics", "--nonsense", "list"],
-        ["probe", "report", "f"],
-        [],
+        ("-b a:1 -q topics -Xa=b ls --internal", "topics list -b a:1 -q -X a=b --internal"),
+        ("-b a:1 consume -- t", "consume -b a:1 t"),
+        ("groups --json lag --all", "groups lag --all --json"),
+        ("--json groups lag --all", "groups lag --all --json"),
+        ("--output json topics --api-timeout=5s list", "topics list --output json --api-timeout 5s"),
+        ("-v lag g", "groups lag g -v"),
+        ("explain ls", "explain ls"),
+        ("produce topic help", "produce topic help"),
+        ("consume t -c 5 -e", "consume t -n 5 -e"),
+        ("consume -c5 -tt", "consume t -n 5"),
+        ("consume --max-messages=5 u", "consume -n 5 u"),
+        ("consume t -o -c", "consume t -o-c"),
+        ("consume x -- -c", "consume -- x -c"),
+        ("consume -t - -e", "consume - -e"),
+        ("consume -ue t", "consume -e t"),
+        ("consume -u -e t", "consume -e t"),
+        ("consume -qe -c 5 t", "consume -q -e -n 5 t"),
+        ("topics delete t -yq", "topics delete t --yes -q"),
+        ("topics delete t --force", "topics delete t --execute"),
+        ("groups reset-offsets g --force --dry-run", "groups reset-offsets g --execute --dry-run"),
+        ("groups reset-offsets --group g --topic u", "groups reset-offsets g --topic u"),
+        ("configs show --entity-name x --entity-type topics", "configs show topic x"),
+        ("configs show --entity-name topics --entity-type brokers", "configs show broker topics"),
+        ("get topics", "topics list"),
+        ("describe topic t", "topics describe t"),
+        ("topics --describe --topic t", "topics describe t"),
+        ("topics --topic t -q --describe", "topics describe t -q"),
+        ("acls list --allow-principal User:a", "acls list --principal User:a"),
     ],
 )
-def test_line_in_the_words_of_kctl_stays_as_it_is(words: list[str]) -> None:
-    assert rewrite(words) == words
-    assert rewrite(rewrite(words)) == words
+def test_line_means_the_same_as_one_in_the_words_of_kctl(line: str, same: str) -> None:
+    assert parse(line.split()) == parse(same.split())
 
 
-@given(st.sampled_from(LINES), st.lists(st.sampled_from(WORDS_OF_SPELLINGS), max_size=3), st.data())
-def test_words_behind_a_command_are_not_changed(command: Command, values: list[str], data: st.DataObject) -> None:
-    behind = [word for value in values for word in (data.draw(st.sampled_from(valued(command))), value)]
-    assert rewrite([*command.path[1:], *behind]) == [*command.path[1:], *behind]
-
-
-def test_shared_options_move_behind_the_command() -> None:
-    assert rewrite(["-b", "a:1", "-q", "topics", "-Xa=b", "ls", "--internal"]) == [
-        "topics", "list", "-b", "a:1", "-q", "-Xa=b", "--internal",
-    ]  # fmt: skip
-    assert rewrite(["-b", "a:1", "consume", "--", "t"]) == ["consume", "-b", "a:1", "--", "t"]
-    assert rewrite(["-b"]) == ["-b"]
-    assert rewrite(["sandbox", "--json", "status"]) == ["sandbox", "status", "--json"]
-    assert rewrite(["--json", "groups", "lag", "--all"]) == ["groups", "lag", "--json", "--all"]
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("consume -c", "Option '-c' requires an argument."),
+        ("consume -t", "Option '-t' requires an argument."),
+        ("consume -t -e", "'-e' looks like an option: the value of -t before it is missing."),
+        ("groups delete --group=--execute", "'--execute' looks like an option: the value of --group before it"),
+        ("topics delete t --force=true", "Option '--force' does not take a value."),
+        ("groups reset-offsets g --to-latest --all-topics --topic t", "--all-topics cannot be combined with --topic"),
+        ("topics --nonsense list", "No such option '--nonsense'."),
+        ("topics --topic t list", "No such option '--topic'."),
+        ("consume t --nonsense -c 5", "No such option '--nonsense'."),
+        ("acls delete --all-topics --allow a", "No such option '--all-topics'."),
+    ],
+)
+def test_option_of_another_tool_that_is_wrong_is_named(line: str, wrong: str) -> None:
+    assert wrong in run_line(line)[0]
 
 
 @pytest.mark.parametrize("line", ["topics --json", "-v topics", "cluster -q", "--json pipeline", "bench -b a:1"])
 def test_group_without_a_subcommand_names_no_option_that_is_right_behind_one(line: str) -> None:
-    assert rewrite(line.split()) == [next(word for word in line.split() if word.isalpha())]
+    group = next(word for word in line.split() if word.isalpha())
+    assert run_line(line)[0].startswith(f"Usage: kctl {group} ")
 
 
 def declared(command: str) -> set[str]:
@@ -290,63 +359,10 @@ def test_options_that_are_accepted_exist() -> None:
                 assert meant in options, (command, typed, meant)
 
 
-KNOWN = {
-    "--max": 1, "-n": 1, "-e": 0, "-o": 1, "--execute": 0, "--yes": 0, "--topic": 1, "--resolve": 2, "-q": 0,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("command", "line", "expected"),
-    [
-        ("consume", "-t t -c 5 -e", "t -n 5 -e"),
-        ("consume", "-c5 -tt", "t -n 5"),
-        ("consume", "--max-messages=5 u", "-n 5 u"),
-        ("consume", "-o -c", "-o -c"),
-        ("consume", "--resolve -c -t x -c 1", "--resolve -c -t x -n 1"),
-        ("consume", "x -- -c 5", "x -- -c 5"),
-        ("consume", "-c", "-n"),
-        ("consume", "-t", "-t"),
-        ("consume", "-t -e", "-t -e"),
-        ("consume", "-t-e u", "-t-e u"),
-        ("consume", "-t - -e", "- -e"),
-        ("consume", "-ue", "-e"),
-        ("topics delete", "t -yq", "t --yes -q"),
-        ("topics delete", "t -yyq", "t --yes --yes -q"),
-        ("topics delete", "t --force=true", "t --force=true"),
-        ("groups delete", "g --group=--execute", "g --group=--execute"),
-        ("consume", "-qe -c 5", "-qe -n 5"),
-        ("consume", "-u -e", "-e"),
-        ("consume", "--nonsense -c 5", "--nonsense -n 5"),
-        ("groups reset-offsets", "g --dry-run", "g --dry-run"),
-        ("groups reset-offsets", "g --force --dry-run", "g --execute --dry-run"),
-        ("configs show", "--entity-name x --entity-type topics", "topic x"),
-        ("configs show", "--entity-name topics --entity-type brokers", "broker topics"),
-        ("acls delete", "--all-topics --allow a", "--all-topics --allow a"),
-        ("groups reset-offsets", "g --dry-run --execute", "g --dry-run --execute"),
-        ("groups reset-offsets", "g --all-topics --topic t", "g --all-topics --topic t"),
-        ("groups reset-offsets", "--group g --all-topics", "g"),
-    ],
-)
-def test_options_of_other_tools_are_translated(command: str, line: str, expected: str) -> None:
-    assert translate(line.split(), KNOWN, command) == expected.split()
-
-
-def test_help_of_help_is_help() -> None:
-    assert rewrite(["help"] * 5000 + ["consume"]) == ["consume", "--help"]
-
-
 def test_subcommands_that_are_written_as_flags_exist() -> None:
     for group, flags in FLAGS.items():
         for flag, subcommand in flags.items():
             assert declared(f"{group} {subcommand}"), (group, flag)
-
-
-def test_argument_of_a_subcommand_is_not_taken_from_its_group() -> None:
-    assert translate(["--topic", "t", "list"], {}, "topics", is_group=True) == ["--topic", "t", "list"]
-
-
-def test_words_of_a_subcommand_are_not_translated_for_its_group() -> None:
-    assert translate(["-c", "5", "list", "-c", "5"], KNOWN, "consume", is_group=True) == ["-n", "5", "list", "-c", "5"]
 
 
 def test_commands_in_the_place_of_options_exist() -> None:

@@ -12,7 +12,6 @@ from kctl.cli.click import UsageError
 from kctl.cli.command_tree import Command, read_tree
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.output_options import Output
-from kctl.cli.spellings import GROUPS
 from tests.support.in_process import run_in_process
 from tests.unit.source_trees import ROOT, nodes
 
@@ -92,11 +91,6 @@ def test_format_that_the_command_does_not_offer_is_refused_before_it_runs(comman
     ended = run_in_process(*command.path[1:], "--output", "xml")
     assert (ended.code, ended.stdout) == (2, b"")
     assert f"--output xml: this command offers {', '.join(shapes_of(command))}." in ended.stderr
-
-
-def test_groups_of_commands_are_known_to_the_spellings() -> None:
-    groups = {each.path[1] for each in read_tree().walk() if each.commands and len(each.path) == 2}
-    assert set(GROUPS) == groups - {"completion", "probe"}, "these have no shared options, or work alone"
 
 
 def kinds() -> Iterator[str]:

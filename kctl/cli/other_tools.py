@@ -1,0 +1,172 @@
+"""Names of commands and options in other tools that mean a command or an option of kctl.
+
+The parser reads both tables: `Group` finds commands by their other names, and `Command` declares the other names of its
+options.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import dropwhile
+
+ALIASES = {
+    "topic": "topics",
+    "group": "groups",
+    "profiles": "profile",
+    "acl": "acls",
+    "user": "users",
+    "quota": "quotas",
+    "schema": "schemas",
+    "transaction": "transactions",
+    "txn": "transactions",
+    "partition": "partitions",
+    "broker": "brokers",
+    "ping": "probe",
+    "consumer-groups": "groups",
+    "config": "configs",
+    "registry": "schemas",
+    "health": "doctor",
+    "status": "doctor",
+    "console-consumer": "consume",
+    "console-producer": "produce",
+}
+"""Other names of commands."""
+SUBCOMMAND_ALIASES = {"ls": "list", "rm": "delete"}
+PHRASES = {
+    "lag": "groups lag",
+    "offsets": "topics offsets",
+    "get-offsets": "topics offsets",
+    "log-dirs": "brokers disks",
+    "logdirs": "brokers disks",
+    "quorum": "cluster quorum",
+    "nodes": "cluster describe",
+    "brokers list": "cluster describe",
+    "cluster info": "cluster describe",
+    "cluster list": "cluster describe",
+    "cluster health": "doctor",
+    "configs list": "configs show",
+    "configs describe": "configs show",
+    "configs get": "configs show",
+    "topics consume": "consume",
+    "topics produce": "produce",
+    "topics get": "topics describe",
+    "topics alter-config": "topics alter",
+    "topics trim-prefix": "topics trim",
+    "sandbox up": "sandbox start",
+    "sandbox tell": "sandbox fault",
+}
+"""Commands of other tools and former names, with their subcommand, that have the arguments of these."""
+FLAGS: Mapping[str, Mapping[str, str]] = {
+    "topics": {
+        "--list": "list", "--describe": "describe", "--create": "create", "--alter": "alter", "--delete": "delete",
+    },
+    "groups": {
+        "--list": "list", "--describe": "describe", "--delete": "delete", "--reset-offsets": "reset-offsets",
+        "--delete-offsets": "delete-offsets",
+    },
+    "acls": {"--list": "list", "--add": "create", "--remove": "delete"},
+    "configs": {"--describe": "show"},
+    "quotas": {"--list": "list", "--describe": "describe"},
+    "users": {"--list": "list", "--create": "create", "--alter": "alter", "--delete": "delete"},
+    "partitions": {"--list": "list"},
+    "transactions": {"--list": "list", "--describe": "describe"},
+    "cluster": {"--describe": "describe"},
+    "schemas": {"--list": "list"},
+    "profile": {"--list": "list"},
+}  # fmt: skip
+"""Subcommands as the scripts of Kafka write them, before or behind other options: `--topic orders --describe`."""
+MODES = {"-C": ["consume"], "-P": ["produce"], "-G": ["consume", "-g"]}
+"""Modes of kcat. `-C` selects a profile, unless an option follows."""
+VERBS = ("get", "list", "ls", "describe", "create", "delete", "rm")
+"""Verbs that precede the noun in other tools: `describe topic orders`."""
+ARGUMENT = "an argument"
+_TOPIC = {"--topic": ARGUMENT, "-t": ARGUMENT}
+_CONFIRMED = {"-y": "--yes", "--no-confirm": "--yes", "--force": "--execute"}
+OPTIONS: dict[str, dict[str, str]] = {
+    "consume": {
+        **_TOPIC, **dict.fromkeys(("--max-messages", "--max-records", "--count", "--limit", "--num", "-c"), "-n"),
+        "--exit": "-e", "--consumer-group": "-g", "--group-id": "-g", "--partitions": "-p", "--offsets": "-o",
+        "--isolation": "--isolation-level", "--timeout-ms": "--idle-timeout", "-G": "-g", "-u": "",
+    },
+    "produce": {
+        **_TOPIC, "-z": "--compression", "--compression-codec": "--compression", "--separator": "-K",
+        "--required-acks": "--acks", "--request-required-acks": "--acks", "--txn-id": "--transactional-id",
+        "--txn": "--transactional", "--now": "--reset-timestamps", "--file-per-message": "--file-per-record",
+        "--sync": "",
+    },
+    "topics": {
+        **_TOPIC, "--replicas": "--replication-factor", "--replication": "--replication-factor", "-c": "--config",
+        "--topic-config": "--config", "--set": "--config",
+        "--under-replicated-partitions": "--under-replicated", "--unavailable-partitions": "--offline",
+    },
+    "topics list": {"--exclude-internal": ""},
+    "topics describe": {"-p": ""},
+    "topics trim": {"-o": "--before", "--offset": "--before"},
+    "groups": {"--group": ARGUMENT, "-g": ARGUMENT, "--all-groups": "--all"},
+    "acls": {"--allow-host": "--host", "--deny-host": "--host"},
+    "acls create": {"--principal": "--allow", "--allow-principal": "--allow", "--deny-principal": "--deny"},
+    "acls check": {"--principal": ARGUMENT},
+    "acls list": {"--allow-principal": "--principal", "--deny-principal": "--principal"},
+    "configs": {"--entity-type": ARGUMENT, "--entity-name": ARGUMENT},
+    "quotas": {
+        "--name": "--user", "--principal": "--user", "--client": "--client-id", "--entity-default": "--user-default",
+    },
+    "users": {"--entity-name": ARGUMENT, "--user": ARGUMENT},
+    "partitions": {**_TOPIC, "--broker-list": "--to", "--replicas": "-r", "--timeout": "--wait"},
+    "partitions move": {"--reassignment-json-file": ARGUMENT},
+    "transactions": {"--transactional-id": ARGUMENT, "--broker-id": "--broker", "--duration-filter": "--older-than"},
+    "apply": {"--filename": "--file"},
+    "": {
+        **_CONFIRMED,
+        **dict.fromkeys(("-B", "--broker", "--broker-list", "--server", "--servers", "--hosts"), "-b"),
+        **dict.fromkeys(
+            ("-F", "--config-file", "--consumer.config", "--producer.config", "--consumer-config", "--producer-config"),
+            "--command-config",
+        ),
+        "--consumer-property": "-X", "--producer-property": "-X", "--context": "-C", "--cluster": "-C",
+        "--timeout": "--api-timeout", "--debug": "--trace", "-J": "--json",
+        "-o": "--output", "-f": "--output", "--format": "--output",
+    },
+}  # fmt: skip
+"""Options of other tools and the option of kctl with this meaning, by command; under '' the options of all commands.
+
+`ARGUMENT`: an argument of kctl without an option, in the order of the table. An empty text: the default of kctl.
+"""
+VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "group"}}
+"""Arguments as other tools write them, by option."""
+_SCRIPT = re.compile(r"^kafka-(.+?)(\.sh)?$")
+
+
+def kcat_mode_first(words: Sequence[str], is_command: Callable[[str], bool]) -> list[str]:
+    """Return a line that begins with an option; a mode of kcat in it becomes the command: `-t orders -C`."""
+    for at, (word, following) in enumerate(zip(words, [*words[1:], ""], strict=True)):
+        if word == "--" or is_command(ALIASES.get(word, word)):
+            break
+        if word in MODES and (word != "-C" or following.startswith("-") or not following):
+            command, *option = MODES[word]
+            return [command, *words[:at], *option, *words[at + 1 :]]
+    return list(words)
+
+
+def command_words(words: Sequence[str], is_command: Callable[[str], bool]) -> list[str]:
+    """Return a line that begins with the name of a command, which becomes the name that kctl has for it."""
+    name, *rest = words
+    if name == "help":
+        rest = list(dropwhile("help".__eq__, rest))
+        return [*(command_words(rest, is_command) if rest else ()), "--help"]
+    if name == "version":
+        return ["--version"]
+    name = _SCRIPT.sub(r"\1", name)
+    if name in VERBS and rest and is_command(ALIASES.get(rest[0], rest[0])):
+        verb, (name, *rest) = name, rest
+        is_of_one = rest and not rest[0].startswith("-")
+        rest = [("describe" if is_of_one else "list") if verb == "get" else verb, *rest]
+    name = ALIASES.get(name, name)
+    phrase = PHRASES.get(name) or PHRASES.get(" ".join([name, *rest[:1]]))
+    if phrase is None:
+        return [name, *rest]
+    return [*phrase.split(), *rest[0 if name in PHRASES else 1 :]]
+
+
+def options_of(command: str) -> Mapping[str, str]:
+    """Return the options of other tools for a command, such as `topics list`, in the order of the table."""
+    return OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})
