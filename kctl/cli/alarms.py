@@ -1,4 +1,4 @@
-"""Alarms: functions that run in the main thread at an instant, whatever it is doing; the only user of SIGALRM.
+"""Alarms: functions that run in the main thread at an instant, whatever it is doing.
 
 The system has one interval timer, so it is set to the earliest of all alarms that are pending. Windows has none: there
 no alarm ever comes.
@@ -8,7 +8,6 @@ and where its compiler computes a constant, which it does for each module withou
 thread's work is raised by `Insistence`, again and again.
 """
 
-import signal
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Generic, TypeVar
 
 from kctl.client.clock import SystemClock
+from kctl.posix import HAS_TIMER, handle_alarm, set_timer
 
 Act = Callable[[FrameType | None], object]
 """Given the frame that the main thread is in."""
@@ -55,14 +55,13 @@ def cancel_all() -> None:
 
 def _set_timer() -> None:
     """Set the timer to the first alarm; look again, as a signal handler may have changed which that is meanwhile."""
-    if not hasattr(signal, "setitimer"):
+    if not HAS_TIMER:
         return
-    if signal.getsignal(signal.SIGALRM) is not _on_alarm:
-        signal.signal(signal.SIGALRM, _on_alarm)
+    handle_alarm(_on_alarm)
     set_at_ms: int | None = 0
     while (at_ms := min([alarm.at_ms for alarm in _pending], default=None)) != set_at_ms:
         delay_s = 0.0 if at_ms is None else max(_SHORTEST_S, _clock.seconds_until(at_ms))
-        signal.setitimer(signal.ITIMER_REAL, delay_s)
+        set_timer(delay_s)
         set_at_ms = at_ms
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kctl.cli.failures import CommandError, file_exit_code
+from kctl.posix import has_reader
 
 if TYPE_CHECKING:
     from kctl.client.records import ValuePlaces
@@ -136,7 +137,5 @@ class DataOut:
         descriptor = self._descriptor()
         if descriptor is None:
             return  # it has no reader that could leave
-        poll = select.poll()
-        poll.register(descriptor, 0)
-        if any(event & select.POLLERR for _, event in poll.poll(0)):
+        if not has_reader(descriptor):
             raise OutputClosed

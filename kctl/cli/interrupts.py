@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Never
 from kctl.cli.alarms import Alarm, Insistence, RaisedByHandler, cancel_all
 from kctl.cli.environment import ClosingNotice
 from kctl.cli.exit_codes import ExitCode
+from kctl.posix import HANG_UP
 
 _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
-if sys.platform != "win32":
-    _CODES[signal.SIGHUP] = ExitCode.SIGHUP
+if HANG_UP is not None:
+    _CODES[HANG_UP] = ExitCode.SIGHUP
 NOTICE_AFTER_MS = 500
 _SHOW_CURSOR = b"\x1b[?25h"
 

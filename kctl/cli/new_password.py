@@ -16,6 +16,7 @@ from kctl.client.clock import Timer
 from kctl.client.config import AdminConfig
 from kctl.client.errors import ConfigError
 from kctl.client.wording import one_line
+from kctl.posix import BINARY, CLOEXEC, NOCTTY, NONBLOCK
 
 STDIN = "-"
 LONGEST_PASSWORD_BYTES = 1024
@@ -86,7 +87,7 @@ def _of_file(common: Common, file: str) -> str:
 
 def _open(file: str) -> int:
     """Open without waiting for somebody who writes."""
-    return os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    return os.open(file, os.O_RDONLY | BINARY | NONBLOCK | NOCTTY | CLOEXEC)
 
 
 def _of_source(common: Common, source: str) -> str:

@@ -6,6 +6,8 @@ import re
 import stat
 from pathlib import Path
 
+from kctl.posix import BINARY, CLOEXEC, NOFOLLOW, NONBLOCK, block, set_mode
+
 PRIVATE_MODE = 0o600
 _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 """Links that the system makes to what the process has open: `>(gzip)` of a shell is one."""
@@ -18,7 +20,7 @@ def open_private(path: str) -> int:
     Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe without a reader.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (0 if own else os.O_NOFOLLOW)
+    flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | BINARY | NONBLOCK | (0 if own else NOFOLLOW)
     try:
         descriptor = os.open(path, flags, PRIVATE_MODE)
     except OSError as e:
@@ -27,10 +29,10 @@ def open_private(path: str) -> int:
         if e.errno == errno.ENXIO:
             raise OSError(e.errno, "a pipe without a reader") from None
         raise
-    os.set_blocking(descriptor, True)  # a pipe without a reader would have kept us waiting
+    block(descriptor)  # a pipe without a reader would have kept us waiting
     try:
         if not own and stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, PRIVATE_MODE)  # fails for a file of another user
+            set_mode(descriptor, PRIVATE_MODE)  # fails for a file of another user
             os.ftruncate(descriptor, 0)
     except OSError:
         os.close(descriptor)

@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
+from kctl.posix import HAS_USERS, is_owned, user_id
 from kctl.sandbox.control_socket import ask_status
 
 PATIENCE_S = 10.0
@@ -25,11 +26,13 @@ _ENDING = ".sandbox"
 def sockets_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder in which sandboxes of this user make their sockets."""
     base = environ.get("XDG_RUNTIME_DIR", "")
-    return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{os.getuid()}")
+    return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{user_id() or 0}")
 
 
 def new_socket(environ: Mapping[str, str]) -> Path | None:
     """Return where a sandbox of this process takes commands; None where there is no folder of the user's alone."""
+    if not HAS_USERS:
+        return None
     folder = sockets_folder(environ)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -101,4 +104,4 @@ def no_sandbox() -> CommandError:
 
 def _is_private(folder: Path) -> bool:
     found = folder.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(found.st_mode) and is_owned(found)

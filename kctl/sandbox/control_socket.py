@@ -15,6 +15,7 @@ from pathlib import Path
 from selectors import EVENT_READ
 from typing import Any
 
+from kctl.posix import unix_socket
 from kctl.sandbox.socket_loop import SocketLoop
 
 MAX_LINE_BYTES = 4_096
@@ -49,7 +50,7 @@ class ControlSocket:
         self._carry_out = carry_out
         self._report = report
         self._open: dict[socket.socket, bytearray] = {}
-        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sock = unix_socket()
         try:
             before = os.umask(0o177)
             try:
@@ -126,7 +127,7 @@ def _is_left_over(path: Path) -> bool:
     """Return whether a path is a socket that refuses connections: its process has ended without removing it."""
     if not path.is_socket():
         return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+    with unix_socket() as sock:
         sock.settimeout(0)
         return sock.connect_ex(str(path)) == errno.ECONNREFUSED
 
@@ -158,7 +159,7 @@ def ask_status(path: Path, patience_s: float) -> Any:
 
 
 def _ask(path: Path, line: bytes, patience_s: float) -> bytes:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+    with unix_socket() as sock:
         sock.settimeout(patience_s)
         sock.connect(str(path))
         sock.sendall(line)

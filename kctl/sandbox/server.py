@@ -10,7 +10,6 @@ import json
 import secrets
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -18,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from kctl.client.errors import IllegalStateError
+from kctl.posix import HANG_UP
 from kctl.sandbox import commands
 from kctl.sandbox.control_socket import ControlSocket
 from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
@@ -193,8 +193,8 @@ def run_until_signal(
         stop.set()
 
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    if HANG_UP is not None and signal.getsignal(HANG_UP) is not signal.SIG_IGN:
+        numbers.append(HANG_UP)
     before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         with sandbox.serve(host=host, port=port, advertised_host=advertised_host) as served:

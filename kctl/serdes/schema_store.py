@@ -19,6 +19,7 @@ from uuid import UUID
 from kctl.client.clock import Clock
 from kctl.client.config import read_input
 from kctl.client.errors import ApiTimeout, KafkaError, RequestTimeout, TransportError, WrongPeerError
+from kctl.posix import is_owned
 from kctl.serdes.errors import SchemaError
 from kctl.serdes.registry import MOST_SCHEMA_CHARS, PROTOBUF, Reference, Registered, Schema
 
@@ -178,6 +179,4 @@ def _is_own(folder: Path) -> bool:
         found = folder.lstat()
     except OSError:
         return False
-    if not hasattr(os, "getuid"):
-        return True
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return stat.S_ISDIR(found.st_mode) and is_owned(found, others=0o022)

@@ -6,6 +6,7 @@ from tempfile import NamedTemporaryFile
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, file_error
+from kctl.posix import set_mode
 
 _HEAD_BYTES = 1000
 
@@ -38,7 +39,7 @@ def _replace(path: Path, text: str) -> None:
         try:
             file.write(text)
             file.flush()
-            os.fchmod(file.fileno(), 0o644)
+            set_mode(file.fileno(), 0o644)
             os.replace(file.name, path)
         except BaseException:
             os.unlink(file.name)

@@ -15,6 +15,7 @@ from pathlib import Path
 from kctl.cli.private_file import write_private
 from kctl.cli.profiles.locations import project_file, user_file
 from kctl.grammar.user_folders import cache_folder
+from kctl.posix import BINARY, CLOEXEC, HAS_USERS, NOFOLLOW, NONBLOCK, is_owned, lock
 
 FRESH_MS = 10_000
 """Younger names are offered without a look-up."""
@@ -38,10 +39,10 @@ class LastNames:
         if self._path is None:
             return b"", LONGEST_MS
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(self._path, os.O_RDONLY | BINARY | NOFOLLOW | NONBLOCK | CLOEXEC)
             with open(descriptor, "rb") as file:
                 found = os.fstat(descriptor)
-                is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+                is_own = stat.S_ISREG(found.st_mode) and is_owned(found)
                 age_ms = wall_ms - int(found.st_mtime * 1000)
                 if not is_own or found.st_size > MOST_BYTES or not 0 <= age_ms < LONGEST_MS:
                     return b"", LONGEST_MS
@@ -64,16 +65,14 @@ class LastNames:
         """Keep other processes from a look-up until this one and its copies end; return whether this waited for one."""
         if self._path is None:
             return False
-        from fcntl import LOCK_EX, LOCK_NB, flock  # deferred import: Windows has no fcntl
-
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            lock = os.open(self._path.with_suffix(".lock"), flags, 0o600)
+            flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | CLOEXEC
+            descriptor = os.open(self._path.with_suffix(".lock"), flags, 0o600)
             try:
-                flock(lock, LOCK_EX | LOCK_NB)
+                lock(descriptor)
             except BlockingIOError:
-                flock(lock, LOCK_EX)
+                lock(descriptor, waits=True)
                 return True
         except OSError:  # a directory that cannot be written keeps no names
             pass
@@ -90,7 +89,7 @@ class LastNames:
 
 def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Path | None:
     folder = cache_folder(environ, "names")
-    if folder is None or not hasattr(os, "getuid"):
+    if folder is None or not HAS_USERS:
         return None
     facts = repr([kind, *_facts(given, environ)]).encode("utf-8", "surrogateescape")
     return folder / hashlib.sha256(facts).hexdigest()[:32]

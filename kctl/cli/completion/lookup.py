@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Never
 
 from kctl.cli.alarms import Alarm, cancel_all
+from kctl.posix import HAS_FORK
 
 if TYPE_CHECKING:
     from kctl.cli.completion.last_names import LastNames
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> Never:
     try:
         kind, line = arguments
         given = _given(line)
-        text = _remembered(kind, given, limit_ms) if kind in _REMEMBERED and hasattr(os, "fork") else b""
+        text = _remembered(kind, given, limit_ms) if kind in _REMEMBERED and HAS_FORK else b""
         text = text or lines_of(kind, given, limit_ms - LEFT_MS)
     except BaseException:  # noqa: BLE001 - whatever it is, a shell in the middle of a line must not see it
         text = b""

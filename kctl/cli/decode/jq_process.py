@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any
 
+from kctl.posix import ALARM, limit_memory, set_timer
 from kctl.serdes.errors import SerdesError
 from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
@@ -25,7 +26,7 @@ OK, FAILED = b"+", b"-"
 _LENGTH_BYTES = 8
 _COMMAND = "from kctl.cli.decode.jq_process import run; run()"
 _ENDS = {
-    signal.SIGALRM: f"the program did not finish within {LIMIT_MS // 1000}s",
+    ALARM: f"the program did not finish within {LIMIT_MS // 1000}s",
     signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB",
 }
 
@@ -95,7 +96,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _reason(code: int) -> str:
-    name = next((text for number, text in _ENDS.items() if code == -number), None)
+    name = next((text for number, text in _ENDS.items() if number is not None and code == -number), None)
     return name or f"the process of the program exited with code {code}"
 
 
@@ -103,21 +104,21 @@ def run() -> None:
     """Run the program on the texts of standard input; the child's whole life."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
-    _limit_memory()
+    limit_memory(MOST_BYTES)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     head = _read(source)
     is_ascii = head[:1] == b"1"
     program = import_library("jq", "jq").compile(head[1:].decode("utf-8", "surrogateescape"))
     while count := source.readline():
         for text in [_read(source) for _ in range(int(count))]:
-            signal.setitimer(signal.ITIMER_REAL, LIMIT_MS / 1000)
+            set_timer(LIMIT_MS / 1000)
             state, result = _result(program, text, is_ascii=is_ascii)
             sink.write(state)
             _write(sink, result)
             if state == FAILED:
                 sink.flush()
                 return
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        set_timer(0)
         sink.flush()
 
 
@@ -129,13 +130,6 @@ def _result(program: Any, text: bytes, *, is_ascii: bool) -> tuple[bytes, bytes]
         return FAILED, _ENDS[signal.SIGABRT].encode()
     except (ValueError, SerdesError) as e:
         return FAILED, " ".join(str(e).split()).encode("utf-8", "replace")
-
-
-def _limit_memory() -> None:
-    import resource
-
-    with suppress(ValueError, OSError):  # a smaller limit is in force, or the system has none
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
 def _write(to: IO[bytes], data: bytes) -> None:

@@ -15,6 +15,7 @@ from kctl.cli.failures import CommandError, file_error
 from kctl.cli.input.form import STDIN, Block, Form, InputForm, InputRecord
 from kctl.cli.input.input_bytes import BytesRead, Source
 from kctl.cli.input.lines import read_line_blocks, read_lines
+from kctl.posix import set_pipe_size
 
 T = TypeVar("T")
 
@@ -28,11 +29,8 @@ def widen_pipe(stream: BufferedIOBase) -> None:
     try:
         descriptor = stream.fileno()
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-            from fcntl import F_GETPIPE_SZ, F_SETPIPE_SZ, fcntl  # Linux alone has these
-
-            if fcntl(descriptor, F_GETPIPE_SZ) < PIPE_BYTES:
-                fcntl(descriptor, F_SETPIPE_SZ, PIPE_BYTES)
-    except (ImportError, OSError, OverflowError, ValueError):
+            set_pipe_size(descriptor, PIPE_BYTES)
+    except (OSError, OverflowError, ValueError):
         pass  # a stream in memory; the user's share of the memory of pipes is used up
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kctl.client.errors import ConfigError
 from kctl.grammar.user_folders import user_folder
+from kctl.posix import user_id
 
 PROJECT_FILE = ".kctl.toml"
 
@@ -51,9 +52,10 @@ def _project_files(folder: Path | None) -> Iterator[Path]:
 
 def _is_foreign(path: Path) -> bool:
     """Return whether a file, or what a link leads to, belongs to a user who is neither we nor root."""
-    if not hasattr(os, "geteuid"):  # Windows
+    user = user_id()
+    if user is None:
         return False
-    ours = {0, os.geteuid()}
+    ours = {0, user}
     try:
         return path.lstat().st_uid not in ours or path.stat().st_uid not in ours
     except OSError:  # a link to nowhere: an error of its own when it is read

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from kctl.client.clock import Clock, Timer
 from kctl.client.config import read_input
 from kctl.client.errors import ConfigError
+from kctl.posix import NOCTTY
 
 LARGEST_SECRET_BYTES = 1 << 20
 COMMAND_LIMIT_MS = 60_000
@@ -297,7 +298,7 @@ def ask_on_terminal(words: str) -> str:
     import getpass  # with termios, for those who are asked
 
     try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        os.close(os.open("/dev/tty", os.O_RDWR | NOCTTY))
     except OSError:
         raise _Missing("no terminal to prompt on") from None
     try:

@@ -5,7 +5,6 @@ Knows nothing of profiles.
 """
 
 import errno
-import fcntl
 import os
 import select
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from kctl.cli.failures import file_error
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import ConfigError
+from kctl.posix import lock, open_folder
 
 FOLDER_MODE = 0o700
 LOCK_LIMIT_MS = 5_000
@@ -61,11 +61,12 @@ def _replace(path: Path, content: bytes) -> None:
         with suppress(FileNotFoundError):  # interrupted just after it had its name
             os.unlink(temporary)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    folder = open_folder(path.parent)
+    if folder is not None:
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _prefix(path: Path) -> str:
@@ -80,7 +81,10 @@ def _remove_left_overs(path: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, path: Path, clock: Clock) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = open_folder(folder)
+    if descriptor is None:
+        yield
+        return
     end_ms = clock.start_ms() + LOCK_LIMIT_MS
     try:
         while not _try_lock(descriptor):
@@ -94,7 +98,7 @@ def _locked(folder: Path, path: Path, clock: Clock) -> Iterator[None]:
 
 def _try_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except BlockingIOError:
         return False
     except OSError as e:

@@ -4,12 +4,11 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
+from kctl.posix import set_echo
+
 if TYPE_CHECKING:
     from kctl.cli.data_out import RawStream
     from kctl.cli.environment import ClosingNotice
-
-_LOCAL_MODES = 3
-"""The place of the flags with ECHO in what tcgetattr returns."""
 
 
 class Echo:
@@ -22,8 +21,8 @@ class Echo:
         self._notice = notice
         self._terminal: int | None = None
         self._is_off = False
-        with suppress(OSError, ValueError, AttributeError):  # a stream in memory, or a system without termios
-            if stream is not None and os.isatty(stream.fileno()) and hasattr(os, "tcgetpgrp"):
+        with suppress(OSError, ValueError, AttributeError):  # a stream in memory
+            if stream is not None and os.isatty(stream.fileno()):
                 self._terminal = stream.fileno()
 
     def off(self) -> None:
@@ -40,16 +39,5 @@ class Echo:
             self._set(is_on=True)
 
     def _set(self, *, is_on: bool) -> bool:
-        """Return whether this has changed the terminal; a process in the background would be stopped by the try."""
-        import termios  # wanted on a terminal
-
-        terminal = self._terminal
-        if terminal is None:
-            return False
-        with suppress(OSError, termios.error):  # the terminal is gone
-            settings = termios.tcgetattr(terminal)
-            if os.tcgetpgrp(terminal) == os.getpgrp() and bool(settings[_LOCAL_MODES] & termios.ECHO) is not is_on:
-                settings[_LOCAL_MODES] ^= termios.ECHO
-                termios.tcsetattr(terminal, termios.TCSANOW, settings)
-                return True
-        return False
+        """Return whether this has changed the terminal."""
+        return self._terminal is not None and set_echo(self._terminal, is_on=is_on)

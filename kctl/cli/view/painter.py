@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 from kctl.cli.formats.columns import columns_of, wrapped
 from kctl.cli.view.echo import Echo
+from kctl.posix import SUSPEND
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -113,22 +114,23 @@ class Painter:
         except (OSError, ValueError):  # a stream in memory
             return
 
-        def suspend(_number: int, _frame: FrameType | None) -> None:
+        def suspend(number: int, _frame: FrameType | None) -> None:
             if self._hides_cursor:
                 os.write(terminal, SHOW_CURSOR.encode())
             if self._echo is not None:
                 self._echo.on()
-            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTSTP)  # stopped until SIGCONT
-            signal.signal(signal.SIGTSTP, suspend)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)  # stopped until SIGCONT
+            signal.signal(number, suspend)
             self._painted = []
             if self._hides_cursor:
                 os.write(terminal, HIDE_CURSOR.encode())
                 if self._echo is not None:
                     self._echo.off()
 
-        if threading.current_thread() is threading.main_thread() and os.isatty(terminal):
-            signal.signal(signal.SIGTSTP, suspend)
+        is_main = threading.current_thread() is threading.main_thread()
+        if SUSPEND is not None and is_main and os.isatty(terminal):
+            signal.signal(SUSPEND, suspend)
 
     @property
     def is_stale(self) -> bool:

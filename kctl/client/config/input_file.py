@@ -6,14 +6,16 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from kctl.posix import NONBLOCK, block
+
 
 def open_input(path: str | Path) -> BinaryIO:
     """Open a file; a pipe with a writer, such as `<(command)`, is read to its end, one without is at its end.
 
     Raises: OSError.
     """
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115 - returned
-    os.set_blocking(file.fileno(), True)
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK))  # noqa: SIM115 - returned
+    block(file.fileno())
     return file
 
 
