@@ -1,3 +1,9 @@
-"""The one place of the version: the package metadata and `kctl --version` both read it."""
+"""Name and version of the distribution; package metadata, `kctl --version`, and hints read them."""
 
 VERSION = "0.1.0"
+DISTRIBUTION = "kctl-kafka"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"

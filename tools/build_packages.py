@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kctl.version import DISTRIBUTION
+
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 KINDS = ("sdist", "wheel", "pure", "zipapp")
@@ -137,7 +139,8 @@ def _build_zipapp(wheel: Path, work: Path, environ: Mapping[str, str]) -> Path:
     site = work / "site"
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     _run([*pip, "install", "--no-compile", "--target", str(site), str(wheel)], work, environ)
-    for told in site.glob("kctl_kafka-*.dist-info/direct_url.json"):  # where the wheel lay just now
+    own = DISTRIBUTION.replace("-", "_")
+    for told in site.glob(f"{own}-*.dist-info/direct_url.json"):  # where the wheel lay just now
         told.unlink()
         record = told.with_name("RECORD")
         lines = record.read_text().splitlines(keepends=True)

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from kctl.version import DISTRIBUTION
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-NAME = "kctl-kafka"
 PERMISSIVE = ("Apache", "BSD", "MIT", "ISC", "PSF", "Python Software Foundation")
 HEAD = """# Licences
 kctl is under Apache-2.0. This is what installing kctl brings along, made from the packages' own metadata by
@@ -30,7 +31,7 @@ kctl is under Apache-2.0. This is what installing kctl brings along, made from t
 def closure() -> dict[str, list[str]]:
     """Return the distributions that kctl needs at run time, and who asks for each."""
     found: dict[str, list[str]] = {}
-    waiting = [NAME]
+    waiting = [DISTRIBUTION]
     while waiting:
         asking = waiting.pop(0)
         for text in distribution(asking).requires or []:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from kctl.client.errors import AuthenticationError
 from kctl.client.oauth import AccessToken
+from kctl.version import install_command
 
 LIFETIME_S = 900
 SERVICE = "kafka-cluster"
@@ -89,11 +90,11 @@ def find_credentials(profile: str | None) -> AwsCredentials:
 
 def _of_environment(environ: Mapping[str, str], profile: str | None) -> AwsCredentials:
     if profile is not None:
-        raise AuthenticationError("an AWS profile needs boto3", hint="install it: pip install 'kctl-kafka[aws]'")
+        raise AuthenticationError("an AWS profile needs boto3", hint=f"install it: {install_command('aws')}")
     access_key, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
         raise AuthenticationError(
             "no AWS credentials in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
-            hint="profiles and roles need boto3: pip install 'kctl-kafka[aws]'",
+            hint=f"profiles and roles need boto3: {install_command('aws')}",
         )
     return AwsCredentials(access_key, secret_key, environ.get("AWS_SESSION_TOKEN") or None)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kctl.client.errors import AuthenticationError, ConnectionLost
 from kctl.client.wording import one_line
+from kctl.version import install_command
 
 _KEYTAB_MAGIC = b"\x05"
 _REALM_HINT = "check default_realm and [realms] in krb5.conf (or the file of $KRB5_CONFIG)"
@@ -138,7 +139,7 @@ def _gssapi() -> Any:
     try:
         import gssapi  # of the extra `kerberos`
     except (ImportError, OSError) as e:
-        hint = "install it: pip install 'kctl-kafka[kerberos]'; it compiles, which needs a C compiler and libkrb5-dev"
+        hint = f"install it: {install_command('kerberos')}; it compiles, which needs a C compiler and libkrb5-dev"
         raise AuthenticationError(f"the Python package gssapi is not installed ({e})", hint=hint) from None
     return gssapi
 

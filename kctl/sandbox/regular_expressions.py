@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from kctl.client.wording import one_line
+from kctl.version import install_command
 
 MOST_KEPT = 100
 _LONGEST_REASON = 200
@@ -23,7 +24,7 @@ def full_matcher(pattern: str) -> Callable[[str], bool]:
     try:
         import re2  # optional, and wanted for patterns alone
     except ImportError:
-        raise RegexRefused("the sandbox needs google-re2 to run it: pip install 'kctl-kafka[sandbox]'") from None
+        raise RegexRefused(f"the sandbox needs google-re2 to run it: {install_command('sandbox')}") from None
     options = re2.Options()
     options.log_errors = False  # to stderr
     found = re2.Set.FullMatchSet(options)  # a match costs a twentieth of that of a compiled pattern

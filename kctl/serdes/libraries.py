@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from kctl.serdes.errors import LibraryMissingError
+from kctl.version import install_command
 
 
 def import_library(module: str, extra: str) -> Any:
@@ -16,5 +17,5 @@ def import_library(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as e:
         name = module.partition(".")[0]
-        hint = f"install it: pip install 'kctl-kafka[{extra}]'"
+        hint = f"install it: {install_command(extra)}"
         raise LibraryMissingError(f"the Python package {name} is not installed ({e})", hint=hint) from None

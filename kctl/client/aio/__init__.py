@@ -5,10 +5,12 @@ the coroutine awaits (bridge.py, driver.py, selector.py). One network thread for
 and wakes the event loop; an admin client needs no thread.
 """
 
+from kctl.version import install_command
+
 try:
     import greenlet as _greenlet
 except ImportError as error:
-    raise ImportError("kctl.client.aio needs greenlet: pip install 'kctl-kafka[aio]'") from error
+    raise ImportError(f"kctl.client.aio needs greenlet: {install_command('aio')}") from error
 
 from kctl.client.aio.admin import AsyncAdmin
 from kctl.client.aio.consumer import AsyncConsumer, AsyncRebalanceListener
