@@ -165,6 +165,9 @@ def sync(
         if facts is None:
             facts = SyncFacts(export.selection.topics, str(export.folder), plan.starts)
             checkpoint.create(facts)
+        elif _is_ahead(checkpoint, plan):
+            say("the target is older than the checkpoint: the query starts again with what the target lacks")
+            checkpoint.forget_batches()
         if group is not None and (problem := group.commit(plan.starts)):
             say(problem)
         if is_done:
@@ -244,6 +247,12 @@ def _planned(
     starts |= {tp: points[tp].offset for tp in partitions if tp in points}
     folder = request.checkpoint_folder
     return SyncPlan({tp: starts[tp] for tp in partitions}, ends, len(partitions) - len(fresh), folder)
+
+
+def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
+    """Return whether Spark has committed records that the target lacks: no later batch has to come."""
+    end = checkpoint.committed_end()
+    return end is not None and any(offset > plan.starts.get(tp, offset) for tp, offset in end.offsets.items())
 
 
 def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[TopicPartition]) -> dict[str, str]:

@@ -11,6 +11,7 @@ or ahead of its target copies no record twice and leaves none out. Knows neither
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -100,6 +101,7 @@ class SyncCheckpoint:
                     "choose another directory",
                     key="checkpoint",
                 )
+        self._check_log()
         return found
 
     def create(self, facts: SyncFacts) -> None:
@@ -123,20 +125,72 @@ class SyncCheckpoint:
     def batch_end(self, batch_id: int) -> StreamOffsets:
         """Return where a batch ends, as Spark wrote it before the batch began."""
         path = self.path / "offsets" / str(batch_id)
+        _, offsets = self._lines(path, 3)
         try:
-            content = self._content(path)
-        except OSError as e:
-            raise self._failed(e) from e
-        try:
-            if content is None:
-                raise ValueError("it does not exist")
-            version, _metadata, offsets = content.decode().splitlines()
-            if version != "v1":
-                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
             written: Mapping[str, Mapping[str, Any]] = json.loads(offsets)
             return as_offsets(written)
         except (ValueError, OverflowError, TypeError, AttributeError, RecursionError) as e:
             raise self._damaged(path, e) from None
+
+    def _lines(self, path: Path, count: int) -> list[str]:
+        """Return the lines of a file of Spark after its version."""
+        try:
+            content = self._content(path)
+            if content is None:
+                raise ValueError("it does not exist")
+            version, *lines = content.decode().splitlines()
+            if version != "v1":
+                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
+            if len(lines) != count - 1:
+                raise ValueError(f"it has {len(lines) + 1} lines, and {count} are expected")
+            return lines
+        except OSError as e:
+            raise self._failed(e) from e
+        except ValueError as e:
+            raise self._damaged(path, e) from None
+
+    def committed_end(self) -> StreamOffsets | None:
+        """Return where the newest batch ends; None if it is not committed."""
+        newest = self._newest("offsets")
+        return None if newest is None or newest != self._newest("commits") else self.batch_end(newest)
+
+    def forget_batches(self) -> None:
+        """Delete what Spark keeps, so that its next query starts with batch 0."""
+        try:
+            for name in SPARK_FOLDERS:
+                shutil.rmtree(self.path / name)
+        except OSError as e:
+            raise self._failed(e) from e
+
+    def _check_log(self) -> None:
+        """Check what Spark reads at a restart: the newest batch, the batch before, the newest commit, and its id."""
+        newest, committed = self._newest("offsets"), self._newest("commits")
+        if committed is not None:
+            self._lines(self.path / "commits" / str(committed), 2)
+            newest = max(committed, -1 if newest is None else newest)
+        if newest is not None:
+            for number in range(max(0, newest - 1), newest + 1):
+                self.batch_end(number)
+        path = self.path / SPARK_FILES[0]
+        try:
+            content = self._content(path)
+            if content is not None and not isinstance(json.loads(content)["id"], str):
+                raise ValueError("the id is not a string")
+        except OSError as e:
+            raise self._failed(e) from e
+        except (ValueError, TypeError, KeyError, RecursionError) as e:
+            raise self._damaged(path, e) from None
+
+    def _newest(self, folder: str) -> int | None:
+        """Return the largest number of a batch in one of Spark's folders; None if there is none."""
+        try:
+            return max(
+                (int(path.name) for path in (self.path / folder).iterdir() if path.name.isdecimal()), default=None
+            )
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise self._failed(e) from e
 
     def _check_kinds(self) -> None:
         """Raise FolderError for what is not a file where Spark reads one: it waits for ever for a pipe's writer."""

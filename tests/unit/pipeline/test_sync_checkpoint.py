@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.jobs.sync_checkpoint import FACTS, SyncCheckpoint, SyncFacts, default_folder, starting_offsets
 
 STARTS = {TopicPartition("t", 0): 5, TopicPartition("t", 1): 0}
+EACH = 20
 KEPT = SyncFacts(("t",), "/data", STARTS)
 
 
@@ -130,6 +132,69 @@ def test_damaged_batch_end_is_named(tmp_path: Path, content: bytes | None) -> No
         (checkpoint.path / "offsets" / "7").write_bytes(content)
     with pytest.raises(ExportDataError, match="offsets/7 is damaged"):
         checkpoint.batch_end(7)
+
+
+def with_batches(folder: Path, count: int) -> SyncCheckpoint:
+    """Return a checkpoint as Spark leaves it after committed batches, of EACH offsets of partition 0 each."""
+    checkpoint = made(folder)
+    (checkpoint.path / "metadata").write_text('{"id":"f3fb89b5-85b6-46b9-af92-9c0c8218eb78"}')
+    for name in ("offsets", "commits"):
+        (checkpoint.path / name).mkdir()
+    for number in range(count):
+        (checkpoint.path / f"offsets/{number}").write_text(f'v1\n{{}}\n{{"t": {{"0": {(number + 1) * EACH}}}}}')
+        (checkpoint.path / f"offsets/.{number}.crc").write_bytes(b"crc")
+        (checkpoint.path / f"commits/{number}").write_text('v1\n{"nextBatchWatermarkMs":0}')
+    return checkpoint
+
+
+def test_committed_end_is_that_of_the_newest_batch(tmp_path: Path) -> None:
+    assert made(tmp_path / "new").committed_end() is None
+    checkpoint = with_batches(tmp_path, 11)
+    end = checkpoint.committed_end()
+    assert end is not None
+    assert end.offsets == {TopicPartition("t", 0): 11 * EACH}
+    (checkpoint.path / "commits/10").unlink()
+    assert checkpoint.committed_end() is None
+
+
+def test_forgotten_batches_leave_the_facts(tmp_path: Path) -> None:
+    checkpoint = with_batches(tmp_path, 2)
+    checkpoint.forget_batches()
+    assert (checkpoint.read(["t"], "/data"), checkpoint.committed_end()) == (KEPT, None)
+
+
+@pytest.mark.parametrize(
+    ("lose", "name"),
+    [
+        pytest.param(lambda path: (path / "metadata").write_bytes(b""), "metadata", id="empty id"),
+        pytest.param(lambda path: (path / "metadata").write_bytes(b'{"id": 3}'), "metadata", id="id of another type"),
+        pytest.param(lambda path: shutil.rmtree(path / "offsets"), "offsets/1", id="offsets"),
+        pytest.param(lambda path: (path / "offsets/2").unlink(), "offsets/2", id="newest offsets"),
+        pytest.param(lambda path: (path / "offsets/1").unlink(), "offsets/1", id="offsets before the newest"),
+        pytest.param(lambda path: (path / "offsets/2").write_bytes(b""), "offsets/2", id="empty offsets"),
+        pytest.param(lambda path: (path / "offsets/2").write_text('v1\n{}\n{"t": {"0"'), "offsets/2", id="cut offsets"),
+        pytest.param(lambda path: (path / "commits/2").write_bytes(b""), "commits/2", id="empty commit"),
+        pytest.param(lambda path: (path / "commits/2").write_bytes(b"v1"), "commits/2", id="cut commit"),
+    ],
+)
+def test_batches_that_spark_cannot_continue_are_named(
+    tmp_path: Path, lose: Callable[[Path], object], name: str
+) -> None:
+    """Spark itself fails with the names of its classes, after seconds."""
+    checkpoint = with_batches(tmp_path, 3)
+    assert checkpoint.read(["t"], "/data") == KEPT
+    lose(checkpoint.path)
+    with pytest.raises(ExportDataError, match=f"{name} is damaged") as caught:
+        checkpoint.read(["t"], "/data")
+    assert "remove the checkpoint" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["offsets/0", "commits/0", "commits/1", "commits/2", "commits", "metadata"])
+def test_batches_that_spark_can_continue_are_accepted(tmp_path: Path, name: str) -> None:
+    checkpoint = with_batches(tmp_path, 3)
+    path = checkpoint.path / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert checkpoint.read(["t"], "/data") == KEPT
 
 
 def test_default_folder_differs_by_topics() -> None:
