@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kctl.client.errors import ApiTimeout, BrokerError, ConfigError, UndeliveredError
+from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.jobs import file_import
 from kctl.pipeline.jobs.export import ExportRequest, export
@@ -90,6 +91,11 @@ def test_without_them_the_producer_chooses_and_the_order_of_a_partition_stays(
         ]
 
 
+def mark(progress: Path, exported: ExportedRange) -> Path:
+    """Return the mark of a range that is done."""
+    return next(progress.glob(f"{exported.topic}-{exported.partition}-{exported.start}-{exported.end}-*.done"))
+
+
 def test_import_repeats_unfinished_files_and_skips_finished_ones(
     kafka_newest: KafkaCluster, session: Session, topic: str, exported: Path, tmp_path: Path
 ) -> None:
@@ -101,7 +107,7 @@ def test_import_repeats_unfinished_files_and_skips_finished_ones(
     import_files(request, session=session)
     last = [task[-1] for task in plan_import(request._replace(progress=tmp_path / "none")).tasks]
     for each in last:
-        (tmp_path / f"{topic}-{each.partition}-{each.start}-{each.end}.done").unlink()
+        mark(tmp_path, each).unlink()
     result = import_files(request, session=session)
     assert (result.records, result.ranges) == (sum(each.records for each in last), 2)
     expected = on_topic(kafka_newest.client_properties(), topic)
@@ -210,4 +216,5 @@ def test_a_damaged_file_is_told_and_nothing_of_its_range_is_marked_done(
             import_files(request, session=session)
     finally:
         path.write_bytes(content)
-    assert not (tmp_path / f"{topic}-{broken.partition}-{broken.start}-{broken.end}.done").exists()
+    with pytest.raises(StopIteration):
+        mark(tmp_path, broken)

@@ -4,6 +4,7 @@ Runs in tasks; knows neither Spark nor Kafka.
 """
 
 import io
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kctl.client.config import open_regular
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, inside, placed
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
 from kctl.pipeline.job_errors import ExportDataError, folder_error
 from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.record_columns import TYPES
 
 BATCH_ROWS = 16_384
+COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+"""The columns that every file of an export has."""
 
 
 def read_exported(
@@ -35,7 +40,7 @@ def read_exported(
     wanted = exported.records if len(files) == len(exported.files) else sum(file.records for file in files)
     found = 0
     try:
-        for batch in _merged([_batches(folder, file, properties) for file in files]):
+        for batch in _merged([_batches(folder, exported, file, properties) for file in files]):
             found += batch.num_rows
             yield batch
     except OSError as e:
@@ -43,33 +48,68 @@ def read_exported(
     except pa.ArrowException as e:
         raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
     if found != wanted:
-        raise ExportDataError(f"{folder}: {_name(exported)} has {found} records, but its manifest has {wanted}")
+        raise _miscounted(f"{folder}: {_name(exported)}", found, wanted)
+
+
+def _miscounted(what: str, found: int, wanted: int) -> ExportDataError:
+    return ExportDataError(f"{what} has {found} records, but its manifest has {wanted}")
 
 
 def _name(exported: ExportedRange) -> str:
     return f"{exported.topic}-{exported.partition} [{exported.start}, {exported.end})"
 
 
-def _batches(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    folder: Path | StoreUrl, exported: ExportedRange, file: ExportedFile, properties: Mapping[str, object]
+) -> Iterator[pa.RecordBatch]:
+    path = f"{folder}/{file.path}"
     with _opened(folder, file, properties) as (size_bytes, opened):
         if size_bytes != file.size_bytes:
-            raise ExportDataError(
-                f"{folder}/{file.path} has {size_bytes} bytes, but its manifest has {file.size_bytes}"
-            )
+            raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest has {file.size_bytes}")
         if file.path.endswith(FORMATS["parquet"]):
             with pq.ParquetFile(opened) as parquet:
-                yield from parquet.iter_batches(batch_size=BATCH_ROWS)
+                _check_types(parquet.schema_arrow, path)
+                if parquet.metadata.num_rows != file.records:
+                    raise _miscounted(path, parquet.metadata.num_rows, file.records)
+                for batch in parquet.iter_batches(batch_size=BATCH_ROWS):
+                    _check_places(batch, exported, path)
+                    yield batch
         else:
             with pa.input_stream(opened, compression="zstd") as stream:
-                yield from read_json_lines(io.BufferedReader(stream), f"{folder}/{file.path}")
+                for batch in read_json_lines(io.BufferedReader(stream), path):
+                    _check_places(batch, exported, path)
+                    yield batch
+
+
+def _check_types(schema: pa.Schema, path: str) -> None:
+    """Raise ExportDataError if a file lacks a column of an export, or has one of another type."""
+    for name in COLUMNS:
+        if schema.get_field_index(name) < 0:
+            raise ExportDataError(f"{path} has no column {name}")
+        found = schema.field(name).type
+        if found != TYPES[name] and not (name == "timestamp" and pa.types.is_timestamp(found)):
+            raise ExportDataError(f"{path}: column {name} has type {found}, and {TYPES[name]} is expected")
+
+
+def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:
+    """Raise ExportDataError if a file has records of another range, as one that was copied over it."""
+    for name, first, last in (
+        ("topic", exported.topic, exported.topic),
+        ("partition", exported.partition, exported.partition),
+        ("offset", exported.start, exported.end - 1),
+    ):
+        column = batch.column(name)
+        least, most = pc.min_max(column).values()
+        if column.null_count or (batch.num_rows and not first <= least.as_py() <= most.as_py() <= last):
+            raise ExportDataError(f"{path} has records with {name} {least} to {most}, outside of {_name(exported)}")
 
 
 @contextmanager
 def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[tuple[int, Any]]:
     """Yield the size of a file, and what pyarrow reads it from."""
     if isinstance(folder, Path):
-        path = placed(inside(folder, file.path))
-        yield path.stat().st_size, str(path)
+        with open_regular(placed(inside(folder, file.path))) as regular:
+            yield os.fstat(regular.fileno()).st_size, regular
         return
     from kctl.pipeline.object_store.object_export import find_object
     from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts

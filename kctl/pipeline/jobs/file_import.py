@@ -43,6 +43,8 @@ from kctl.pipeline.session import Session, SessionOptions, check_installed, task
 from kctl.pipeline.targets import files_of, read_raw_export
 
 if TYPE_CHECKING:
+    from kctl.client.admin import Results
+    from kctl.client.cluster import TopicInfo
     from kctl.pipeline.jobs.cluster_facts import RefusedConfig
     from kctl.pipeline.jobs.mirror_groups import GroupOffset
 
@@ -94,6 +96,7 @@ class ImportPlan(NamedTuple):
         missing: topics that are to be created. ranges: all that are wanted, imported or not. groups: those to restore.
         facts: what the export carries beside records. topics: of the export, also those without records.
         progress: where the marks of what is done are. problems: what the target would do to records.
+        topic_ids: of the topics of the target that exist.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -105,6 +108,7 @@ class ImportPlan(NamedTuple):
     facts: ClusterFacts = NO_FACTS
     topics: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    topic_ids: Mapping[str, str] = MappingProxyType({})
 
     @property
     def records(self) -> int:
@@ -163,6 +167,8 @@ def import_files(
 
         with Admin(resolve(request.properties), events=request.events) as admin:
             result = result._replace(refused_configs=tuple(create_topics(admin, plan.missing)))
+            created = _ids_of(admin.describe_topics(sorted(plan.missing)))
+        plan = plan._replace(topic_ids={**plan.topic_ids, **created})
     if not plan.tasks and not plan.groups:
         return result
     marks_in(plan.progress, request.properties).prepare()
@@ -170,6 +176,7 @@ def import_files(
     tasks = [
         _ImportTask(
             ranges,
+            tuple(_mark(each, _target_id(request, plan.topic_ids, each)) for each in ranges),
             files,
             plan.progress,
             request.topic,
@@ -181,7 +188,7 @@ def import_files(
     ]
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl import", on_progress))
-        watch = _Watch(request, plan, on_progress)
+        watch = _Watch(request, plan, tasks, on_progress)
         if tasks:
             found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tick)
             found.raise_first()
@@ -225,21 +232,23 @@ def plan_import(
     if groups and not (request.keep_partitions and request.is_ordered):
         raise ConfigError("groups continue where partitions and their order are kept", key="--keep-partitions")
     topics = _topics(request, wanted, facts, groups)
-    cluster_id, missing, problems = _check_targets(request, topics, wanted, facts, groups)
+    cluster_id, missing, problems, topic_ids = _check_targets(request, topics, wanted, facts, groups)
     progress = request.progress
     if progress is None:
         assert isinstance(folder, Path | StoreUrl)
         progress = _own_progress(folder, _progress_name(request, cluster_id))
     progress = absolute(progress)
     done = marks_in(progress, request.properties).names()
-    left = [each for each in wanted if _mark(each) not in done]
+    left = [each for each in wanted if _mark(each, _target_id(request, topic_ids, each)) not in done]
     tasks: dict[object, list[ExportedRange]] = {}
     for each in sorted(left):
         tasks.setdefault((each.topic, each.partition) if request.is_ordered else each, []).append(each)
     done_ranges = len(wanted) - len(left)
     shared = pack(list(tasks.values()), task_packing(tasks_at_once(session, options)), _file_bytes, itemgetter(0))
     made = tuple(tuple(each for ranges in task for each in ranges) for task in shared)
-    return ImportPlan(made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics), problems)
+    return ImportPlan(
+        made, done_ranges, progress, missing, tuple(wanted), groups, facts, tuple(topics), problems, topic_ids
+    )
 
 
 def _file_bytes(ranges: Sequence[ExportedRange]) -> int:
@@ -263,8 +272,8 @@ def _check_targets(
     ranges: Sequence[ExportedRange],
     facts: ClusterFacts,
     groups: Iterable[str],
-) -> tuple[str, dict[str, TopicFacts], tuple[str, ...]]:
-    """Return the id of the cluster, the topics to be created, and what the others would do to records.
+) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
+    """Return the id of the cluster, the topics to be created, what the others would do to records, and their ids.
 
     Raises: BrokerError: a topic has not all partitions that are wanted.
     """
@@ -301,7 +310,17 @@ def _check_targets(
                     f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
                 )
         problems = _problems(admin, sources, missing, facts) if request.keep_timestamps else ()
-        return admin.describe_cluster().cluster_id, missing, problems
+        return admin.describe_cluster().cluster_id, missing, problems, _ids_of(described)
+
+
+def _ids_of(described: "Results[str, TopicInfo]") -> dict[str, str]:
+    """Return the ids of topics as Kafka prints them."""
+    return {name: str(each.topic_id) for name, each in described.done.items()}
+
+
+def _target_id(request: ImportRequest, topic_ids: Mapping[str, str], exported: ExportedRange) -> str:
+    """Return the id of the topic that a range goes to; empty if the topic does not exist."""
+    return topic_ids.get(request.topic or exported.topic, "")
 
 
 def _problems(
@@ -333,18 +352,28 @@ def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
     return StoreUrl(f"{folder}/{PROGRESS_FOLDER}/{name}")
 
 
-def _mark(exported: ExportedRange) -> str:
+def _mark(exported: ExportedRange, target_id: str) -> str:
+    """Return the name of a range's mark, which does not count if one of the topics was recreated.
+
+    Args: target_id: of the topic that the range goes to.
+    """
     topic = exported.topic
     if len(topic) > 150:  # a file's name has at most 255 bytes; two long names may begin alike
         topic = f"{topic[:133]}~{hashlib.sha256(topic.encode()).hexdigest()[:16]}"
-    return f"{topic}-{exported.partition}-{exported.start}-{exported.end}.done"
+    topics = hashlib.sha256(f"{exported.topic_id} {target_id}".encode()).hexdigest()[:12]
+    return f"{topic}-{exported.partition}-{exported.start}-{exported.end}-{topics}.done"
 
 
 class _Watch:
     """How far an import is: tasks are long, so the files of what is done are counted."""
 
-    def __init__(self, request: ImportRequest, plan: ImportPlan, on_progress: OnProgress) -> None:
-        self._plan = plan
+    def __init__(
+        self, request: ImportRequest, plan: ImportPlan, tasks: Iterable["_ImportTask"], on_progress: OnProgress
+    ) -> None:
+        self._records_of = {
+            mark: each.records for task in tasks for each, mark in zip(task.ranges, task.marks, strict=True)
+        }
+        self._total = plan.records
         self._on_progress = on_progress
         self._clock = SystemClock()
         self._marks = marks_in(plan.progress, request.properties)
@@ -357,9 +386,8 @@ class _Watch:
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
             done = self._marks.names()
-            ranges = [each for task in self._plan.tasks for each in task]
-            self._records = sum(each.records for each in ranges if _mark(each) in done)
-        lag = self._plan.records - self._records
+            self._records = sum(records for mark, records in self._records_of.items() if mark in done)
+        lag = self._total - self._records
         self._on_progress(
             JobProgress("importing", counts.done, counts.active, counts.total, counts.failed, self._records, lag)
         )
@@ -369,9 +397,10 @@ class _Watch:
 
 
 class _ImportTask(NamedTuple):
-    """What a task is given; the secrets in it are references."""
+    """Ranges to import; secrets are references. Attributes: marks: names of the marks of the ranges."""
 
     ranges: tuple[ExportedRange, ...]
+    marks: tuple[str, ...]
     folder: Path | StoreUrl
     progress: Path | StoreUrl
     topic: str | None
@@ -387,8 +416,8 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> None:
 
     properties = copying_properties(resolve(task.properties))
     marks = marks_in(task.progress, task.properties)
-    for each in task.ranges:
-        if marks.has(_mark(each)):  # an attempt before this one, whose worker died later
+    for each, mark in zip(task.ranges, task.marks, strict=True):
+        if marks.has(mark):  # an attempt before this one, whose worker died later
             continue
         write_batches(
             properties,
@@ -397,7 +426,7 @@ def import_ranges(task: _ImportTask, _attempt: Attempt) -> None:
             with_timestamps=task.keep_timestamps,
             pool=TASK_PRODUCERS,
         )
-        marks.add(_mark(each))
+        marks.add(mark)
 
 
 def _batches(task: _ImportTask, exported: ExportedRange) -> Iterator[object]:
