@@ -3,38 +3,49 @@
 from enum import IntEnum
 from typing import Self
 
+from kctl.client.errors import ErrorKind
+
+_OF_KIND: dict[ErrorKind, "ExitCode"] = {}
+
 
 class ExitCode(IntEnum):
     """What the process answers to its caller."""
 
     text: str
 
-    def __new__(cls, code: int, text: str) -> Self:
+    def __new__(cls, code: int, cause: ErrorKind | str) -> Self:
         member = int.__new__(cls, code)
         member._value_ = code
-        member.text = text
+        member.text = cause.value if isinstance(cause, ErrorKind) else cause
+        if isinstance(cause, ErrorKind):
+            _OF_KIND[cause] = member
         return member
 
     OK = 0, "success"
-    UNEXPECTED = 1, "unexpected error"
-    USAGE = 2, "usage or configuration"
-    DEGRADED = 3, "partial failure"
-    DNS = 10, "name resolution failed"
-    REFUSED = 11, "refused, reset, or unreachable"
-    CONNECT_TIMEOUT = 12, "connect timeout"
-    TLS = 13, "TLS handshake failed"
-    AUTHENTICATION = 14, "authentication failed"
-    WRONG_PEER = 15, "wrong protocol on this port"
-    REQUEST_TIMEOUT = 16, "request timeout"
-    API_TIMEOUT = 17, "API timeout"
-    ADVERTISED_ADDRESS = 18, "advertised address unreachable or wrong"
-    NOT_ABLE_YET = 19, "no leader or coordinator available"
-    UNDELIVERED = 20, "undelivered records"
-    CLOSE_TIMEOUT = 21, "close timed out"
-    NOT_AUTHORISED = 22, "not authorized"
-    UNKNOWN_RESOURCE = 23, "unknown topic, group, or resource"
-    DATA = 24, "invalid data (decoding, schema, or size)"
-    DISK = 25, "disk full or failing"
+    UNEXPECTED = 1, ErrorKind.UNEXPECTED
+    USAGE = 2, ErrorKind.USAGE
+    DEGRADED = 3, ErrorKind.PARTIAL
+    DNS = 10, ErrorKind.DNS
+    REFUSED = 11, ErrorKind.CONNECTION
+    CONNECT_TIMEOUT = 12, ErrorKind.CONNECT_TIMEOUT
+    TLS = 13, ErrorKind.TLS
+    AUTHENTICATION = 14, ErrorKind.AUTHENTICATION
+    WRONG_PEER = 15, ErrorKind.WRONG_PEER
+    REQUEST_TIMEOUT = 16, ErrorKind.REQUEST_TIMEOUT
+    API_TIMEOUT = 17, ErrorKind.TIMEOUT
+    ADVERTISED_ADDRESS = 18, ErrorKind.ADVERTISED_ADDRESS
+    NOT_ABLE_YET = 19, ErrorKind.UNAVAILABLE
+    UNDELIVERED = 20, ErrorKind.UNDELIVERED
+    CLOSE_TIMEOUT = 21, ErrorKind.CLOSE_TIMEOUT
+    NOT_AUTHORISED = 22, ErrorKind.AUTHORIZATION
+    UNKNOWN_RESOURCE = 23, ErrorKind.UNKNOWN_RESOURCE
+    DATA = 24, ErrorKind.DATA
+    DISK = 25, ErrorKind.DISK
     SIGHUP = 129, "terminal closed"
     SIGINT = 130, "interrupted (Ctrl-C)"
     SIGTERM = 143, "terminated"
+
+
+def exit_code_of(kind: ErrorKind) -> ExitCode:
+    """Return the exit code for errors of a kind."""
+    return _OF_KIND[kind]

@@ -1,8 +1,8 @@
 """Errors as users see them: one line, a hint, and the exit code of the cause.
 
-`exit_code` maps every error that ends a command. A command that ends without an error chooses its own code from its
+`exit_code` returns the code for the kind of an error. A command that ends without an error chooses a code by its
 result: `account_code` (produce), `report_close` (consume), `verdict` (probe); topics, groups and bench return one of
-`ExitCode` where a part of the result is missing.
+`ExitCode` if a part of the result is missing.
 """
 
 import errno
@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kctl.cli.click import PARSER_ERRORS
-from kctl.cli.exit_codes import ExitCode
+from kctl.cli.exit_codes import ExitCode, exit_code_of
 from kctl.cli.limit_names import with_options
 from kctl.client import errors
 from kctl.client.wording import place_text
-from kctl.pipeline import job_errors
-from kctl.serdes import errors as serdes_errors
 
 _NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
 _OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
@@ -51,7 +49,13 @@ def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
 
 def file_exit_code(error: OSError) -> ExitCode:
     """Return the exit code of the system's error: a disk without room is no mistake of the command line."""
-    return ExitCode.DISK if error.errno in job_errors.DISK_ERRORS else ExitCode.USAGE
+    return ExitCode.DISK if _is_of_disk(error) else ExitCode.USAGE
+
+
+def _is_of_disk(error: OSError) -> bool:
+    from kctl.pipeline.job_errors import DISK_ERRORS  # deferred import: only for errors of the system
+
+    return error.errno in DISK_ERRORS
 
 
 class Failure(NamedTuple):
@@ -98,179 +102,9 @@ class Failure(NamedTuple):
         }
 
 
-CODES: dict[type[BaseException], ExitCode] = {
-    errors.KafkaError: ExitCode.UNEXPECTED,
-    errors.ConfigError: ExitCode.USAGE,
-    errors.IllegalStateError: ExitCode.UNEXPECTED,
-    errors.ConcurrentModificationError: ExitCode.UNEXPECTED,
-    errors.WakeupError: ExitCode.UNEXPECTED,
-    errors.RequestBudgetError: ExitCode.DEGRADED,
-    errors.InvalidOffsetError: ExitCode.DATA,
-    errors.LogTruncationError: ExitCode.DATA,
-    errors.CommitFailedError: ExitCode.NOT_ABLE_YET,
-    errors.TransactionError: ExitCode.UNDELIVERED,
-    errors.TransactionAbortedError: ExitCode.UNDELIVERED,
-    errors.BrokerError: ExitCode.UNEXPECTED,
-    errors.AuthorizationError: ExitCode.NOT_AUTHORISED,
-    errors.ProtocolError: ExitCode.WRONG_PEER,
-    errors.LocalProtocolError: ExitCode.UNEXPECTED,
-    errors.RemoteProtocolError: ExitCode.WRONG_PEER,
-    errors.NoProgressError: ExitCode.DATA,
-    errors.CorruptBatchError: ExitCode.DATA,
-    errors.UnsupportedCodecError: ExitCode.DATA,
-    errors.UnsupportedVersionError: ExitCode.WRONG_PEER,
-    errors.RecordTooLargeError: ExitCode.DATA,
-    errors.TransportError: ExitCode.REFUSED,
-    errors.DnsError: ExitCode.DNS,
-    errors.ConnectionRefused: ExitCode.REFUSED,
-    errors.ConnectionLost: ExitCode.REFUSED,
-    errors.LoginServerUnavailable: ExitCode.REFUSED,
-    errors.TlsClosed: ExitCode.TLS,
-    errors.TlsNotAnswered: ExitCode.WRONG_PEER,
-    errors.SaslRequired: ExitCode.AUTHENTICATION,
-    errors.ConnectTimeout: ExitCode.CONNECT_TIMEOUT,
-    errors.TlsError: ExitCode.TLS,
-    errors.AuthenticationError: ExitCode.AUTHENTICATION,
-    errors.WrongPeerError: ExitCode.WRONG_PEER,
-    errors.AdvertisedAddressError: ExitCode.ADVERTISED_ADDRESS,
-    errors.KafkaTimeoutError: ExitCode.API_TIMEOUT,
-    errors.ApiTimeout: ExitCode.API_TIMEOUT,
-    errors.RequestTimeout: ExitCode.REQUEST_TIMEOUT,
-    errors.CloseTimeout: ExitCode.CLOSE_TIMEOUT,
-    errors.MaxBlockTimeout: ExitCode.API_TIMEOUT,
-    errors.ResultTimeout: ExitCode.API_TIMEOUT,
-    errors.FlushTimeout: ExitCode.UNDELIVERED,
-    errors.DeliveryTimeout: ExitCode.UNDELIVERED,
-    errors.UndeliveredError: ExitCode.UNDELIVERED,
-}
-
-SERDES_CODES: dict[type[BaseException], ExitCode] = {
-    serdes_errors.SerdesError: ExitCode.DATA,
-    serdes_errors.LibraryMissingError: ExitCode.USAGE,
-    serdes_errors.RegistryError: ExitCode.UNEXPECTED,
-    serdes_errors.SchemaNotFoundError: ExitCode.UNKNOWN_RESOURCE,
-    serdes_errors.RegistryLoginError: ExitCode.AUTHENTICATION,
-    serdes_errors.RegistryDeniedError: ExitCode.NOT_AUTHORISED,
-    serdes_errors.IncompatibleSchemaError: ExitCode.DATA,
-}
-
-JOB_CODES: dict[type[BaseException], ExitCode] = {
-    job_errors.JobError: ExitCode.UNEXPECTED,
-    job_errors.SparkMissingError: ExitCode.USAGE,
-    job_errors.SparkSetUpError: ExitCode.USAGE,
-    job_errors.StreamSourceError: ExitCode.UNEXPECTED,
-    job_errors.SparkFailedError: ExitCode.UNEXPECTED,
-    job_errors.WorkerStartError: ExitCode.API_TIMEOUT,
-    job_errors.FolderError: ExitCode.USAGE,
-    job_errors.DiskError: ExitCode.DISK,
-    job_errors.ExportDataError: ExitCode.DATA,
-    job_errors.MirrorPositionError: ExitCode.DATA,
-    job_errors.RecordLossError: ExitCode.DATA,
-    job_errors.LakesMissingError: ExitCode.USAGE,
-    job_errors.StoreError: ExitCode.UNEXPECTED,
-    job_errors.StoreUnreachableError: ExitCode.REFUSED,
-    job_errors.StoreTimeoutError: ExitCode.API_TIMEOUT,
-    job_errors.StoreLoginError: ExitCode.AUTHENTICATION,
-    job_errors.StoreDeniedError: ExitCode.NOT_AUTHORISED,
-    job_errors.StoreMissingError: ExitCode.UNKNOWN_RESOURCE,
-    job_errors.RecordDataError: ExitCode.DATA,
-    job_errors.FilterTimeoutError: ExitCode.API_TIMEOUT,
-}
-
-_BROKER_CODES: dict[ExitCode, tuple[str, ...]] = {
-    ExitCode.USAGE: (
-        "INVALID_TOPIC_EXCEPTION",
-        "TOPIC_ALREADY_EXISTS",
-        "INVALID_PARTITIONS",
-        "INVALID_REPLICATION_FACTOR",
-        "INVALID_REPLICA_ASSIGNMENT",
-        "INVALID_CONFIG",
-        "INVALID_REQUEST",
-        "POLICY_VIOLATION",
-        "INVALID_GROUP_ID",
-        "INVALID_SESSION_TIMEOUT",
-        "INVALID_REQUIRED_ACKS",
-        "INVALID_TRANSACTION_TIMEOUT",
-        "INVALID_REGULAR_EXPRESSION",
-        "SECURITY_DISABLED",
-        "INVALID_PRINCIPAL_TYPE",
-        "DUPLICATE_RESOURCE",
-        "UNACCEPTABLE_CREDENTIAL",
-    ),
-    ExitCode.AUTHENTICATION: (
-        "UNSUPPORTED_SASL_MECHANISM",
-        "ILLEGAL_SASL_STATE",
-        "SASL_AUTHENTICATION_FAILED",
-        "FENCED_INSTANCE_ID",
-        "UNRELEASED_INSTANCE_ID",
-    ),
-    ExitCode.WRONG_PEER: ("UNSUPPORTED_VERSION", "MISMATCHED_ENDPOINT_TYPE", "UNSUPPORTED_ENDPOINT_TYPE"),
-    ExitCode.ADVERTISED_ADDRESS: ("INCONSISTENT_CLUSTER_ID",),
-    ExitCode.NOT_ABLE_YET: (
-        "LEADER_NOT_AVAILABLE",
-        "NOT_LEADER_OR_FOLLOWER",
-        "BROKER_NOT_AVAILABLE",
-        "REPLICA_NOT_AVAILABLE",
-        "COORDINATOR_LOAD_IN_PROGRESS",
-        "COORDINATOR_NOT_AVAILABLE",
-        "NOT_COORDINATOR",
-        "NOT_CONTROLLER",
-        "PREFERRED_LEADER_NOT_AVAILABLE",
-        "ELIGIBLE_LEADERS_NOT_AVAILABLE",
-        "NO_REASSIGNMENT_IN_PROGRESS",
-        "NOT_ENOUGH_REPLICAS",
-        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
-        "KAFKA_STORAGE_ERROR",
-        "REQUEST_TIMED_OUT",
-        "FENCED_LEADER_EPOCH",
-        "UNKNOWN_LEADER_EPOCH",
-        "OFFSET_NOT_AVAILABLE",
-        "THROTTLING_QUOTA_EXCEEDED",
-        "NON_EMPTY_GROUP",
-        "GROUP_SUBSCRIBED_TO_TOPIC",
-    ),
-    ExitCode.UNKNOWN_RESOURCE: (
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "UNKNOWN_TOPIC_ID",
-        "GROUP_ID_NOT_FOUND",
-        "TRANSACTIONAL_ID_NOT_FOUND",
-        "RESOURCE_NOT_FOUND",
-        "BROKER_ID_NOT_REGISTERED",
-    ),
-    ExitCode.DATA: (
-        "CORRUPT_MESSAGE",
-        "MESSAGE_TOO_LARGE",
-        "RECORD_LIST_TOO_LARGE",
-        "INVALID_RECORD",
-        "INVALID_TIMESTAMP",
-        "OFFSET_OUT_OF_RANGE",
-        "UNSUPPORTED_COMPRESSION_TYPE",
-        "UNSUPPORTED_FOR_MESSAGE_FORMAT",
-    ),
-}
-BROKER_CODES = {name: code for code, names in _BROKER_CODES.items() for name in names}
-"""Exit codes of broker errors by Kafka's name; the others are unexpected, or not authorised by their name."""
-
 MOST_NODES = 10
 """Nodes whose errors are listed beside the cause; further ones are counted."""
 
-HINTED = frozenset(
-    {
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "TOPIC_ALREADY_EXISTS",
-        "INVALID_TOPIC_EXCEPTION",
-        "GROUP_ID_NOT_FOUND",
-        "TRANSACTIONAL_ID_NOT_FOUND",
-        "BROKER_ID_NOT_REGISTERED",
-        "SECURITY_DISABLED",
-        "MESSAGE_TOO_LARGE",
-        "INVALID_TIMESTAMP",
-        "LEADER_NOT_AVAILABLE",
-        "PRODUCER_FENCED",
-        "COORDINATOR_NOT_AVAILABLE",
-    }
-)
-"""Errors of brokers that have the advice of `kctl explain` as their hint."""
 
 OPERATIONS = {
     "AddOffsetsToTxn": "read", "AlterConfigs": "alter-configs", "ConsumerGroupHeartbeat": "read", "CreateAcls": "alter",
@@ -287,20 +121,12 @@ _TOPIC_APIS = ("CreateTopics", "CreatePartitions", "DeleteTopics")
 _REFUSED = re.compile(
     r"(?P<api>[A-Z]\w+)(?: .*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?)| (?P<topic>[\w.-]+))?: "
 )
-HINTS: dict[ExitCode, str] = {
-    ExitCode.DNS: "check the name, and the search domain of the resolver",
-    ExitCode.NOT_AUTHORISED: "the principal of this connection needs an ACL for that",
-}
 
 
 def exit_code(error: BaseException) -> ExitCode:
     """Return the code of the cause: a timeout that knows what blocked it has the code of that."""
     if isinstance(error, CommandError):
         return error.code
-    if isinstance(error, errors.BrokerError):
-        return broker_exit_code(error.name)
-    if isinstance(error, job_errors.StreamSourceError):
-        return broker_exit_code(error.broker_name) if error.broker_name else class_exit_code(error.kind)
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
         blocked_by = exit_code(error.cause)
         return ExitCode.API_TIMEOUT if blocked_by is ExitCode.UNEXPECTED else blocked_by
@@ -309,25 +135,14 @@ def exit_code(error: BaseException) -> ExitCode:
     if isinstance(error, errors.TransactionError):
         stopped_by = exit_code(error.cause)
         return ExitCode.UNDELIVERED if stopped_by is ExitCode.UNEXPECTED else stopped_by
-    return ExitCode.USAGE if isinstance(error, PARSER_ERRORS) else class_exit_code(type(error))
-
-
-def class_exit_code(kind: type[BaseException]) -> ExitCode:
-    """Return the code of an error class where nothing more is known: its own, or that of its nearest base class."""
-    codes = CODES | JOB_CODES | SERDES_CODES
-    return next((codes[base] for base in kind.__mro__ if base in codes), ExitCode.UNEXPECTED)
-
-
-def broker_exit_code(name: str) -> ExitCode:
-    """Return the code of a broker's error, by Kafka's name of it."""
-    if name.endswith("AUTHORIZATION_FAILED"):
-        return ExitCode.NOT_AUTHORISED
-    return BROKER_CODES.get(name, ExitCode.UNEXPECTED)
+    if isinstance(error, errors.KafkaError):
+        return exit_code_of(error.kind)
+    return ExitCode.USAGE if isinstance(error, PARSER_ERRORS) else ExitCode.UNEXPECTED
 
 
 def explain(error: BaseException) -> Failure:
     """Return what to tell the user of an error."""
-    if isinstance(error, OSError) and error.errno in job_errors.DISK_ERRORS:
+    if isinstance(error, OSError) and _is_of_disk(error):
         error = file_error("cannot write", error)  # mostly of click, which writes help to stdout
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         hint = "ulimit -n shows how many files and connections this process may open"
@@ -465,12 +280,12 @@ def _details(error: BaseException) -> list[str]:
 
 
 def _hint(error: BaseException, code: ExitCode) -> str:
-    if isinstance(error, CommandError | job_errors.JobError | serdes_errors.SerdesError):
+    if isinstance(error, CommandError):
         return error.hint
     if isinstance(error, errors.KafkaTimeoutError | errors.TransactionError) and error.cause is not None:
         return _hint(error.cause, code)
-    if isinstance(error, errors.TransportError | errors.BrokerError) and error.hint:
-        return error.hint
+    if getattr(error, "hint", ""):
+        return str(error.hint)  # type: ignore[attr-defined]  # errors of jobs and of schemas have hints too
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
         return "-b HOST:PORT, or start a cluster to try with: kctl sandbox start"
     if (
@@ -479,10 +294,12 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         and "needs sasl.jaas.config" in str(error)
     ):
         return "use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"
-    if isinstance(error, errors.BrokerError) and error.name in HINTED:
-        from kctl.cli.explanations.advice import broker_hint  # wanted only for mistakes
+    if not isinstance(error, errors.BrokerError | errors.TransportError):
+        return ""
+    from kctl.cli.explanations.advice import HINTED, broker_hint  # deferred import: only for errors
+    from kctl.cli.explanations.exit_codes import CODE_PAGES
 
+    if isinstance(error, errors.BrokerError) and error.name in HINTED:
         return broker_hint(error.name)
-    if isinstance(error, errors.AuthorizationError):
-        return f"{HINTS[ExitCode.NOT_AUTHORISED]}{_acl_command(error)}"
-    return HINTS.get(code, "")
+    hint = CODE_PAGES[code].hint
+    return f"{hint}{_acl_command(error)}" if isinstance(error, errors.AuthorizationError) else hint

@@ -8,7 +8,7 @@ the released jar; the texts are our own. Knows no request.
 
 from enum import IntEnum
 
-from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
+from kctl.client.errors import AuthorizationError, BrokerError, ErrorKind, UnsupportedVersionError
 from kctl.client.wording import one_line
 
 YES, NO = True, False
@@ -350,10 +350,86 @@ class ShareSessionLimitReachedError(BrokerError, code=133): ...
 # fmt: on
 
 
+_NAMES: dict[ErrorKind, tuple[str, ...]] = {
+    ErrorKind.USAGE: (
+        "INVALID_TOPIC_EXCEPTION",
+        "TOPIC_ALREADY_EXISTS",
+        "INVALID_PARTITIONS",
+        "INVALID_REPLICATION_FACTOR",
+        "INVALID_REPLICA_ASSIGNMENT",
+        "INVALID_CONFIG",
+        "INVALID_REQUEST",
+        "POLICY_VIOLATION",
+        "INVALID_GROUP_ID",
+        "INVALID_SESSION_TIMEOUT",
+        "INVALID_REQUIRED_ACKS",
+        "INVALID_TRANSACTION_TIMEOUT",
+        "INVALID_REGULAR_EXPRESSION",
+        "SECURITY_DISABLED",
+        "INVALID_PRINCIPAL_TYPE",
+        "DUPLICATE_RESOURCE",
+        "UNACCEPTABLE_CREDENTIAL",
+    ),
+    ErrorKind.AUTHENTICATION: (
+        "UNSUPPORTED_SASL_MECHANISM",
+        "ILLEGAL_SASL_STATE",
+        "SASL_AUTHENTICATION_FAILED",
+        "FENCED_INSTANCE_ID",
+        "UNRELEASED_INSTANCE_ID",
+    ),
+    ErrorKind.WRONG_PEER: ("UNSUPPORTED_VERSION", "MISMATCHED_ENDPOINT_TYPE", "UNSUPPORTED_ENDPOINT_TYPE"),
+    ErrorKind.ADVERTISED_ADDRESS: ("INCONSISTENT_CLUSTER_ID",),
+    ErrorKind.UNAVAILABLE: (
+        "LEADER_NOT_AVAILABLE",
+        "NOT_LEADER_OR_FOLLOWER",
+        "BROKER_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NOT_COORDINATOR",
+        "NOT_CONTROLLER",
+        "PREFERRED_LEADER_NOT_AVAILABLE",
+        "ELIGIBLE_LEADERS_NOT_AVAILABLE",
+        "NO_REASSIGNMENT_IN_PROGRESS",
+        "NOT_ENOUGH_REPLICAS",
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "KAFKA_STORAGE_ERROR",
+        "REQUEST_TIMED_OUT",
+        "FENCED_LEADER_EPOCH",
+        "UNKNOWN_LEADER_EPOCH",
+        "OFFSET_NOT_AVAILABLE",
+        "THROTTLING_QUOTA_EXCEEDED",
+        "NON_EMPTY_GROUP",
+        "GROUP_SUBSCRIBED_TO_TOPIC",
+    ),
+    ErrorKind.UNKNOWN_RESOURCE: (
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_TOPIC_ID",
+        "GROUP_ID_NOT_FOUND",
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "RESOURCE_NOT_FOUND",
+        "BROKER_ID_NOT_REGISTERED",
+    ),
+    ErrorKind.DATA: (
+        "CORRUPT_MESSAGE",
+        "MESSAGE_TOO_LARGE",
+        "RECORD_LIST_TOO_LARGE",
+        "INVALID_RECORD",
+        "INVALID_TIMESTAMP",
+        "OFFSET_OUT_OF_RANGE",
+        "UNSUPPORTED_COMPRESSION_TYPE",
+        "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    ),
+}
+KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
+"""Kinds of errors by Kafka's name; errors without a row have the kind of their base class."""
+
+
 def _from_table(kind: type[BrokerError]) -> type[BrokerError]:
     """Complete a class with the facts of its code."""
     code = BY_NUMBER[kind.code]
     kind.name, kind.retriable, kind.__doc__ = code.name, code.retriable, code.text
+    kind.kind = KINDS.get(code.name, kind.kind)
     return kind
 
 

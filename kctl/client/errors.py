@@ -14,6 +14,7 @@ clock and what these classes are made of.
 
 from kctl.client.clock import FOREVER_MS, duration_text
 from kctl.client.kafka_error import Account as Account  # said twice: this is where everyone imports it from
+from kctl.client.kafka_error import ErrorKind as ErrorKind
 from kctl.client.kafka_error import KafkaError as KafkaError
 from kctl.client.kafka_error import class_of_code as __getattr__  # noqa: F401 - TopicAlreadyExistsError, ...
 from kctl.client.kafka_error import names_of_errors as __dir__  # noqa: F401
@@ -22,6 +23,8 @@ from kctl.client.wording import counted
 
 class ConfigError(KafkaError):
     """A property is unknown, malformed, out of bounds or contradicts another; the text names it."""
+
+    kind = ErrorKind.USAGE
 
     def __init__(self, message: str, *, key: str | None = None) -> None:
         super().__init__(message)
@@ -42,6 +45,8 @@ class WakeupError(KafkaError):
 
 class InvalidOffsetError(KafkaError):
     """No usable position and no reset policy to find one; `partitions` as (topic, partition). Seek to continue."""
+
+    kind = ErrorKind.DATA
 
     def __init__(self, message: str, *, partitions: "tuple[tuple[str, int], ...]" = ()) -> None:
         super().__init__(message)
@@ -77,12 +82,16 @@ class LogTruncationError(InvalidOffsetError):
 class RequestBudgetError(KafkaError):
     """A request was not sent, because a block of calls has sent as many as it may (`Admin.request_budget`)."""
 
+    kind = ErrorKind.PARTIAL
+
 
 class CommitFailedError(KafkaError):
     """Offsets were not committed, because other members own the partitions now; `cause` is the broker's message.
 
     What was read since the last commit is read again by the members that have the partitions now.
     """
+
+    kind = ErrorKind.UNAVAILABLE
 
     def __init__(self, message: str, *, cause: KafkaError | None = None) -> None:
         super().__init__(message)
@@ -91,6 +100,8 @@ class CommitFailedError(KafkaError):
 
 class TransactionError(KafkaError):
     """A transaction, or the producer that has it, cannot continue; `cause` is the reason."""
+
+    kind = ErrorKind.UNDELIVERED
 
     def __init__(self, message: str, cause: KafkaError) -> None:
         super().__init__(message)
@@ -113,6 +124,8 @@ class FatalTransactionError(TransactionError):
 
 class TransactionAbortedError(KafkaError):
     """The records were not delivered, because their transaction was aborted first."""
+
+    kind = ErrorKind.UNDELIVERED
 
 
 # --- errors of brokers ----------------------------------------------------------------------------------------------
@@ -146,6 +159,8 @@ class AuthorizationError(BrokerError):
     Source: KIP-266, Java's AuthorizationException.
     """
 
+    kind = ErrorKind.AUTHORIZATION
+
 
 # --- bytes that are not what they should be -------------------------------------------------------------------------
 
@@ -153,9 +168,13 @@ class AuthorizationError(BrokerError):
 class ProtocolError(KafkaError):
     """One side violated the protocol; the connection is closed."""
 
+    kind = ErrorKind.WRONG_PEER
+
 
 class LocalProtocolError(ProtocolError):
     """The client asked for something that the protocol cannot express, such as a field its version lacks."""
+
+    kind = ErrorKind.UNEXPECTED
 
 
 class RemoteProtocolError(ProtocolError):
@@ -164,6 +183,8 @@ class RemoteProtocolError(ProtocolError):
     Attributes: `api` and `version` of the message where known, `field` path and byte `offset` inside it,
     `first_bytes` (up to 64) where the peer may not be Kafka at all.
     """
+
+    kind = ErrorKind.WRONG_PEER
 
     def __init__(
         self,
@@ -189,6 +210,8 @@ class NoProgressError(RemoteProtocolError):
     Attributes: `topic`, `partition`, and the `position` that was fetched.
     """
 
+    kind = ErrorKind.DATA
+
     def __init__(self, message: str, *, topic: str, partition: int, position: int) -> None:
         super().__init__(message, api="Fetch")
         self.topic = topic
@@ -202,6 +225,8 @@ class CorruptBatchError(RemoteProtocolError):
     Attributes: `topic` and `partition`, `base_offset` of the batch, `offset` of the byte in what was fetched, and
     `resume_offset`, where a consumer that skips the batch continues; each None where it is not known.
     """
+
+    kind = ErrorKind.DATA
 
     def __init__(
         self,
@@ -227,6 +252,8 @@ class UnsupportedCodecError(CorruptBatchError):
 class UnsupportedVersionError(ProtocolError):
     """The broker lacks an API, or every version of it that kctl supports; the message names both sides' versions."""
 
+    kind = ErrorKind.WRONG_PEER
+
     def __init__(self, message: str, *, api: str | None = None) -> None:
         super().__init__(message)
         self.api = api
@@ -238,6 +265,8 @@ class RecordTooLargeError(KafkaError):
     Attributes: `row`, the first such row of a call of send_columns; 0 for a single record.
     """
 
+    kind = ErrorKind.DATA
+
     def __init__(self, message: str, *, row: int = 0) -> None:
         super().__init__(message)
         self.row = row
@@ -245,6 +274,8 @@ class RecordTooLargeError(KafkaError):
 
 class UndeliveredError(KafkaError):
     """Some records were not delivered; the message has their number, `cause` is the error of the first."""
+
+    kind = ErrorKind.UNDELIVERED
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
         super().__init__(f"{counted(undelivered, 'record')} not delivered; the first: {cause}")
@@ -262,6 +293,7 @@ class TransportError(KafkaError):
     empty until the network fills them in; `hint`, one thing to try.
     """
 
+    kind = ErrorKind.CONNECTION
     retriable = True
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -276,25 +308,37 @@ class TransportError(KafkaError):
 class DnsError(TransportError):
     """The name has no address, or the resolver failed."""
 
+    kind = ErrorKind.DNS
+
 
 class ConnectionRefused(TransportError):
     """Nothing listens there, or the network reports that the host cannot be reached."""
+
+    kind = ErrorKind.CONNECTION
 
 
 class ConnectionLost(TransportError):
     """The server closed or reset the connection."""
 
+    kind = ErrorKind.CONNECTION
+
 
 class TlsClosed(ConnectionLost):
     """The server closed the connection in the middle of TLS."""
+
+    kind = ErrorKind.TLS
 
 
 class TlsNotAnswered(ConnectionLost):
     """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without backend."""
 
+    kind = ErrorKind.WRONG_PEER
+
 
 class SaslRequired(ConnectionLost):
     """The server closed the connection on the first request without SASL: it requires SASL, or is restarting."""
+
+    kind = ErrorKind.AUTHENTICATION
 
 
 class LoginServerUnavailable(ConnectionLost):
@@ -308,6 +352,8 @@ class LoginServerUnavailable(ConnectionLost):
 class ConnectTimeout(TransportError):
     """The connection was not ready within socket.connection.setup.timeout.ms."""
 
+    kind = ErrorKind.CONNECT_TIMEOUT
+
     def __init__(self, message: str, *, limit_ms: int, elapsed_ms: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.limit_ms = limit_ms
@@ -317,6 +363,7 @@ class ConnectTimeout(TransportError):
 class TlsError(TransportError):
     """The TLS handshake failed: certificate, version, cipher or alert; never retried."""
 
+    kind = ErrorKind.TLS
     retriable = False
 
 
@@ -363,12 +410,14 @@ class ClientCertificateRefused(TlsAlert):
 class AuthenticationError(TransportError):
     """The broker refused the credentials; never retried."""
 
+    kind = ErrorKind.AUTHENTICATION
     retriable = False
 
 
 class WrongPeerError(TransportError):
     """The server is not a Kafka broker, or uses another security protocol; never retried."""
 
+    kind = ErrorKind.WRONG_PEER
     retriable = False
 
 
@@ -377,6 +426,8 @@ class AdvertisedAddressError(TransportError):
 
     Attributes: `node_id` of the broker; `cause`, what happened at that address. As retriable as its cause.
     """
+
+    kind = ErrorKind.ADVERTISED_ADDRESS
 
     def __init__(self, node_id: int, cause: TransportError, *, hint: str = "") -> None:
         super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
@@ -404,6 +455,7 @@ class KafkaTimeoutError(KafkaError):
         summary: what, where, which limit and why in one line; `str` has the account too.
     """
 
+    kind = ErrorKind.TIMEOUT
     retriable = True
     limit = "default.api.timeout.ms"
     node_ids: "tuple[int, ...]" = ()
@@ -454,18 +506,21 @@ class ApiTimeout(KafkaTimeoutError):
 class RequestTimeout(KafkaTimeoutError):
     """One request was not answered in time; its connection is dropped."""
 
+    kind = ErrorKind.REQUEST_TIMEOUT
     limit = "request.timeout.ms"
 
 
 class CloseTimeout(KafkaTimeoutError):
     """close() timed out with work left."""
 
+    kind = ErrorKind.CLOSE_TIMEOUT
     limit = "close(timeout)"
 
 
 class DeliveryTimeout(KafkaTimeoutError):
     """A record was not acknowledged within delivery.timeout.ms of send()."""
 
+    kind = ErrorKind.UNDELIVERED
     limit = "delivery.timeout.ms"
 
 
@@ -488,5 +543,6 @@ class ResultTimeout(KafkaTimeoutError):
 class FlushTimeout(KafkaTimeoutError):
     """flush() timed out; `undelivered` records are outstanding or have failed."""
 
+    kind = ErrorKind.UNDELIVERED
     limit = "flush(timeout)"
     undelivered = 0

@@ -5,19 +5,46 @@ another library comes along where it can be pickled.
 """
 
 from collections.abc import Collection
+from enum import Enum
 from typing import NamedTuple, Self, TypeVar
 
 from kctl.client.wording import counted, one_line
+
+
+class ErrorKind(Enum):
+    """The cause of an error, in the words of `kctl explain`. Errors of a kind end a command with one exit code."""
+
+    UNEXPECTED = "unexpected error"
+    USAGE = "usage or configuration"
+    PARTIAL = "partial failure"
+    DNS = "name resolution failed"
+    CONNECTION = "refused, reset, or unreachable"
+    CONNECT_TIMEOUT = "connect timeout"
+    TLS = "TLS handshake failed"
+    AUTHENTICATION = "authentication failed"
+    WRONG_PEER = "wrong protocol on this port"
+    REQUEST_TIMEOUT = "request timeout"
+    TIMEOUT = "API timeout"
+    ADVERTISED_ADDRESS = "advertised address unreachable or wrong"
+    UNAVAILABLE = "no leader or coordinator available"
+    UNDELIVERED = "undelivered records"
+    CLOSE_TIMEOUT = "close timed out"
+    AUTHORIZATION = "not authorized"
+    UNKNOWN_RESOURCE = "unknown topic, group, or resource"
+    DATA = "invalid data (decoding, schema, or size)"
+    DISK = "disk full or failing"
 
 
 class KafkaError(Exception):
     """Base class of the errors that the client raises.
 
     Attributes:
+        kind: the cause, for each class.
         retriable: the call may succeed if it is made again.
         outcome_unknown: the change may have been made: its request was sent, and no response confirmed it.
     """
 
+    kind: ErrorKind = ErrorKind.UNEXPECTED
     retriable: bool = False
     outcome_unknown: bool = False
 

@@ -1,4 +1,4 @@
-"""Errors of a job that are not Kafka's: no Spark, a folder, damaged data. Light: `kctl.cli.failures` imports it.
+"""Errors of a job that are not Kafka's: no Spark, a folder, damaged data. Light: command lines import it.
 
 A task returns such an error instead of raising it, because Spark runs a task that raises again, and each attempt would
 have the whole timeouts. Knows nothing of Spark.
@@ -7,7 +7,7 @@ have the whole timeouts. Knows nothing of Spark.
 import errno
 from collections.abc import Iterable
 
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ErrorKind, KafkaError
 
 LONGEST_REASON = 300
 MOST_NAMED = 5
@@ -25,23 +25,24 @@ class JobError(KafkaError):
 class SparkMissingError(JobError):
     """PySpark, pyarrow or Java is not installed here."""
 
+    kind = ErrorKind.USAGE
+
 
 class SparkSetUpError(JobError):
     """Spark cannot run the job as it was asked for: its settings, its workers or what they have installed."""
+
+    kind = ErrorKind.USAGE
 
 
 class StreamSourceError(JobError):
     """The source of a streaming query ended with an error of the client, in a process of Spark.
 
-    Attributes:
-        kind: the class of that error.
-        broker_name: of the error code, where a broker answered with one.
+    Its `kind` is the kind of that error.
     """
 
-    def __init__(self, message: str, kind: type[KafkaError], broker_name: str = "") -> None:
+    def __init__(self, message: str, kind: ErrorKind) -> None:
         super().__init__(message)
         self.kind = kind
-        self.broker_name = broker_name
 
 
 class SparkFailedError(JobError):
@@ -50,6 +51,8 @@ class SparkFailedError(JobError):
 
 class WorkerStartError(SparkFailedError):
     """A Python worker did not connect to Spark in time: the machine is overloaded."""
+
+    kind = ErrorKind.TIMEOUT
 
 
 _LATE_WORKER = (
@@ -71,9 +74,13 @@ def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
 class FolderError(JobError):
     """A folder of an export cannot be read or written, or belongs to another export."""
 
+    kind = ErrorKind.USAGE
+
 
 class DiskError(FolderError):
     """The disk of a folder is full or failing."""
+
+    kind = ErrorKind.DISK
 
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -89,17 +96,25 @@ def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
 class ExportDataError(JobError):
     """Records are gone, or a file differs from its manifest."""
 
+    kind = ErrorKind.DATA
+
 
 class MirrorPositionError(JobError):
     """How far a mirror has come is not known, or was recorded for a topic that was deleted since."""
+
+    kind = ErrorKind.DATA
 
 
 class RecordLossError(JobError):
     """A target would delete or reject records of its source."""
 
+    kind = ErrorKind.DATA
+
 
 class LakesMissingError(JobError):
     """A library of the extra `lakes` is not installed here."""
+
+    kind = ErrorKind.USAGE
 
 
 class StoreError(JobError):
@@ -109,29 +124,43 @@ class StoreError(JobError):
 class StoreUnreachableError(StoreError):
     """An object store refuses connections, or answers each request with an error of its own."""
 
+    kind = ErrorKind.CONNECTION
+
 
 class StoreTimeoutError(StoreError):
     """An object store did not respond in time."""
+
+    kind = ErrorKind.TIMEOUT
 
 
 class StoreLoginError(StoreError):
     """There are no credentials for an object store, or it does not accept them."""
 
+    kind = ErrorKind.AUTHENTICATION
+
 
 class StoreDeniedError(StoreError):
     """The credentials do not allow a request."""
+
+    kind = ErrorKind.AUTHORIZATION
 
 
 class StoreMissingError(StoreError):
     """A bucket, catalog or table does not exist."""
 
+    kind = ErrorKind.UNKNOWN_RESOURCE
+
 
 class RecordDataError(JobError):
     """A record cannot be handled as was asked."""
 
+    kind = ErrorKind.DATA
+
 
 class FilterTimeoutError(JobError):
     """A regular expression or a jq program did not end on a record."""
+
+    kind = ErrorKind.TIMEOUT
 
 
 def reason_of(error: Exception) -> str:

@@ -1,10 +1,12 @@
 """Errors of schemas, registries and values. Each has an exit code in kctl/cli/failures.py."""
 
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ErrorKind, KafkaError
 
 
 class SerdesError(KafkaError):
     """A value, a schema or a registry is not usable; `hint` is one thing to try."""
+
+    kind = ErrorKind.DATA
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -26,9 +28,13 @@ class SchemaError(SerdesError):
 class LibraryMissingError(SerdesError):
     """The library of a format is not installed."""
 
+    kind = ErrorKind.USAGE
+
 
 class RegistryError(SerdesError):
     """The registry answered with an error: `status` of HTTP, and its own `code`, 0 where it has none."""
+
+    kind = ErrorKind.UNEXPECTED
 
     def __init__(self, message: str, *, status: int, code: int = 0, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -39,14 +45,22 @@ class RegistryError(SerdesError):
 class SchemaNotFoundError(RegistryError):
     """The registry does not know the subject, version or schema."""
 
+    kind = ErrorKind.UNKNOWN_RESOURCE
+
 
 class RegistryLoginError(RegistryError):
     """The registry wants credentials, or other ones (401)."""
+
+    kind = ErrorKind.AUTHENTICATION
 
 
 class RegistryDeniedError(RegistryError):
     """The registry does not allow that (403)."""
 
+    kind = ErrorKind.AUTHORIZATION
+
 
 class IncompatibleSchemaError(RegistryError):
     """A schema cannot be registered: it is not compatible with the versions before it (409)."""
+
+    kind = ErrorKind.DATA

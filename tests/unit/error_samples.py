@@ -8,7 +8,7 @@ import kctl.client
 import kctl.pipeline
 import kctl.serdes
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import Account, ApiTimeout, ConnectionRefused, KafkaError
+from kctl.client.errors import Account, ApiTimeout, ConnectionRefused, ErrorKind, KafkaError
 from kctl.client.loop.close import CloseResult, PartitionResult
 
 OPTIONAL = ("pyspark", "pyarrow")
@@ -55,7 +55,7 @@ def sample(kind: type[KafkaError]) -> KafkaError:
         "field": "responses[0]", "first_bytes": b"HTTP/1.1", "base_offset": 10, "resume_offset": 20, "undelivered": 7,
         "hint": "try this", "limit_ms": 1, "elapsed_ms": 2, "timeout_ms": 3, "presented": ("CN=a", "CN=b"),
         "alert": "bad_certificate", "node_id": 2, "waiting_for": "the leader is unknown", "result": result,
-        "kind": ConnectionRefused, "broker_name": "", "status": 404,
+        "kind": ErrorKind.CONNECTION, "status": 404,
         "account": Account(("connecting 4 ms",), 3, (refused, timeout)),
     }  # fmt: skip
     parameters = inspect.signature(kind.__init__).parameters.values()

@@ -7,7 +7,7 @@ from kctl.cli.decode.local_schemas import avsc_text, json_schema_text, local_cod
 from kctl.cli.decode.options import KEY, VALUE
 from kctl.cli.decode.registry_access import RegistryAccess, open_registry
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError, class_exit_code
+from kctl.cli.failures import CommandError, exit_code
 from kctl.cli.input.form import InputRecord
 from kctl.cli.options import Common
 from kctl.client.errors import ConfigError
@@ -50,7 +50,7 @@ class Encoding:
         except EncodeError as e:
             raise CommandError(ExitCode.DATA, f"{record.place}: {name}: {e}", e.hint) from None
         except SerdesError as e:
-            raise CommandError(class_exit_code(type(e)), f"{record.place}: {name}: {e}", e.hint) from None
+            raise CommandError(exit_code(e), f"{record.place}: {name}: {e}", e.hint) from None
 
 
 def open_encoding(common: Common, request: EncodeRequest) -> Encoding:

@@ -6,6 +6,24 @@ share an exit code have different fixes.
 
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 
+HINTED = frozenset(
+    {
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "TOPIC_ALREADY_EXISTS",
+        "INVALID_TOPIC_EXCEPTION",
+        "GROUP_ID_NOT_FOUND",
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "BROKER_ID_NOT_REGISTERED",
+        "SECURITY_DISABLED",
+        "MESSAGE_TOO_LARGE",
+        "INVALID_TIMESTAMP",
+        "LEADER_NOT_AVAILABLE",
+        "PRODUCER_FENCED",
+        "COORDINATOR_NOT_AVAILABLE",
+    }
+)
+"""Errors of brokers that have the advice of `kctl explain` as their hint."""
+
 BROKER_ADVICE: dict[str, str] = {
     "INVALID_FETCH_SIZE": "Set fetch.max.bytes and max.partition.fetch.bytes of the consumer to 0 or more.",
     "STALE_CONTROLLER_EPOCH": (

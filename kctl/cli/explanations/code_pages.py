@@ -6,15 +6,14 @@ It imports no property, no finding and no client: `kctl explain 18` runs this al
 import re
 from collections.abc import Iterable
 
-from kctl.cli.exit_codes import ExitCode
+from kctl.cli.exit_codes import ExitCode, exit_code_of
 from kctl.cli.explanations.advice import CLASS_ADVICE, broker_advice
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.page import Page
-from kctl.cli.failures import broker_exit_code, class_exit_code
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import ErrorCode, error_class
 from kctl.client.errors import KafkaError
 
 _NUMBER = re.compile(r"(?:(exit|code|error|fault|#)\s*)?(-?[0-9]{1,9})", re.IGNORECASE)
@@ -73,7 +72,7 @@ def fault_page(fault: Fault) -> Page:
 
 def class_page(kind: type[KafkaError]) -> Page:
     """Return the page of an error class of the client."""
-    code = class_exit_code(kind)
+    code = exit_code_of(kind.kind)
     summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
     return Page(
         "error",
@@ -87,7 +86,7 @@ def class_page(kind: type[KafkaError]) -> Page:
 
 def broker_page(error: ErrorCode) -> Page:
     """Return the page of a broker's error code."""
-    code = broker_exit_code(error.name)
+    code = exit_code_of(error_class(error).kind)
     known = BROKER_CAUSES.get(error.name)
     return Page(
         "broker error",

@@ -10,6 +10,7 @@ class CodePage(NamedTuple):
 
     means: str
     try_: tuple[str, ...] = ()
+    hint: str = ""
 
 
 CODE_PAGES: dict[ExitCode, CodePage] = {
@@ -33,6 +34,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.DNS: CodePage(
         "The name of a server (broker, schema registry, token endpoint) does not exist, as the resolver reports.",
         ("Check the spelling and the search domain.", "getent hosts NAME shows what this machine finds."),
+        "check the name, and the search domain of the resolver",
     ),
     ExitCode.REFUSED: CodePage(
         "The server (broker, schema registry, token endpoint) refused, reset or closed the connection, or no route "
@@ -96,6 +98,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.NOT_AUTHORISED: CodePage(
         "The broker knows the user and denies the request.",
         ("The principal needs an ACL for this operation on this resource.",),
+        "the principal of this connection needs an ACL for that",
     ),
     ExitCode.UNKNOWN_RESOURCE: CodePage(
         "The topic, partition or group does not exist, or this principal may not see it.",

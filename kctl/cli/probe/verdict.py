@@ -13,6 +13,24 @@ from kctl.cli.probe.view.result import AddressStatus, brokers, outcome
 from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Severity, unusable_brokers
 
+_PROGRESS = (
+    ExitCode.UNEXPECTED,
+    ExitCode.USAGE,
+    ExitCode.DNS,
+    ExitCode.REFUSED,
+    ExitCode.CONNECT_TIMEOUT,
+    ExitCode.TLS,
+    ExitCode.AUTHENTICATION,
+    ExitCode.WRONG_PEER,
+    ExitCode.REQUEST_TIMEOUT,
+    ExitCode.API_TIMEOUT,
+    ExitCode.ADVERTISED_ADDRESS,
+    ExitCode.NOT_ABLE_YET,
+    ExitCode.NOT_AUTHORISED,
+    ExitCode.UNKNOWN_RESOURCE,
+    ExitCode.DATA,
+)
+"""Causes of an address that does not work, the nearest to a working address last."""
 _NOT_TAKING_PART = ("broker-fenced", "broker-missing")
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
@@ -42,8 +60,8 @@ def verdict(
 
 
 def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
-    """Return the code when no bootstrap node works: of the cause nearest to a working one, as the codes are ordered."""
-    return max((_cause(report) for report in bootstrap), default=ExitCode.API_TIMEOUT)
+    """Return the code of the address that came nearest to a working one, if no bootstrap server works."""
+    return max(map(_cause, bootstrap), key=_PROGRESS.index, default=ExitCode.API_TIMEOUT)
 
 
 def _cause(report: AddressReport) -> ExitCode:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kctl.client import errors
-from kctl.client.broker_errors import BY_CODE, error_name
+from kctl.client.broker_errors import BY_CODE
 from kctl.client.errors import KafkaError, KafkaTimeoutError, UndeliveredError
 from kctl.pipeline import job_errors
 from kctl.pipeline.job_errors import StreamSourceError
@@ -99,10 +99,10 @@ def source_failure(error: BaseException) -> StreamSourceError | None:
     if text is None:
         return None
     name, _, words = text.partition(": ")
-    for code, broker_kind in BY_CODE.items():
-        if broker_kind.__name__ == name:
-            return StreamSourceError(words, broker_kind, error_name(code))
-    kind = next((vars(module)[name] for module in (errors, job_errors, serdes_errors) if name in vars(module)), None)
-    if isinstance(kind, type) and issubclass(kind, KafkaError):
-        return StreamSourceError(words, kind)
-    return StreamSourceError(text, KafkaError)
+    of_broker = next((each for each in BY_CODE.values() if each.__name__ == name), None)
+    if of_broker is not None:
+        return StreamSourceError(words, of_broker.kind)
+    found = next((vars(module)[name] for module in (errors, job_errors, serdes_errors) if name in vars(module)), None)
+    if isinstance(found, type) and issubclass(found, KafkaError):
+        return StreamSourceError(words, found.kind)
+    return StreamSourceError(text, KafkaError.kind)

@@ -9,13 +9,12 @@ import typer
 
 from kctl.cli.app import COMMANDS
 from kctl.cli.exit_codes import ExitCode
-from kctl.cli.explanations.advice import broker_hint
+from kctl.cli.explanations.advice import HINTED, broker_hint
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
 from kctl.cli.explanations.exit_codes import CODE_PAGES
 from kctl.cli.explanations.fault import Fault, matches
 from kctl.cli.explanations.faults import FAULTS
 from kctl.cli.explanations.limits import LIMITS, Limit
-from kctl.cli.failures import HINTED
 from kctl.cli.limit_names import with_options
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.config import KINDS
@@ -56,6 +55,7 @@ def test_hint_of_a_fault_is_one_that_kctl_prints(number: int) -> None:
     """So that a reworded hint is missed here, and not only by the slow tests of faults."""
     printed = [texts for name, texts in all_texts().items() if not name.startswith("kctl/cli/explanations/")]
     texts = [*(text for each in printed for text in each), *map(broker_hint, HINTED)]
+    texts += [page.hint for page in CODE_PAGES.values()]
     assert matches(FAULTS[number].hint, "\n".join(map(with_options, texts)))
 
 
