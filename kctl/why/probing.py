@@ -9,6 +9,8 @@ from kctl.client.probe import AddressReport, ProbeFinding, ProbeOptions, Prober,
 from kctl.client.runtime import Runtime
 
 WRONG_ADDRESS = "advertised-unusable"
+GAPS = ("unfinished", "untried")
+"""Findings of the probe about addresses that it did not try to the end."""
 REQUESTS_EACH = 4
 """What the probe asks of an address at most, beside logging in: ApiVersions, Metadata,
 DescribeConfigs, DescribeQuorum."""
@@ -46,6 +48,7 @@ def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:
             prober.poll(timer.deadline_at_ms)
             timer.update()
     finally:
+        untried = prober.waiting + prober.left_out
         prober.close()
     reports = tuple(prober.reports)
-    return Probed(reports, tuple(diagnose(reports, wall_ms=runtime.clock.wall_ms())))
+    return Probed(reports, tuple(diagnose(reports, wall_ms=runtime.clock.wall_ms(), untried=untried)))

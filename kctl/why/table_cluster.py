@@ -9,15 +9,15 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="broker-unreachable",
         severity=Severity.ERROR,
-        title="A registered broker does not respond",
+        title="A registered broker does not respond or cannot be used",
         scopes=_ALL,
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {name} is part of the cluster and does not respond: {reason}{load}",
+        sentence="broker {name} is part of the cluster and {state}: {reason}{load}",
         leads_to="Clients wait for it until their timeouts; its partitions can be neither written nor read from here.",
         show="kctl probe",
-        cure="look whether its process runs and whether its advertised address is reachable from here",
+        cure="{hint}",
     ),
     FindingKind(
         id="broker-fenced",

@@ -3,7 +3,7 @@
 from kctl.why.finding import PROBE, FindingKind, Scope, Severity
 
 
-def _row(name: str, severity: Severity, title: str, leads_to: str) -> FindingKind:
+def _row(name: str, severity: Severity, title: str, leads_to: str, cure: str = "{hint}") -> FindingKind:
     return FindingKind(
         id=name,
         severity=severity,
@@ -15,7 +15,7 @@ def _row(name: str, severity: Severity, title: str, leads_to: str) -> FindingKin
         sentence="{where}: {text}",
         leads_to=leads_to,
         show="kctl probe",
-        cure="{hint}",
+        cure=cure,
     )
 
 
@@ -61,6 +61,55 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         Severity.WARNING,
         "A certificate does not match the host name",
         "Clients that check names refuse the connection.",
+    ),
+    _row(
+        "certificate-untrusted",
+        Severity.ERROR,
+        "A certificate was issued by an unknown authority",
+        "Clients with this truststore refuse the connection.",
+    ),
+    _row(
+        "tls-failed",
+        Severity.ERROR,
+        "The TLS handshake fails at an address",
+        "Clients with these TLS properties cannot connect there.",
+    ),
+    _row(
+        "authentication-failed",
+        Severity.ERROR,
+        "The login fails at an address",
+        "Clients with these credentials cannot connect there, and stop if they start with this address.",
+    ),
+    _row(
+        "other-protocol",
+        Severity.ERROR,
+        "A server uses another protocol",
+        "Clients with this security protocol cannot connect there, and stop if they start with this address.",
+    ),
+    _row(
+        "broker-unusable",
+        Severity.ERROR,
+        "A broker accepts no new connection",
+        "Clients that connect again wait for this broker until their timeouts.",
+    ),
+    _row(
+        "no-controller",
+        Severity.WARNING,
+        "No broker reports an active controller",
+        "Topics and configs do not change, and leaders do not move.",
+    ),
+    _row(
+        "dead-bootstrap",
+        Severity.NOTE,
+        "A bootstrap server does not work",
+        "Clients that choose this address first start later; if all others fail, clients do not start.",
+        "correct or remove the address in bootstrap.servers",
+    ),
+    _row(
+        "dead-address",
+        Severity.NOTE,
+        "One of several addresses of a name does not work",
+        "Clients that choose this address first connect later.",
     ),
     _row(
         "version-skew",

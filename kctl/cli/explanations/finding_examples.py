@@ -39,7 +39,10 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "old-message-format": {
         "name": "message.format.version", "value": "0.10.2", "reason": "its records have no headers",
     },
-    "broker-unreachable": {"name": "2 (kafka-2:9092)", "reason": "no SYN-ACK within 10s"},
+    "broker-unreachable": {
+        "name": "2 (kafka-2:9092)", "state": "does not respond", "reason": "no SYN-ACK within 10s",
+        "hint": "check that its process runs, and that its advertised address is reachable from this machine",
+    },
     "broker-fenced": {"name": "2 (kafka-2:9092)"},
     "stale-metadata": {"name": "2 (kafka-2:9092)", "leader": 1},
     "broker-missing": {"partitions": "12 partitions"},
@@ -80,6 +83,35 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "certificate-name": {
         "where": "kafka-1:9093", "text": "its certificate is for kafka-1.internal",
         "hint": "connect by a name in the certificate, or issue a certificate for this name",
+    },
+    "certificate-untrusted": {
+        "where": "kafka-1:9093", "text": "certificate of CN=kafka-1 is not trusted: issuer CN=Old CA is unknown here",
+        "hint": "put the issuer's certificate into ssl.truststore.location",
+    },
+    "tls-failed": {
+        "where": "kafka-1:9093", "text": "the broker requires a client certificate, and none was sent",
+        "hint": "set ssl.keystore.location",
+    },
+    "authentication-failed": {
+        "where": "kafka-1:9093", "text": "SCRAM-SHA-256 login of ann refused: invalid credentials",
+        "hint": "check user name, password, and mechanism",
+    },
+    "other-protocol": {
+        "where": "kafka-1:9093", "text": "a TLS listener (TLS record 15 03 03 00 02 02 46)",
+        "hint": "set security.protocol=SSL",
+    },
+    "broker-unusable": {
+        "where": "kafka-2:9092", "text": "broker 2, does not respond: no ApiVersions response within 10s",
+        "hint": "check the process, the disk, and the garbage collection of the broker",
+    },
+    "no-controller": {
+        "where": "the cluster", "text": "no broker reports an active controller",
+        "hint": "check the controllers",
+    },
+    "dead-bootstrap": {"where": "kafka-9:9092", "text": "connection refused"},
+    "dead-address": {
+        "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work; this one: connection refused",
+        "hint": "remove the stale DNS record, or repair the route to that address",
     },
     "version-skew": {
         "where": "broker 3", "text": "it supports Fetch up to version 15, and the others up to version 17",

@@ -3,29 +3,7 @@
 from kctl.cli.explanations.page import Page
 
 PROBE_FINDINGS: dict[str, tuple[str, str]] = {
-    "broker-unusable": (
-        "A broker does not respond or cannot be reached",
-        "check the process, the disk, and the garbage collection of the broker",
-    ),
-    "authentication-failed": (
-        "The broker rejects the credentials or requires credentials",
-        "check user name, password, and mechanism",
-    ),
-    "tls-failed": ("The TLS handshake fails", "check the certificate of the broker and the truststore of the client"),
-    "dead-bootstrap": (
-        "A bootstrap server does not work",
-        "correct or remove the address in bootstrap.servers; the line shows the cause",
-    ),
-    "dead-address": (
-        "One of several addresses of a name does not work",
-        "remove the stale DNS record, or repair the route to the address",
-    ),
-    "other-protocol": (
-        "The server uses TLS and the client does not, or the reverse",
-        "set --security-protocol to the protocol of the listener",
-    ),
     "under-replicated": ("Some replicas are not in sync", "list them with: kctl topics list --under-replicated"),
-    "no-controller": ("No broker reports an active controller", "check the controllers with: kctl why cluster"),
     "no-coordinator": ("The group has no coordinator", "check __consumer_offsets with: kctl why cluster"),
     "idle-dropped": (
         "An idle connection no longer works",

@@ -15,6 +15,9 @@ from kctl.client.errors import KafkaError
 from kctl.client.runtime import Runtime
 from kctl.why import Diagnosis, Gatherer, Look, Looks, Scope, Selection, Severity, Throttles, diagnose
 
+RENEWAL_MS = 600_000
+"""Age at which configs, quotas and sampled keys are read again: they cost the most requests and hardly change."""
+
 
 def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
     """Return what was found, as the options choose."""
@@ -49,13 +52,17 @@ def serve(
     wanted = selection._replace(has_ages=True)
     waiter = runtime.driver.waiter()
     before: Look | None = None
+    renewed_at_ms = runtime.clock.now_ms()
     try:
         while True:
             next_at_ms = runtime.clock.start_ms() + options.interval_ms
             timer = Timer(runtime.clock, admin.config.default_api_timeout_ms)
             try:
                 with admin.within(), admin.request_budget(find_budget(admin, options)):
-                    now = Gatherer(admin, runtime, timer, wanted, throttles).look(before)
+                    is_renewed = runtime.clock.now_ms() - renewed_at_ms >= RENEWAL_MS
+                    now = Gatherer(admin, runtime, timer, wanted, throttles).look(before, is_renewed=is_renewed)
+                if is_renewed:
+                    renewed_at_ms = runtime.clock.now_ms()
                 timer.update()
                 looks = Looks(now, before)
                 state = State(looks, diagnosis_of(looks, scopes, options), timer.elapsed_ms, "")

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator
 
 from kctl.client.clock import duration_text
 from kctl.client.cluster import Node, TopicPartition
-from kctl.client.errors import KafkaTimeoutError
+from kctl.client.errors import (
+    AuthenticationError,
+    KafkaTimeoutError,
+    SaslRequired,
+    TlsError,
+    TlsNotAnswered,
+    WrongPeerError,
+)
 from kctl.client.wording import brokers_text, counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence, is_filling
@@ -18,6 +25,9 @@ BEHIND_MS = 30_000
 PAUSE_MS = 100
 """Shorter pauses in all are no trouble."""
 SKEW_FACTOR = 2
+_REFUSALS = (TlsError, TlsNotAnswered, AuthenticationError, SaslRequired, WrongPeerError)
+"""Errors of a broker that responds, and that this client cannot use."""
+_UNREACHED = "check that its process runs, and that its advertised address is reachable from this machine"
 LEAST_SKEWED = 20
 """With fewer partitions than this on average, leaders are never spread evenly."""
 
@@ -42,11 +52,14 @@ def _unreachable(look: Look) -> Iterator[Finding]:
     for node_id, silence in look.silent.items():
         if node_id not in registered or not silence.is_certain or node_id in elsewhere:
             continue
+        is_refused = isinstance(silence.error, _REFUSALS)
         yield FINDINGS["broker-unreachable"].found(
             {
                 "broker": node_id,
                 "name": look.node_name(node_id),
+                "state": "cannot be used" if is_refused else "does not respond",
                 "reason": silence.reason,
+                "hint": (is_refused and getattr(silence.error, "hint", "")) or _UNREACHED,
                 "load": f"; it leads {leaders[node_id]} of the {partitions} looked at" if leaders else "",
             },
             [Evidence("Metadata", f"broker {node_id}", _silence(silence))],

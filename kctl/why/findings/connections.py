@@ -2,32 +2,80 @@
 
 from collections.abc import Iterator
 
-from kctl.client.errors import CertificateExpired, HostnameMismatch
+from kctl.client.errors import (
+    CertificateExpired,
+    HostnameMismatch,
+    TlsNotAnswered,
+    UnsupportedVersionError,
+    UntrustedCertificate,
+    WrongPeerError,
+)
 from kctl.client.probe import ProbeFinding
 from kctl.why.finding import PROBE, Evidence, Finding
-from kctl.why.look import Looks
-from kctl.why.probing import WRONG_ADDRESS
+from kctl.why.look import Look, Looks
+from kctl.why.probing import GAPS, WRONG_ADDRESS
 from kctl.why.table import FINDINGS
+
+NOT_PROBED = {
+    "broker-fenced": "DescribeCluster shows fenced brokers",
+    "broker-missing": "Metadata shows the replicas of brokers that are not registered",
+    "under-replicated": "Metadata shows replicas that are not in sync",
+    "no-coordinator": "the probe looks for no coordinator: requests about groups find it",
+    "idle-dropped": "the probe does not wait for idle connections",
+    "idle-closed": "the probe does not wait for idle connections",
+}
+"""Findings of the probe that are no findings of a look, with the reason."""
+_CERTIFICATES = ("certificate-ended", "certificate-ends", "certificate-name", "certificate-untrusted")
+"""Findings about the cause of a refused handshake."""
+_BY_ERROR = {
+    CertificateExpired: "certificate-ended",
+    HostnameMismatch: "certificate-name",
+    UntrustedCertificate: "certificate-untrusted",
+    WrongPeerError: "other-protocol",
+    TlsNotAnswered: "other-protocol",
+}
+"""Findings by the error of an attempt: the fix depends on the error."""
+_LOOPBACK = ("127.", "[::1]:")
+"""Addresses of localhost: servers often listen on one of them, and clients choose the other without a delay."""
+NO_HINT = "check that listener of the broker, and its log"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:
-    """Yield those findings of the probe that are in the table; a broker that does not respond has one already."""
-    probed = looks.now.probed
-    unreachable = {node_id for node_id, silence in looks.now.silent.items() if silence.is_certain} - probed.elsewhere
-    for each in probed.findings:
-        kind = FINDINGS.get(_id(each))
-        if kind is not None and not (each.id == WRONG_ADDRESS and probed.broker_at(each.where) in unreachable):
+    """Yield the findings of the probe, except about brokers that have a finding already and no faulty certificate."""
+    look = looks.now
+    targets = {str(report.target): report.target for report in look.probed.reports}
+    named = _places_with_findings(look)
+    for each in look.probed.findings:
+        if each.id in GAPS or each.id in NOT_PROBED or (each.id == "no-controller" and _has_quorum(look)):
+            continue
+        name, target = _id(each), targets.get(each.where)
+        if target is not None and name == "dead-address" and target.address.startswith(_LOOPBACK):
+            continue
+        if name in _CERTIFICATES or target is None or (target.host, target.port) not in named:
             where = each.where or "the cluster"
-            yield kind.found(
-                {"where": where, "text": each.text, "hint": each.hint},
+            yield FINDINGS[name].found(
+                {"where": where, "text": each.text, "hint": each.hint or NO_HINT},
                 [Evidence(PROBE, where, {"text": each.text})],
             )
 
 
+def _places_with_findings(look: Look) -> set[tuple[str, int]]:
+    """Return host and port of brokers that are fenced, or are silent and respond at no other address."""
+    silent = {node_id for node_id, silence in look.silent.items() if silence.is_certain} - look.probed.elsewhere
+    return {(node.host, node.port) for node in look.nodes if node.node_id in silent} | {
+        (node.host, node.port) for node in look.fenced
+    }
+
+
+def _has_quorum(look: Look) -> bool:
+    """Return whether brokers know DescribeQuorum: without a response, there is a finding about the controllers."""
+    return not any(
+        gap.request == "DescribeQuorum" and isinstance(gap.error, UnsupportedVersionError) for gap in look.gaps
+    )
+
+
 def _id(found: ProbeFinding) -> str:
-    """Return the id of a finding in the table: the probe names a refused handshake, and here its cause is named."""
-    if isinstance(found.error, CertificateExpired):
-        return "certificate-ended"
-    if isinstance(found.error, HostnameMismatch):
-        return "certificate-name"
-    return found.id
+    """Return the id of a finding in the table."""
+    if found.id == WRONG_ADDRESS:
+        return found.id
+    return next((name for error, name in _BY_ERROR.items() if isinstance(found.error, error)), found.id)

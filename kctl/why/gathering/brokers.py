@@ -10,7 +10,7 @@ from kctl.why.finding import PROBE
 from kctl.why.gathering.asker import BUDGET_SPENT, LEAST_STEP_MS, TIME_UP, Asker
 from kctl.why.gathering.transactions import with_transactions
 from kctl.why.look import Gap, Look, is_filling
-from kctl.why.probing import REQUESTS_EACH, Probed, probe
+from kctl.why.probing import GAPS, REQUESTS_EACH, Probed, probe
 
 MOST_BROKERS = 20
 """Brokers that report their disks at the same time."""
@@ -64,4 +64,9 @@ def probe_brokers(asker: Asker, runtime: Runtime) -> Probed:
         return Probed()
     probed = probe(admin.config, runtime, asker.timer.sub(share_ms))
     admin.count_requests(min(most, REQUESTS_EACH * len(probed.reports)))
+    for each in probed.findings:
+        if each.id in GAPS and each.error is not None:
+            asker.gap(PROBE, each.where, each.error)
+        elif each.id in GAPS:
+            asker.gaps.append(Gap(PROBE, each.where or "every broker", None, each.text))
     return probed

@@ -60,14 +60,17 @@ class Gatherer:
         self._selection = selection
         self._asker = Asker(admin, runtime.clock, timer)
 
-    def look(self, before: Look | None = None) -> Look:
+    def look(self, before: Look | None = None, *, is_renewed: bool = False) -> Look:
         """Return what can be read in time.
 
-        Args: before: an earlier look; what hardly changes is taken from it.
+        Args:
+            before: an earlier look, to compare with. Configs, quotas and sampled keys are taken from it.
+            is_renewed: read these too.
         Raises: KafkaError: no broker responds, or what was selected by name does not exist.
         """
         asker, selection = self._asker, self._selection
-        asker.begin([] if before is None else [gap for gap in before.gaps if gap.request in _READ_ONCE])
+        kept = None if is_renewed else before
+        asker.begin([] if kept is None else [gap for gap in kept.gaps if gap.request in _READ_ONCE])
         sent_before = self._admin.requests_sent
         look = Look(self._runtime.clock.wall_ms())
         cluster = self._admin.describe_cluster()
@@ -76,8 +79,8 @@ class Gatherer:
         look = with_views(asker, look, selection, before)
         look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
         look = with_topics(asker, look, selection)
-        look = with_quotas(asker, look) if before is None else look._replace(quotas=before.quotas)
-        look = with_configs(asker, look, selection, before)
+        look = with_quotas(asker, look) if kept is None else look._replace(quotas=kept.quotas)
+        look = with_configs(asker, look, selection, kept)
         look = with_checked_leaders(asker, look)
         look = with_eligible_leaders(asker, look)
         look = with_offsets(asker, look)
@@ -86,9 +89,8 @@ class Gatherer:
         look = with_expiring(asker, look, selection)
         look = with_records(asker, look, before)
         if selection.has_brokers:
-            probed = probe_brokers(asker, self._runtime) if before is None else before.probed
-            look = with_brokers(asker, look._replace(probed=probed))
-        look = with_old_keys(asker, look) if before is None else look._replace(old_keys=before.old_keys)
+            look = with_brokers(asker, look._replace(probed=probe_brokers(asker, self._runtime)))
+        look = with_old_keys(asker, look) if kept is None else look._replace(old_keys=kept.old_keys)
         look = with_open_transactions(asker, look)
         return look._replace(
             silent=dict(asker.silent),

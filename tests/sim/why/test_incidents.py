@@ -91,28 +91,34 @@ def test_topic_under_min_isr_is_found(story: Live) -> Steps:
 # --- connections ------------------------------------------------------------------------------------------------------
 
 
-NAMELESS = "-X ssl.endpoint.identification.algorithm="
+HOSTS = "IP:10.0.0.1,IP:10.0.0.2,IP:10.0.0.3"
 Change = tuple[str, ListenerSecurity, ListenerSecurity]
 
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return have(lambda: make_certificates(tmp_path_factory.mktemp("certificates")))
+    return have(lambda: make_certificates(tmp_path_factory.mktemp("certificates"), HOSTS))
+
+
+def trusting(ca: Path) -> str:
+    """Return the options of a client that uses TLS and trusts an authority."""
+    return f"-X security.protocol=SSL -X ssl.truststore.type=PEM -X ssl.truststore.location={ca}"
+
+
+def tls(path: Path) -> ListenerSecurity:
+    """Return the security of a broker with a certificate."""
+    return ListenerSecurity(server_context(path.read_text()))
 
 
 def changes(certificates: Certificates) -> dict[str, Change]:
     """Return by incident the options of the client, and the security of the brokers before and after."""
-
-    def tls(path: Path) -> ListenerSecurity:
-        return ListenerSecurity(server_context(path.read_text()))
-
-    trust = f"-X security.protocol=SSL -X ssl.truststore.type=PEM -X ssl.truststore.location={certificates.ca}"
+    trust = trusting(certificates.ca)
     nobody = ListenerSecurity()
     return {
         "password": (PLAIN, USERS, OTHER_USERS),
         "mechanism": (PLAIN, USERS, SCRAM_ALONE),
-        "expired": (f"{trust} {NAMELESS}", tls(certificates.broker), tls(certificates.expired)),
-        "plaintext port": (f"{trust} {NAMELESS}", tls(certificates.broker), nobody),
+        "expired": (trust, tls(certificates.broker), tls(certificates.expired)),
+        "plaintext port": (trust, tls(certificates.broker), nobody),
         "TLS port": ("", nobody, tls(certificates.broker)),
         "SASL port": ("", nobody, USERS),
     }
@@ -149,6 +155,38 @@ def test_listener_that_does_not_fit_the_client_is_named(
         yield
         for node_id in story.sandbox.cluster.nodes:
             story.sandbox.secure(node_id, before)
+
+    steps(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "cause", "says", "fix"),
+    [
+        ("wrong_host", "certificate-name", "is for elsewhere.invalid, not for 10.0.0.2", "the certificate issued"),
+        ("untrusted", "certificate-untrusted", "issuer CN=kctl test stranger_ca is unknown", "ssl.truststore.location"),
+        ("expired", "certificate-ended", "certificate expired", "renew"),
+    ],
+)
+@pytest.mark.parametrize("command", ["why cluster", "why topic r"])
+def test_certificate_of_one_broker_that_clients_refuse_is_named(
+    command: str,
+    certificate: str,
+    cause: str,
+    says: str,
+    fix: str,
+    certificates: Certificates,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good = tls(certificates.broker)
+    found = cause if command == "why cluster" else "broker-unreachable"
+
+    @incident(f"{command} {trusting(certificates.ca)}", found, says, fix=fix, security=good)
+    def steps(story: Live) -> Steps:
+        story.create()
+        yield
+        story.sandbox.secure(2, tls(getattr(certificates, certificate)))
+        yield
+        story.sandbox.secure(2, good)
 
     steps(monkeypatch)
 

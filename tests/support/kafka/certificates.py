@@ -35,14 +35,16 @@ class Certificates:
     """Key and certificate of a client, for mutual TLS."""
     expired: Path
     """A broker's, but its last day was yesterday."""
+    untrusted: Path
+    """A broker's, but signed by `stranger_ca`."""
     wrong_host: Path
     """A broker's, but for the name elsewhere.invalid."""
     stranger_ca: Path
-    """Another authority, which signed none of these."""
+    """Another authority, which no client trusts."""
 
 
-def make_certificates(folder: Path) -> Certificates:
-    """Return fresh certificates in `folder`, valid for some days.
+def make_certificates(folder: Path, hosts: str = THIS_HOST) -> Certificates:
+    """Return fresh certificates in `folder`, valid for some days; brokers have certificates for `hosts`.
 
     Raises:
         ToolMissing: no openssl.
@@ -50,11 +52,12 @@ def make_certificates(folder: Path) -> Certificates:
     openssl = find_tool("openssl", "openssl")
     return Certificates(
         ca=_authority(openssl, folder, "ca"),
-        broker=_leaf(openssl, folder, "broker", THIS_HOST),
-        client=_leaf(openssl, folder, "client", "DNS:client.invalid"),
-        expired=_leaf(openssl, folder, "expired", THIS_HOST, days=-1),
-        wrong_host=_leaf(openssl, folder, "wrong_host", "DNS:elsewhere.invalid"),
         stranger_ca=_authority(openssl, folder, "stranger_ca"),
+        broker=_leaf(openssl, folder, "broker", hosts),
+        client=_leaf(openssl, folder, "client", "DNS:client.invalid"),
+        expired=_leaf(openssl, folder, "expired", hosts, days=-1),
+        untrusted=_leaf(openssl, folder, "untrusted", hosts, issuer="stranger_ca"),
+        wrong_host=_leaf(openssl, folder, "wrong_host", "DNS:elsewhere.invalid"),
     )
 
 
@@ -88,19 +91,20 @@ def _authority(openssl: str, folder: Path, name: str) -> Path:
     return certificate
 
 
-def _leaf(openssl: str, folder: Path, name: str, hosts: str, days: int = 30) -> Path:
-    """Return a file with key and certificate signed by `ca`; negative `days`: already over."""
+def _leaf(openssl: str, folder: Path, name: str, hosts: str, days: int = 30, issuer: str = "ca") -> Path:
+    """Return a file with key and certificate signed by an authority; negative `days`: already over."""
     key, request, extensions = (folder / f"{name}.{suffix}" for suffix in ("key", "csr", "ext"))
     extensions.write_text("\n".join([*_LEAF_EXTENSIONS, f"subjectAltName={hosts}", ""]))
     _run([openssl, "req", "-new", *_NEW_KEY, "-keyout", str(key), "-out", str(request), "-subj", f"/CN={name}"])
-    signed = _signed(openssl, folder, name, days, folder / f"{name}.crt")
+    signed = _signed(openssl, folder, name, days, folder / f"{name}.crt", issuer)
     both = folder / f"{name}.pem"
     both.write_text(key.read_text() + signed.read_text())
     return both
 
 
-def _signed(openssl: str, folder: Path, name: str, days: int, to: Path) -> Path:
-    issuer = ["-CA", f"{folder}/ca.pem", "-CAkey", f"{folder}/ca.key", "-CAcreateserial", "-days", str(days)]
+def _signed(openssl: str, folder: Path, name: str, days: int, to: Path, authority: str = "ca") -> Path:
+    issuer = ["-CA", f"{folder}/{authority}.pem", "-CAkey", f"{folder}/{authority}.key", "-CAcreateserial"]
+    issuer += ["-days", str(days)]
     if days < 0 and "-not_before" in _run([openssl, "x509", "-help"]).stderr:  # OpenSSL 3.4 compares the two dates
         issuer += ["-not_before", "20200101000000Z"]
     command = [openssl, "x509", "-req", "-in", f"{folder}/{name}.csr", "-out", str(to), *issuer]
