@@ -214,10 +214,9 @@ class Look(NamedTuple):
         """Topics on which a list of throttled replicas is set."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
-    def node_name(self, node_id: int) -> str:
-        """Return `2 (host:port)` of a broker, or its id alone where the cluster does not have it."""
-        node = next((node for node in (*self.nodes, *self.fenced) if node.node_id == node_id), None)
-        return str(node_id) if node is None else f"{node_id} ({node.host}:{node.port})"
+    def node_names(self) -> dict[int, str]:
+        """Return `2 (host:port)` by the id of each broker."""
+        return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:
         """Return the partitions without a committed offset, of topics that have one."""

@@ -19,6 +19,7 @@ from kctl.client.config import nearest_name
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, share_s, take_looks
+from kctl.why.gathering.gatherer import MOST_ASKED
 from kctl.why.table import FINDINGS, kinds_of
 
 LEAST_BUDGET, REQUESTS_EACH = 200, 50
@@ -99,7 +100,7 @@ def find_budget(admin: Admin, options: WhyOptions) -> int:
     """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
     if options.budget is not None:
         return options.budget
-    return max(LEAST_BUDGET, REQUESTS_EACH * len(admin.describe_cluster().nodes))
+    return max(LEAST_BUDGET, REQUESTS_EACH * min(len(admin.describe_cluster().nodes), MOST_ASKED))
 
 
 def _show(common: Common, aim: Aim, options: WhyOptions) -> int:

@@ -48,7 +48,7 @@ def brokers(looks: Looks) -> Iterator[Finding]:
 def _unreachable(look: Look) -> Iterator[Finding]:
     registered, elsewhere = {node.node_id for node in look.nodes}, look.probed.elsewhere
     leaders = Counter(info.leader_id for of_topic in look.topics.values() for info in of_topic.values())
-    partitions = counted(leaders.total(), "partition")
+    partitions, names = counted(leaders.total(), "partition"), look.node_names()
     for node_id, silence in look.silent.items():
         if node_id not in registered or not silence.is_certain or node_id in elsewhere:
             continue
@@ -56,7 +56,7 @@ def _unreachable(look: Look) -> Iterator[Finding]:
         yield FINDINGS["broker-unreachable"].found(
             {
                 "broker": node_id,
-                "name": look.node_name(node_id),
+                "name": names[node_id],
                 "state": "cannot be used" if is_refused else "does not respond",
                 "reason": silence.reason,
                 "hint": (is_refused and getattr(silence.error, "hint", "")) or _UNREACHED,
@@ -79,23 +79,18 @@ def _missing(look: Look) -> Iterator[Finding]:
         for node_id in info.replicas:
             if node_id not in registered:
                 of_broker.setdefault(node_id, []).append(tp)
+    names, fenced = look.node_names(), _ids(node.node_id for node in look.fenced)
     for node in look.fenced:
         fenced_replicas = of_broker.pop(node.node_id, [])
         yield FINDINGS["broker-fenced"].found(
             {
                 "broker": node.node_id,
-                "name": look.node_name(node.node_id),
+                "name": names[node.node_id],
                 "load": f", and has replicas of {counted(len(fenced_replicas), 'partition')}"
                 if fenced_replicas
                 else "",
             },
-            [
-                Evidence(
-                    "DescribeCluster",
-                    "fenced brokers",
-                    {"brokers": ",".join(str(each.node_id) for each in look.fenced)},
-                )
-            ],
+            [Evidence("DescribeCluster", "fenced brokers", {"brokers": fenced})],
         )
     for node_id, replicas in sorted(of_broker.items()):
         yield FINDINGS["broker-missing"].found(
@@ -148,7 +143,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
     if looks.before is None:
         return
     first = looks.before
-    led = first.partitions
+    led, names = first.partitions, looks.now.node_names()
     for node_id, behind in looks.now.behind.items():
         newest = {
             tp: max((info.leader_epoch, info.leader_id) for info in (led.get(tp), first.newest_leaders.get(tp)) if info)
@@ -159,7 +154,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
             yield FINDINGS["stale-metadata"].found(
                 {
                     "broker": node_id,
-                    "name": looks.now.node_name(node_id),
+                    "name": names.get(node_id, str(node_id)),
                     "partitions": counted(len(behind), "partition"),
                     "leader": behind[worst].leader_id,
                     "epoch": behind[worst].leader_epoch,

@@ -8,6 +8,7 @@ many brokers may leave no time for that.
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer
 from kctl.client.runtime import Runtime
+from kctl.client.wording import counted
 from kctl.why.gathering.asker import Asker
 from kctl.why.gathering.brokers import probe_brokers, with_brokers
 from kctl.why.gathering.compaction import with_old_keys
@@ -25,11 +26,13 @@ from kctl.why.gathering.topics import (
     with_views,
 )
 from kctl.why.gathering.transactions import with_open_transactions
-from kctl.why.look import Look, Looks
+from kctl.why.look import Gap, Look, Looks
 from kctl.why.throttles import Throttles
 
 RESERVE, RESERVE_EACH = 15, 15
 """Requests that are kept for what is read after the groups: in all, and for each broker."""
+MOST_ASKED = 1_000
+"""Brokers that requests are sent to; any further ones are a gap."""
 _READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
 
@@ -74,10 +77,13 @@ class Gatherer:
         sent_before = self._admin.requests_sent
         look = Look(self._runtime.clock.wall_ms())
         cluster = self._admin.describe_cluster()
-        asker.nodes = cluster.nodes
+        asker.nodes = cluster.nodes[:MOST_ASKED]
+        if len(cluster.nodes) > MOST_ASKED:
+            further = counted(len(cluster.nodes) - MOST_ASKED, "further broker")
+            asker.gaps.append(Gap("Metadata", further, None, f"kctl checks at most {MOST_ASKED:,} brokers"))
         look = look._replace(nodes=cluster.nodes, fenced=cluster.fenced_nodes)
         look = with_views(asker, look, selection, before)
-        look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(look, is_first=before is None)))
+        look = look._replace(groups=read_groups(asker, selection.groups, self._reserve(is_first=before is None)))
         look = with_topics(asker, look, selection)
         look = with_quotas(asker, look) if kept is None else look._replace(quotas=kept.quotas)
         look = with_configs(asker, look, selection, kept)
@@ -103,10 +109,10 @@ class Gatherer:
         """Return what takes glimpses at the groups of a look until the next."""
         return Glimpses(self._asker, look, apart_ms)
 
-    def _reserve(self, look: Look, *, is_first: bool) -> int:
+    def _reserve(self, *, is_first: bool) -> int:
         """Return how many requests of the budget are kept for what follows the groups, and for a second look."""
         left = self._admin.requests_left or 0
-        return RESERVE + RESERVE_EACH * len(look.nodes) + (left // 2 if is_first and self._is_repeated else 0)
+        return RESERVE + RESERVE_EACH * len(self._asker.nodes) + (left // 2 if is_first and self._is_repeated else 0)
 
 
 def take_looks(

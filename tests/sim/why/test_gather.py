@@ -226,3 +226,17 @@ def test_requests_go_to_groups_and_topics_before_disks() -> None:
         }
 
     run_story(body)
+
+
+def test_brokers_beyond_the_limit_are_counted_and_get_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.why.gathering.gatherer.MOST_ASKED", 2)
+
+    def body(story: Story) -> None:
+        looks = story.looks(ALL)
+        assert set(looks.now.responding) == {1, 2}
+        assert len(looks.now.nodes) == 3
+        unchecked = diagnose(looks, tuple(Scope)).unchecked
+        gap = next(each.gap for each in unchecked if each.gap.request == "Metadata")
+        assert (gap.of, gap.reason) == ("1 further broker", "kctl checks at most 2 brokers")
+
+    run_story(body)
