@@ -24,7 +24,7 @@ OPTION_OF_LIMIT = {name: option for option, name in PROPERTY_OF_OPTION.items() i
 }
 """Options by the client's name of a limit."""
 
-_LIMIT = re.compile(rf"(?<=\()({'|'.join(map(re.escape, OPTION_OF_LIMIT))})(?=[ )])")
+_LIMIT = re.compile(rf"(\((?:the rest of )?)({'|'.join(map(re.escape, OPTION_OF_LIMIT))})(?=[ )])")
 _LONGER = re.compile(r"(?<=use a longer )default\.api\.timeout\.ms\b")
 _PROTOCOL = re.compile(r"\b(try|use) security\.protocol=")
 _REFUSED = re.compile(r"(?<=\bbootstrap\.refused\.timeout\.ms=-1 )(?=retries)")
@@ -32,6 +32,6 @@ _REFUSED = re.compile(r"(?<=\bbootstrap\.refused\.timeout\.ms=-1 )(?=retries)")
 
 def with_options(text: str) -> str:
     """Return a text of the client with the options of the command line for limits and properties."""
-    text = _LIMIT.sub(lambda found: OPTION_OF_LIMIT[found[0]], text)
+    text = _LIMIT.sub(lambda found: found[1] + OPTION_OF_LIMIT[found[2]], text)
     text = _LONGER.sub(lambda found: OPTION_OF_LIMIT[found[0]], text)
     return _REFUSED.sub("(--no-fail-fast) ", _PROTOCOL.sub(r"\1 --security-protocol ", text))

@@ -504,10 +504,18 @@ class ApiTimeout(KafkaTimeoutError):
 
 
 class RequestTimeout(KafkaTimeoutError):
-    """One request was not answered in time; its connection is dropped."""
+    """A broker did not respond to a request in time; the connection is dropped.
+
+    Args: is_rest: the call had less time left than request.timeout.ms.
+    """
 
     kind = ErrorKind.REQUEST_TIMEOUT
     limit = "request.timeout.ms"
+
+    def __init__(self, waiting_for: str, *, timeout_ms: int, elapsed_ms: int, is_rest: bool = False) -> None:
+        if is_rest:
+            self.limit = "the rest of default.api.timeout.ms"
+        super().__init__(waiting_for, timeout_ms=timeout_ms, elapsed_ms=elapsed_ms)
 
 
 class CloseTimeout(KafkaTimeoutError):

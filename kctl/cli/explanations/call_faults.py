@@ -142,7 +142,7 @@ CALL_FAULTS = (
         47,
         "The server disappeared without closing the connection",
         ExitCode.REQUEST_TIMEOUT,
-        "...(--request-timeout...) while waiting for the ... response from ...",
+        "timed out after ... while waiting for the ... response from ...",
         "",
         "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request timeout "
         "ends the wait, and TCP_USER_TIMEOUT drops what stays unacknowledged.",

@@ -319,7 +319,7 @@ CONNECTION_FAULTS = (
         33,
         "The broker responds to ApiVersions only",
         ExitCode.REQUEST_TIMEOUT,
-        "timed out after ... (--request-timeout...) while waiting for the Metadata response from ...",
+        "timed out after ... while waiting for the Metadata response from ...",
         "",
         "The request handlers of the broker hang or are overloaded. Check its request queue, disk, and "
         "garbage collection. The client closes the connection, because responses arrive in order.",

@@ -82,7 +82,9 @@ class NetworkClient:
         self._acceptance = Acceptance(self.states)
         self._nodes = NodeList(self.states, self._advertised, self._channels, self._acceptance, self._hang_up)
         self._entries = self._nodes.entries
-        self.requests = RequestTable(self.clock, self._channels, self._acceptance, events)
+        self.requests = RequestTable(
+            self.clock, self._channels, self._acceptance, events, request_timeout_ms=config.request_timeout_ms
+        )
         self.status = NetworkStatus(
             self.clock,
             self._nodes,

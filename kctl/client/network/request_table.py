@@ -74,13 +74,22 @@ class RequestTable:
         left: how many may still be sent; None: any number.
     """
 
-    def __init__(self, clock: Clock, channels: ChannelTable, acceptance: Acceptance, events: EventSink) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        channels: ChannelTable,
+        acceptance: Acceptance,
+        events: EventSink,
+        *,
+        request_timeout_ms: int,
+    ) -> None:
         self.sent = 0
         self.left: int | None = None
         self._clock = clock
         self._channels = channels
         self._acceptance = acceptance
         self._events = events
+        self._request_timeout_ms = request_timeout_ms
         self._one_way = OneWayRequests(channels.unsent_bytes)
         self._ended: deque[tuple[OnDone, Answer]] = deque()
 
@@ -169,7 +178,9 @@ class RequestTable:
         limit_ms = request.deadline_at_ms - request.sent_at_ms
         self._events(RequestExpired(now_ms, target, request.api, request.correlation_id, limit_ms))
         waiting_for = f"waiting for the {request.api} response from {target}"
-        error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=now_ms - request.sent_at_ms)
+        is_rest = limit_ms < self._request_timeout_ms
+        elapsed_ms = now_ms - request.sent_at_ms
+        error = RequestTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=elapsed_ms, is_rest=is_rest)
         error.address = target.place
         error.forwarded = request.api if request.api in FORWARDED else ""
         return error
