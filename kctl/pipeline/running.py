@@ -22,6 +22,7 @@ from kctl.pipeline.session import Gateway, Session, SessionOptions, check_instal
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
 from kctl.pipeline.spark_archive import keep_spark_archive
+from kctl.pipeline.spark_noise import noise_to
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -124,6 +125,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         folder = stack.enter_context(session_folder())
         log_path = options.log_path or log_beside(folder)
         log = stack.enter_context(_opened(log_path))
+        stack.enter_context(noise_to(log))
         try:
             starting = JobProgress("starting Spark")
             on_progress(starting)
@@ -137,6 +139,8 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         except BaseException as e:
             is_spark = isinstance(e, SparkSetUpError | SparkFailedError) or not isinstance(e, KafkaError)
             is_well = not (is_spark and isinstance(e, Exception))
+            if isinstance(e, Exception) and _is_of_gateway(e):  # of a call between the rounds
+                raise explained(e, log_path) from e
             raise
         finally:
             gateway.close()
@@ -477,6 +481,11 @@ _NO_JVM = (
     "Error while sending or receiving",
 )
 """Words of py4j if it has no connection to Java."""
+
+
+def _is_of_gateway(error: Exception) -> bool:
+    """Return whether a call into Java failed."""
+    return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
 
 
 def explained(error: Exception, log_path: Path | None) -> SparkFailedError:

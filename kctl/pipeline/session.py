@@ -6,7 +6,6 @@ whatever a session is given can be read on a command line or in an event log. Kn
 """
 
 import importlib.util
-import logging
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError, SparkSetUpError
 from kctl.pipeline.shipping import FOLDER, write_archive
+from kctl.pipeline.spark_noise import send_accumulator_errors
 from kctl.pipeline.spark_process import SAFE_PATH, SparkProcess
 
 if TYPE_CHECKING:
@@ -233,6 +233,7 @@ class Gateway:
             del os.environ["PYSPARK_PYTHON"]
             if python is not None:
                 os.environ["PYSPARK_PYTHON"] = python
+        send_accumulator_errors(self._context, log)
         self._context.setLogLevel("WARN")
         return Session(self._context, log_path, is_local=options.master.startswith("local"))
 
@@ -246,7 +247,6 @@ class Gateway:
             stopping.start()
             stopping.join(STOP_S)
         if self._process is not None:
-            logging.getLogger().addFilter(_is_no_lost_command)
             self._process.end()
             _forget_gateway()
 
@@ -266,11 +266,6 @@ def last_log_line(path: Path | None) -> str:
 def _stop(context: "SparkContext") -> None:
     with suppress(Exception):  # the JVM may be gone already; what is left of it is killed next
         context.stop()
-
-
-def _is_no_lost_command(record: logging.LogRecord) -> bool:
-    """Keep py4j from printing, with a traceback, that a command was under way when the JVM was ended."""
-    return not (record.msg == "Exception while sending command." and Path(record.pathname).parent.name == "py4j")
 
 
 def _forget_gateway() -> None:

@@ -1,17 +1,13 @@
 """How Spark is set up for jobs, and what is refused before it starts."""
 
-import logging
 import shutil
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
-from py4j.java_gateway import GatewayClient
-from py4j.protocol import Py4JNetworkError
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError
-from kctl.pipeline.session import Gateway, SessionOptions, check_installed, last_log_line, spark_properties
+from kctl.pipeline.session import SessionOptions, check_installed, last_log_line, spark_properties
 
 
 def test_spark_properties_omit_what_a_version_lacks() -> None:
@@ -24,20 +20,6 @@ def test_the_users_properties_win() -> None:
     options = SessionOptions(properties={"spark.ui.enabled": "true", "spark.app.name": "mine"})
     properties = spark_properties(options, "kctl export", version=(4, 1))
     assert (properties["spark.ui.enabled"], properties["spark.app.name"]) == ("true", "mine")
-
-
-def test_command_under_way_when_the_jvm_is_ended_is_not_printed(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Ctrl-C while Spark starts: py4j prints a traceback of what the starting thread was just asking."""
-    gateway, client = Gateway(), GatewayClient()
-    reset = Mock(send_command=Mock(side_effect=Py4JNetworkError("reset by peer")))
-    monkeypatch.setattr(client, "_get_connection", lambda: reset)
-    monkeypatch.setattr(gateway, "_process", Mock())
-    gateway.close()
-    client.send_command("c", retry=False)
-    logging.error("what others say")
-    assert [record.getMessage() for record in caplog.records] == ["what others say"]
 
 
 @pytest.mark.parametrize("value", ["true", " TRUE", "1"])

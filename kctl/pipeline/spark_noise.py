@@ -1,0 +1,101 @@
+"""Noise of Spark: what PySpark and py4j print in this process, which goes to Spark's log instead.
+
+Warnings of their imports, errors that py4j logs when the JVM exits, and exceptions of their threads. Warnings, log
+records and threads of others stay as they are. Knows nothing of jobs.
+"""
+
+import logging
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+SPARK = frozenset({"pyspark", "py4j"})
+IMPORTED = SPARK | {"pandas", "numpy", "pyarrow"}
+"""Packages that PySpark imports, with warnings that users of kctl cannot act on."""
+_CALLERS = frozenset({"threading.py", "socketserver.py"})
+"""Modules between the start of a thread and its own code."""
+
+
+class _PrintedByPy4j(logging.Filter):
+    """Takes the records that py4j logs with the root logger; after a session they are dropped."""
+
+    log: IO[bytes] | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is of others."""
+        if not _is_in(record.pathname, SPARK):
+            return True
+        if self.log is not None:
+            _write(self.log, logging.Formatter("%(levelname)s %(name)s: %(message)s").format(record))
+        return False
+
+
+_PRINTED_BY_PY4J = _PrintedByPy4j()
+
+
+@contextmanager
+def noise_to(log: IO[bytes]) -> Iterator[None]:
+    """Write to the log of a session what Spark's packages print while the context lasts."""
+    show_warning, thread_hook = warnings.showwarning, threading.excepthook
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        if file is None and _is_in(filename, IMPORTED):
+            _write(log, warnings.formatwarning(message, category, filename, lineno, line))
+        else:
+            show_warning(message, category, filename, lineno, file, line)
+
+    def end_thread(error: threading.ExceptHookArgs) -> None:
+        if _is_of_spark(error.exc_traceback):
+            _write(log, "".join(traceback.format_exception(error.exc_value)))
+        else:
+            thread_hook(error)
+
+    logging.getLogger().addFilter(_PRINTED_BY_PY4J)
+    _PRINTED_BY_PY4J.log = log
+    warnings.showwarning, threading.excepthook = show, end_thread
+    try:
+        yield
+    finally:
+        warnings.showwarning, threading.excepthook = show_warning, thread_hook
+        _PRINTED_BY_PY4J.log = None
+
+
+def send_accumulator_errors(context: "SparkContext", log: IO[bytes]) -> None:
+    """Write to the log what the server of a context's accumulators prints when the JVM exits."""
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: _write(log, traceback.format_exc())
+
+
+def _is_in(filename: str, packages: frozenset[str]) -> bool:
+    return not packages.isdisjoint(Path(filename).parts)
+
+
+def _is_of_spark(trace: TracebackType | None) -> bool:
+    """Whether the code that a thread began with is of Spark's packages: those of others may call them."""
+    for frame, _ in traceback.walk_tb(trace):
+        path = Path(frame.f_code.co_filename)
+        if path.name not in _CALLERS:
+            return _is_in(str(path), SPARK)
+    return False
+
+
+def _write(log: IO[bytes], text: str) -> None:
+    if not log.closed:
+        log.write(text.rstrip().encode(errors="replace") + b"\n")
+        log.flush()
