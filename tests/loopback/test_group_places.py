@@ -107,6 +107,26 @@ def test_group_of_a_partition_without_records_continues_at_the_end_of_its_copy()
     assert [bool(each.problem) for each in found] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("offset", "mirrored_to", "problem"),
+    [
+        (RECORDS, RECORDS - 1, f"the records before offset {RECORDS} are not mirrored yet"),
+        (RECORDS + 5, RECORDS, f"offset {RECORDS + 5} is after the end of the source, {RECORDS}"),
+    ],
+)
+def test_offset_that_is_not_mirrored_is_listed_with_its_reason(
+    served: str, offset: int, mirrored_to: int, problem: str
+) -> None:
+    properties: dict[str, object] = {"bootstrap.servers": served}
+    target = MirrorTarget("copy", "kctl-mirror.m.source")
+    with Admin(properties) as admin:
+        admin.alter_group_offsets("app", {SOURCE: offset}).raise_first()
+    choose_positions(properties, target, {0: MirrorPosition(ResumePoint(mirrored_to), "")})
+    mirrored = MirroredTopics(properties, properties, {"source": target}, ignore_events)
+    (found,) = translate_groups(mirrored, GROUPS, NO_SESSION, ignore_progress)
+    assert (found.target_offset, found.problem) == (None, problem)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_restored_group_continues_with_its_record_behind_an_aborted_transaction(
     served: str, level: dict[str, object], monkeypatch: pytest.MonkeyPatch

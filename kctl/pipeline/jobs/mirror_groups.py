@@ -201,8 +201,9 @@ def _tasks(
     ends = mirrored_ends(mirrored, asked)
     ends |= _ends_without_records(mirrored, [tp for tp in asked if tp not in ends])
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
-        starts = admin.list_offsets(dict.fromkeys(asked, EARLIEST))
+        starts, log_ends = (admin.list_offsets(dict.fromkeys(asked, where)) for where in (EARLIEST, LATEST))
         starts.raise_first()
+        log_ends.raise_first()
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         named = {tp: TopicPartition(mirrored.targets[tp.topic].topic, tp.partition) for tp in asked}
         target_starts = admin.list_offsets({named[tp]: EARLIEST for tp in ends})
@@ -213,7 +214,7 @@ def _tasks(
             problems[tp] = "the partition is not mirrored, or is being mirrored"
             continue
         source_end, target_end = end
-        source = OffsetRange(*tp, min(starts[tp].offset, source_end), source_end)
+        source = OffsetRange(*tp, min(starts[tp].offset, source_end), source_end, log_end=log_ends[tp].offset)
         target = OffsetRange(*named[tp], min(target_starts[named[tp]].offset, target_end), target_end)
         tasks.append(
             TranslationTask(source, target, tuple(offsets), dict(mirrored.properties), dict(mirrored.target_properties))

@@ -33,7 +33,7 @@ class TranslationTask(NamedTuple):
     """What a task is given; secrets in it are references.
 
     Attributes:
-        source: from the first offset of the topic to what was mirrored last.
+        source: from the first offset of the topic to what was mirrored last; its log_end is known for a topic.
         target: the whole of the target's partition, up to the same record.
         offsets: of groups, committed in the source.
         exported: where the records of the source are, in an export; empty for a topic. folder: of the export.
@@ -76,19 +76,20 @@ def translate_offsets(task: TranslationTask, _attempt: Attempt) -> list[Translat
     """Return each offset in the target."""
     asked = sorted(set(task.offsets))
     reachable = [offset for offset in asked if offset <= task.source.end_offset]
-    ahead = [
-        Translated(
-            offset,
-            None,
-            f"the records before offset {offset} are not {'mirrored' if task.folder is None else 'exported'} yet",
-        )
-        for offset in asked[len(reachable) :]
-    ]
+    ahead = [Translated(offset, None, _why_not_reachable(task, offset)) for offset in asked[len(reachable) :]]
     if not reachable:
         return ahead
     following = _following(task, reachable)
     places = _places(task, max(following.values()))
     return [_translated(task, places, offset, following[offset]) for offset in reachable] + ahead
+
+
+def _why_not_reachable(task: TranslationTask, offset: int) -> str:
+    if task.folder is not None:
+        return f"the records before offset {offset} are not exported yet"
+    if offset > task.source.log_end:
+        return f"offset {offset} is after the end of the source, {task.source.log_end}"
+    return f"the records before offset {offset} are not mirrored yet"
 
 
 def _translated(task: TranslationTask, places: "Runs", offset: int, following: int) -> Translated:

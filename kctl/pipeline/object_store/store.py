@@ -394,6 +394,8 @@ def store_problem(error: BaseException, what: str) -> StoreError:
     if (kind is not None and kind[1] == "Connect") or "client error (Connect)" in text:
         where = f" at {endpoint[1]}" if endpoint else ""
         return StoreUnreachableError(f"{what}: cannot connect to the object store{where}{more}")
+    if "redirect without LOCATION" in text:
+        return StoreError(f"{what}: the bucket is in another region", "set AWS_REGION")
     if "builder error" in text and "http://" in text:
         return StoreError(f"{what}: the server has no TLS", _no_tls_hint(what))
     if status is not None and status[1].startswith(("5", "429")):

@@ -29,6 +29,14 @@ def test_server_without_connection_or_response_is_named_and_no_secret_of_its_url
     assert str(problem) == f"{WHERE}: no response in time from {shown} (3 retries)"
 
 
+def test_bucket_of_another_region_is_named_with_the_setting() -> None:
+    text = (
+        "Generic S3 error: Error performing list request: Received redirect without LOCATION, this normally indicates"
+    )
+    problem = store_problem(OSError(text), WHERE)
+    assert (str(problem), problem.hint) == (f"{WHERE}: the bucket is in another region", "set AWS_REGION")
+
+
 def test_error_without_a_url_names_no_server() -> None:
     assert str(store_problem(OSError("kind: Connect, source"), WHERE)) == f"{WHERE}: cannot connect to the object store"
     assert str(store_problem(OSError("kind: Timeout, source"), WHERE)) == f"{WHERE}: no response in time"
