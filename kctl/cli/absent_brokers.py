@@ -34,7 +34,7 @@ class AbsentBroker(NamedTuple):
     def error(self) -> KafkaError:
         """Return the state as the error of a request that needs the broker."""
         code = ErrorCode.BROKER_ID_NOT_REGISTERED if self.node is None else ErrorCode.BROKER_NOT_AVAILABLE
-        return broker_error(code, str(self))
+        return broker_error(code, f"use broker {self.node_id}", str(self))
 
     def __str__(self) -> str:
         state = "is fenced" if self.node is not None else "is not registered"

@@ -107,19 +107,19 @@ MOST_NODES = 10
 
 
 OPERATIONS = {
-    "AddOffsetsToTxn": "read", "AlterConfigs": "alter-configs", "ConsumerGroupHeartbeat": "read", "CreateAcls": "alter",
-    "CreatePartitions": "alter", "CreateTopics": "create", "DeleteAcls": "alter", "DeleteGroups": "delete",
-    "DeleteRecords": "delete", "DeleteTopics": "delete", "DescribeAcls": "describe", "DescribeConfigs":
-    "describe-configs", "DescribeGroups": "describe", "DescribeTransactions": "describe", "Fetch": "read",
-    "FindCoordinator": "describe", "IncrementalAlterConfigs": "alter-configs", "InitProducerId": "write", "JoinGroup":
-    "read", "LeaveGroup": "read", "ListOffsets": "describe", "Metadata": "describe", "OffsetCommit": "read",
-    "OffsetDelete": "delete", "OffsetFetch": "describe", "Produce": "write", "SyncGroup": "read",
+    "add offsets": "read", "add partitions": "alter", "alter configs": "alter-configs", "be a member": "read",
+    "commit": "read", "create ACL": "alter", "create topic": "create", "delete ACL": "alter", "delete group": "delete",
+    "delete offsets": "delete", "delete records": "delete", "delete the offset": "delete", "delete topic": "delete",
+    "describe ACLs": "describe", "describe configs": "describe-configs", "describe group": "describe",
+    "describe topic": "describe", "describe transactional.id": "describe", "fetch": "read",
+    "find the coordinator": "describe", "join": "read", "leave": "read", "look up offsets": "describe",
+    "obtain a producer id": "write", "produce": "write", "read committed": "describe", "read the committed": "describe",
+    "remove": "read",
 }  # fmt: skip
-"""The operation that an API needs on its resource."""
-_TOPIC_APIS = ("CreateTopics", "CreatePartitions", "DeleteTopics")
-"""APIs whose errors name the topic behind the API."""
+"""The operation that an action needs on its resource, by the first words of the action."""
 _REFUSED = re.compile(
-    r"(?P<api>[A-Z]\w+)(?: .*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?)| (?P<topic>[\w.-]+))?: "
+    rf"cannot (?=(?P<action>{'|'.join(OPERATIONS)})\b)"
+    r"(?:[^:]*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?): )?"
 )
 
 
@@ -165,19 +165,16 @@ def explain(error: BaseException) -> Failure:
 
 
 def _acl_command(error: errors.AuthorizationError) -> str:
-    """Return the command that adds the ACL, behind a colon; empty if the error does not name API and resource."""
+    """Return the command that adds the ACL, behind a colon, or nothing if the error has no action and resource."""
     found = _REFUSED.match(str(error))
-    operation = None if found is None else OPERATIONS.get(found["api"])
-    if found is None or operation is None:
+    if found is None:
         return ""
     from kctl.grammar.command_lines import fill_command  # wanted only for mistakes
 
-    command = f"kctl acls create --allow PRINCIPAL --operation {operation}"
+    command = f"kctl acls create --allow PRINCIPAL --operation {OPERATIONS[found['action']]}"
     if error.name == "CLUSTER_AUTHORIZATION_FAILED":
         return f": {command} --cluster"
     kind, name = found["kind"], found["name"]
-    if kind is None and found["api"] in _TOPIC_APIS:
-        kind, name = "topic", found["topic"]
     if kind is None or name is None:
         return ""
     option = kind.replace(".", "-")

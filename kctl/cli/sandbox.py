@@ -32,14 +32,13 @@ class _Fault(Command):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of arguments and options, the commands of a sandbox, and the examples."""
-        from kctl.cli.help_sections import write_examples, write_sections
+        from kctl.cli.help_sections import column_of_names, write_examples, write_sections
         from kctl.sandbox.commands import COMMANDS  # a cluster: not needed to run the command
 
         write_sections(self, ctx, formatter)
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(f"{name} {command.arguments}".strip(), command.about) for name, command in COMMANDS.items()]
-            )
+            rows = [(name, ": ".join(filter(None, command[:2]))) for name, command in COMMANDS.items()]
+            formatter.write_dl(rows, column_of_names(formatter))
         write_examples(ctx.command_path, formatter)
 
 

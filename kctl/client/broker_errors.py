@@ -441,29 +441,35 @@ BY_CODE: dict[int, type[BrokerError]] = {
 """The class of each code of the table except NONE."""
 
 
-def code_error(code: int, what: str, text: str | None = None) -> BrokerError | None:
-    """Return the error of a code, as `broker_error` does; None where the code says that there is none."""
-    return broker_error(code, what, text) if code else None
+def code_error(code: int, action: str, text: str | None = None) -> BrokerError | None:
+    """Return the error of a code, as `broker_error` does, or None for code 0."""
+    return broker_error(code, action, text) if code else None
 
 
 _OBJECT = "Request Request("
 """Beginning of a Java object that authorizers of brokers send as their text."""
 
 
-def broker_error(code: int, what: str, text: str | None = None) -> BrokerError:
+def broker_error(code: int, action: str, text: str | None = None) -> BrokerError:
     """Return the error to raise for a code.
 
     Args:
-        code: as on the wire; one that is newer than the table keeps its number.
-        what: what was asked, of whom: `Produce to t-0 on node 2`.
-        text: the broker's own words, where it sent any; they replace ours.
+        code: as on the wire. Codes that are newer than the table keep their number.
+        action: the action that failed, as an imperative: `describe group g`.
+        text: the error message of the broker, if it sent one. It replaces the text of the table.
     """
     code = int(code)
     text = one_line(text) if text and not text.startswith(_OBJECT) else None
-    words = text or (BY_NUMBER[code].text if code in BY_NUMBER else "a code newer than this client; not retried")
-    message = f"{what}: {error_name(code)} ({code}): {words}"
+    message = f"cannot {action}: {text.removesuffix('.') if text else _reason(code)} ({error_name(code)})"
     kind = BY_CODE.get(code)
     return UnknownBrokerError(message, code=code, text=text) if kind is None else kind(message, text=text)
+
+
+def _reason(code: int) -> str:
+    if code not in BY_NUMBER:
+        return "the error code is newer than this client"
+    text = BY_NUMBER[code].text.removesuffix(".")
+    return text[0].lower() + text[1:]
 
 
 def error_class(code: int) -> type[BrokerError]:

@@ -201,7 +201,7 @@ class Metadata:
     def apply(self, response: MetadataResponse, now_ms: int) -> bool:
         """Make the answer the newest snapshot; return False when it was a failure after all (see `last_error`)."""
         if response.error_code:
-            self.failed(broker_error(response.error_code, "Metadata"), now_ms)
+            self.failed(broker_error(response.error_code, "read metadata"), now_ms)
             return False
         if not response.brokers:
             self.failed(RemoteProtocolError("the response lists no brokers", api="Metadata"), now_ms)
@@ -302,7 +302,7 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
     wrong = _invalid_value(response)
     if wrong is None:
         twice = _repeated(response)
-        wrong = None if twice is None else f"Metadata: the response of {broker} has {twice} twice"
+        wrong = None if twice is None else f"the Metadata response of {broker} has {twice} twice"
     return None if wrong is None else RemoteProtocolError(wrong, api="Metadata")
 
 
@@ -345,7 +345,7 @@ def topics_in(response: MetadataResponse) -> list[TopicInfo]:
 
 
 def _topic(answer: MetadataResponseTopic, name: str) -> TopicInfo:
-    error = broker_error(answer.error_code, f"Metadata of topic {name}") if answer.error_code else None
+    error = broker_error(answer.error_code, f"describe topic {name}") if answer.error_code else None
     partitions = [] if error else sorted(answer.partitions, key=lambda part: part.partition_index)
     return TopicInfo(
         name,
@@ -366,7 +366,7 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
         tuple(answer.replica_nodes),
         tuple(answer.isr_nodes),
         tuple(answer.offline_replicas),
-        broker_error(code, f"Metadata of {topic}-{index}") if code else None,
+        broker_error(code, f"describe {topic}-{index}") if code else None,
     )
 
 
@@ -384,7 +384,7 @@ def _reachable(cluster: Cluster) -> Cluster:
 
 
 def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
-    error = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{info.topic}-{info.partition}", why)
+    error = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {info.topic}-{info.partition}", why)
     return info._replace(leader_id=NO_NODE, error=error)
 
 

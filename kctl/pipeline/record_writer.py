@@ -166,7 +166,7 @@ class RecordWriter:
             now = self._partition_count(topic)
             if 0 < now < count:
                 text = f"the topic was deleted and recreated with {now} instead of {count} partitions"
-                raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Produce to {topic}", text)
+                raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"produce to {topic}", text)
 
     def _partition_count(self, topic: str) -> int:
         """Return how many partitions the producer knows of, 0 where it has lost the topic; asks no broker."""

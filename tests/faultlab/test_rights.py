@@ -44,7 +44,7 @@ def test_38_nothing_is_allowed(guarded: KafkaCluster, login: tuple[str, str]) ->
     for command in ("consume", "produce"):
         check(38, runs[command])
         check_at_once(runs[command])
-        assert "TOPIC_AUTHORIZATION_FAILED (29)" in runs[command].said
+        assert "(TOPIC_AUTHORIZATION_FAILED)" in runs[command].said
     assert runs["topics list"].code == ExitCode.OK
     assert runs["topics list"].stdout.splitlines()[1:] == [], "there is none that it may see"
     for words in (("topics", "describe", "t"), ("topics", "create", "new")):
@@ -56,12 +56,12 @@ def test_38_the_topic_may_be_seen_and_no_more(guarded: KafkaCluster, login: tupl
     """Now the answers to Fetch, InitProducerId, Produce and FindCoordinator refuse."""
     _allow(guarded, "Describe")
     refused = {
-        ("consume", "t", "-e"): ("TOPIC_AUTHORIZATION_FAILED (29)", ExitCode.NOT_AUTHORISED),
-        ("consume", "t", "-g", "readers"): ("GROUP_AUTHORIZATION_FAILED (30)", ExitCode.NOT_AUTHORISED),
-        ("produce", "t"): ("InitProducerId: CLUSTER_AUTHORIZATION_FAILED (31)", ExitCode.UNDELIVERED),
-        ("produce", "t", "-X", "enable.idempotence=false"): ("TOPIC_AUTHORIZATION_FAILED (29)", ExitCode.UNDELIVERED),
+        ("consume", "t", "-e"): ("(TOPIC_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORISED),
+        ("consume", "t", "-g", "readers"): ("(GROUP_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORISED),
+        ("produce", "t"): ("(CLUSTER_AUTHORIZATION_FAILED)", ExitCode.UNDELIVERED),
+        ("produce", "t", "-X", "enable.idempotence=false"): ("(TOPIC_AUTHORIZATION_FAILED)", ExitCode.UNDELIVERED),
         ("produce", "t", "--transactional-id", "x"): (
-            "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
+            "(TRANSACTIONAL_ID_AUTHORIZATION_FAILED)",
             ExitCode.NOT_AUTHORISED,
         ),
     }

@@ -23,34 +23,34 @@ def test_every_code_has_a_class_of_its_own() -> None:
 
 
 def test_an_error_names_what_was_asked_and_what_came_back() -> None:
-    error = broker_error(16, "OffsetCommit of group g on node 2")
+    error = broker_error(16, "commit offsets of group g on broker 2")
     assert type(error) is error_class(16)
     assert (error.code, error.name, error.retriable, error.text) == (16, "NOT_COORDINATOR", True, None)
     assert str(error) == (
-        "OffsetCommit of group g on node 2: NOT_COORDINATOR (16): This broker is not the coordinator."
+        "cannot commit offsets of group g on broker 2: this broker is not the coordinator (NOT_COORDINATOR)"
     )
 
 
 def test_the_brokers_own_words_replace_ours() -> None:
-    error = broker_error(44, "CreateTopics t", "at most 3 partitions")
-    assert str(error) == "CreateTopics t: POLICY_VIOLATION (44): at most 3 partitions"
-    assert error.text == "at most 3 partitions"
+    error = broker_error(44, "create topic t", "at most 3 partitions.")
+    assert str(error) == "cannot create topic t: at most 3 partitions (POLICY_VIOLATION)"
+    assert error.text == "at most 3 partitions."
 
 
 def test_a_code_newer_than_the_table_keeps_its_number_and_is_not_retried() -> None:
-    error = broker_error(4711, "Fetch")
+    error = broker_error(4711, "fetch")
     assert isinstance(error, BrokerError)
     assert (error.code, error.name, error.retriable) == (4711, "ERROR_4711", False)
 
 
 def test_a_class_can_be_caught() -> None:
     with pytest.raises(error_class(ErrorCode.NOT_CONTROLLER)):
-        raise broker_error(41, "CreateTopics t")
+        raise broker_error(41, "create topic t")
 
 
 def test_the_words_of_a_broker_stay_on_their_line() -> None:
-    error = broker_error(29, "Produce to t-0", "denied\nkctl: all is well\x1b[2J")
-    assert str(error) == "Produce to t-0: TOPIC_AUTHORIZATION_FAILED (29): denied\\x0akctl: all is well\\x1b[2J"
+    error = broker_error(29, "produce to t-0", "denied\nkctl: all is well\x1b[2J")
+    assert str(error) == "cannot produce to t-0: denied\\x0akctl: all is well\\x1b[2J (TOPIC_AUTHORIZATION_FAILED)"
 
 
 def test_object_of_java_is_not_the_text_of_an_error() -> None:

@@ -60,12 +60,12 @@ def test_error_without_traceback_is_equal_and_has_the_same_cause() -> None:
 
 
 def test_unknown_broker_code_keeps_code_and_name() -> None:
-    back = pickle.loads(pickle.dumps(broker_error(4711, "Fetch of t-0", "no")))
+    back = pickle.loads(pickle.dumps(broker_error(4711, "fetch t-0", "no")))
     assert (back.code, back.name, back.text, back.retriable) == (4711, "ERROR_4711", "no", False)
 
 
 def test_error_with_unpicklable_foreign_cause_travels_without_it() -> None:
-    error = broker_error(ErrorCode.NOT_COORDINATOR, "OffsetCommit of g")
+    error = broker_error(ErrorCode.NOT_COORDINATOR, "commit the offset of t-0 for group g")
     error.__cause__ = ValueError(threading.Lock())
     back = pickle.loads(pickle.dumps(error))
     assert back == error

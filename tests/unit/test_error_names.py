@@ -60,7 +60,7 @@ def test_every_code_is_caught_by_its_class() -> None:
             continue
         kind = broker_errors.BY_CODE[code]
         with pytest.raises(getattr(broker_errors, kind.__name__)) as caught:
-            raise broker_error(code, "Fetch of t-0")
+            raise broker_error(code, "fetch t-0")
         assert (caught.value.code, caught.value.name, caught.value.retriable) == (code, code.name, code.retriable)
         assert kind.__doc__ == code.text
 
@@ -73,7 +73,7 @@ def test_authorization_errors_have_one_base() -> None:
 
 def test_unsupported_version_of_a_broker_is_caught_as_unsupported_version() -> None:
     with pytest.raises(errors.UnsupportedVersionError) as caught:
-        raise broker_error(ErrorCode.UNSUPPORTED_VERSION, "Fetch of t-0")
+        raise broker_error(ErrorCode.UNSUPPORTED_VERSION, "fetch t-0")
     assert isinstance(caught.value, errors.BrokerError)
     assert caught.value.api is None
 

@@ -21,7 +21,7 @@ CALL_FAULTS = (
         35,
         "The group's coordinator is not available",
         ExitCode.NOT_ABLE_YET,
-        "COORDINATOR_NOT_AVAILABLE (15)",
+        "(COORDINATOR_NOT_AVAILABLE)",
         "kctl topics describe __consumer_offsets shows its replicas. On a small cluster set ...",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
         "deadline; kctl probe --group shows which partition it is.",
@@ -31,7 +31,7 @@ CALL_FAULTS = (
         36,
         "A partition has no leader",
         ExitCode.NOT_ABLE_YET,
-        "LEADER_NOT_AVAILABLE (5)",
+        "(LEADER_NOT_AVAILABLE)",
         "kctl topics describe TOPIC shows which replicas are offline. Start one of the brokers in sync",
         "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
         "lose records.",
@@ -41,7 +41,7 @@ CALL_FAULTS = (
         37,
         "The topic does not exist",
         ExitCode.UNKNOWN_RESOURCE,
-        "UNKNOWN_TOPIC_OR_PARTITION (3)",
+        "(UNKNOWN_TOPIC_OR_PARTITION)",
         "kctl topics list shows the topics that this principal may see. kctl topics create creates a topic",
         "A typing mistake, another cluster than was meant, or auto.create.topics.enable=false.",
         _CALLS,
@@ -203,7 +203,7 @@ CALL_FAULTS = (
         53,
         "Another producer has taken over the transactional.id",
         ExitCode.UNDELIVERED,
-        "the producer can only be closed: ... PRODUCER_FENCED (90): ...",
+        "the producer can only be closed: ... (PRODUCER_FENCED)",
         "give each process its own transactional.id",
         "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
         "open longer than transaction.timeout.ms. read_committed consumers see nothing of the open transaction.",

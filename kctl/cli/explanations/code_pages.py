@@ -104,7 +104,7 @@ def _of_code(code: ExitCode) -> str:
 
 
 def _faults_with(error: ErrorCode) -> list[Fault]:
-    return [fault for fault in FAULTS.values() if f"{error.name} ({int(error)})" in fault.reason]
+    return [fault for fault in FAULTS.values() if f"({error.name})" in fault.reason]
 
 
 def _fault_list(heading: str, faults: Iterable[Fault]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:

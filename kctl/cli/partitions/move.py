@@ -119,7 +119,7 @@ class _Move:
             self._brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
             view = view_of(self._admin, self._targets)
         for key, error in view.failed.items():
-            raise error or broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(key))
+            raise error or broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find {key}")
         if not self._wanted.cancel and not self._wanted.resume:
             self._refuse_missing_brokers(view)
             _refuse_moving(view)

@@ -138,7 +138,7 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
             continue
         for topic, numbers in parse_named([text], "TOPIC").items():
             if topic not in names:
-                error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic}")
+                error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find topic {topic}")
                 name_nearest(error, topic, names)
                 raise error
             of_topic = {key: info for key, info in everything.items() if key.topic == topic}

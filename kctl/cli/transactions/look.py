@@ -177,10 +177,12 @@ def led_partitions(
     if broker is not None:
         known = [node.node_id for node in admin.describe_cluster().nodes]
         if broker not in known:
-            raise broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker}")
+            raise broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"find broker {broker}")
         return [tp for tp, leader in leaders.items() if leader == broker], {}
     leaderless: dict[TopicPartition, KafkaError] = {
-        tp: broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(tp)) for tp, leader in leaders.items() if leader == NO_NODE
+        tp: broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {tp}")
+        for tp, leader in leaders.items()
+        if leader == NO_NODE
     }
     return [tp for tp, leader in leaders.items() if leader != NO_NODE], leaderless
 

@@ -34,7 +34,9 @@ def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) 
         is_open = [each for each in producers if each.transaction_start_offset == start_offset]
         if not is_open:
             gone = broker_error(
-                ErrorCode.INVALID_TXN_STATE, f"{partition}: no open transaction begins at offset {start_offset}"
+                ErrorCode.INVALID_TXN_STATE,
+                f"abort the transaction of {partition}",
+                f"no open transaction begins at offset {start_offset}",
             )
             return {partition: found[0] if found else gone}
 
@@ -72,7 +74,7 @@ def _read(
         for topic in marker.topics:
             for part in topic.partitions:
                 key = TopicPartition(topic.name, part.partition_index)
-                what = f"WriteTxnMarkers of {key} on {call.name_of(node_id)}"
+                what = f"abort the transaction of {key} on {call.name_of(node_id)}"
                 yield key, broker_error(part.error_code, what) if part.error_code else None
 
 

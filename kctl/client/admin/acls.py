@@ -34,7 +34,7 @@ def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -
 
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
-            return [(wanted, broker_error(response.error_code, "DescribeAcls", response.error_message))]
+            return [(wanted, broker_error(response.error_code, "describe ACLs", response.error_message))]
         found = {_rule(resource, each) for resource in response.resources for each in resource.acls}
         return [(wanted, sorted(found))]
 
@@ -51,7 +51,7 @@ def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
         def read(response: CreateAclsResponse) -> Iterator[tuple[AclRule, bool | KafkaError]]:
             _check_count(response.NAME, len(response.results), len(pending))
             for rule, entry in zip(pending, response.results, strict=True):
-                error = item_error(call, entry.error_code, f"CreateAcls {one_line(str(rule))}", entry.error_message)
+                error = item_error(call, entry.error_code, f"create ACL {one_line(str(rule))}", entry.error_message)
                 yield rule, error or True
 
         return call.ask_items(controller, _creating(pending), CreateAclsResponse, pending, read)
@@ -66,7 +66,7 @@ def delete_acls(call: Call, filters: Sequence[AclFilter]) -> Results[AclFilter, 
         def read(response: DeleteAclsResponse) -> Iterator[tuple[AclFilter, Results[AclRule, None] | KafkaError]]:
             _check_count(response.NAME, len(response.filter_results), len(pending))
             for wanted, entry in zip(pending, response.filter_results, strict=True):
-                error = item_error(call, entry.error_code, "DeleteAcls", entry.error_message)
+                error = item_error(call, entry.error_code, "delete ACLs", entry.error_message)
                 yield wanted, error or _deleted(entry.matching_acls)
 
         return call.ask_items(controller, _deleting(pending), DeleteAclsResponse, pending, read)
@@ -114,7 +114,7 @@ def _deleted(entries: Sequence[DeleteAclsMatchingAcl]) -> Results[AclRule, None]
         rule = _rule(entry, entry)
         if entry.error_code:
             failed[rule] = broker_error(
-                entry.error_code, f"DeleteAcls {one_line(str(rule))}", entry.error_message or None
+                entry.error_code, f"delete ACL {one_line(str(rule))}", entry.error_message or None
             )
         else:
             done[rule] = None

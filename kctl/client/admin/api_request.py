@@ -120,13 +120,13 @@ def request_api(
         codes = _error_codes(response)
         if broker is not None or not all(code in _NOT_TAKEN for code, _ in codes) or not codes:
             break
-        call.pause(broker_error(codes[0][0], kind.NAME))
+        call.pause(broker_error(codes[0][0], f"complete {kind.NAME}"))
     return ApiResponse(
         kind.NAME,
         chosen,
         node_id if node_id >= 0 else None,
         to_json(response, chosen),
-        tuple(broker_error(code, kind.NAME, message) for code, message in codes if code),
+        tuple(broker_error(code, f"complete {kind.NAME}", message) for code, message in codes if code),
         any(not code for code, _ in codes),
     )
 
@@ -226,9 +226,9 @@ def _leader(call: Call, topic: str | bytes, partition: int) -> int:
     place = f"{info.name}-{partition}"
     found = info.partitions.get(partition)
     if found is None:
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, place)
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find {place}")
     if found.leader_id < 0:
-        raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, place)
+        raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {place}")
     return found.leader_id
 
 

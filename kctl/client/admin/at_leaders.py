@@ -8,11 +8,10 @@ from functools import partial
 from typing import TypeVar
 
 from kctl.client.admin.call import Call, Items, Results
-from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.requests.leaders import Leaders
+from kctl.client.requests.leaders import Leaders, no_leader
 from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 V = TypeVar("V")
@@ -55,7 +54,7 @@ def ask_leaders(
         for key in pending:
             info = leaders.find(key)
             if info is None:
-                found[key] = leaders.why_none(key) or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(key))
+                found[key] = leaders.why_none(key) or no_leader(key)
             else:
                 by_leader.setdefault(info.leader_id, {})[key] = info
         builds = {node_id: partial(build, infos) for node_id, infos in by_leader.items()}

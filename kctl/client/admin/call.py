@@ -88,7 +88,7 @@ def broker(node_id: int) -> Route:
 
 def not_registered(node_id: int) -> BrokerError:
     """Return the error of a broker that the cluster does not have at present."""
-    return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {node_id}")
+    return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"find broker {node_id}")
 
 
 class Results(Generic[K, V]):

@@ -36,7 +36,7 @@ def describe_client_quotas(
         request = DescribeClientQuotasRequest(components=components, strict=False)
         response = call.ask(route, lambda _: request, DescribeClientQuotasResponse)
         if response.error_code:
-            error = broker_error(response.error_code, response.NAME, response.error_message)
+            error = broker_error(response.error_code, "describe quotas", response.error_message)
             return dict.fromkeys(keys, error)
         return dict.fromkeys(keys, _described(response))
 
@@ -55,7 +55,7 @@ def alter_client_quotas(
     def read(response: AlterClientQuotasResponse) -> Iterator[tuple[QuotaEntity, bool | KafkaError]]:
         for entry in response.entries:
             found = _entity(entry.entity, response.NAME)
-            what = f"AlterClientQuotas {one_line(str(found))}"
+            what = f"alter quotas of {one_line(str(found))}"
             yield found, item_error(call, entry.error_code, what, entry.error_message) or True
 
     results = call.ask_each(changes, controller, build, AlterClientQuotasResponse, read, ADMIN_TOPICS.is_retried)

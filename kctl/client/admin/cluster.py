@@ -70,7 +70,7 @@ def describe_cluster(call: Call) -> ClusterDescription:
     response = answer.response
     assert isinstance(response, DescribeClusterResponse)
     if response.error_code:
-        raise broker_error(response.error_code, "DescribeCluster", response.error_message)
+        raise broker_error(response.error_code, "describe the cluster", response.error_message)
     brokers = [(f"broker {each.broker_id}", each) for each in response.brokers]
     nodes: dict[bool, list[Node]] = {False: [], True: []}
     for broker in each_once(brokers, None, "DescribeCluster", call.name_of(answer.node_id)).values():
@@ -98,7 +98,7 @@ def describe_features(call: Call) -> list[Feature]:
     request = ApiVersionsRequest(client_software_name="kctl", client_software_version=VERSION)
     response = call.ask(any_node, lambda _: request, ApiVersionsResponse)
     if response.error_code:
-        raise broker_error(response.error_code, "ApiVersions")
+        raise broker_error(response.error_code, "describe features")
     levels = {each.name: each.max_version_level for each in response.finalized_features}
     supported = {each.name: (each.min_version, each.max_version) for each in response.supported_features}
     names = sorted(levels.keys() | supported.keys())
@@ -167,7 +167,7 @@ def describe_quorum(call: Call) -> QuorumDescription:
         code = response.error_code or next((part.error_code for part in parts if part.error_code), 0)
         if not code:
             break
-        call.pause(broker_error(code, "DescribeQuorum", response.error_message))
+        call.pause(broker_error(code, "describe the quorum", response.error_message))
     if len(parts) != 1:
         raise RemoteProtocolError(f"DescribeQuorum: {len(parts)} partitions of {METADATA_TOPIC}", api="DescribeQuorum")
     [part] = parts

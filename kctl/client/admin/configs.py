@@ -220,7 +220,7 @@ def _altered_in(response: IncrementalAlterConfigsResponse) -> Iterator[tuple[Con
     for result in response.responses:
         if result.resource_type in set(ResourceType):
             resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-            what = f"IncrementalAlterConfigs {resource}"
+            what = f"alter configs of {resource}"
             yield resource, broker_error(result.error_code, what, result.error_message) if result.error_code else True
 
 
@@ -229,7 +229,7 @@ def _configs_in(response: DescribeConfigsResponse) -> Iterator[tuple[ConfigResou
         if result.resource_type not in set(ResourceType):
             continue
         resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
-        what = f"DescribeConfigs {resource}"
+        what = f"describe configs of {resource}"
         error = broker_error(result.error_code, what, result.error_message) if result.error_code else None
         yield resource, error or {entry.name: _entry(entry) for entry in result.configs}
 

@@ -48,7 +48,7 @@ def elect_leaders(
     def read(response: ElectLeadersResponse) -> Items[TopicPartition, bool]:
         nonlocal answered
         answered += 1
-        return item_error(call, response.error_code, "ElectLeaders", None) or items(response, was_lost=sent > answered)
+        return item_error(call, response.error_code, "elect leaders", None) or items(response, was_lost=sent > answered)
 
     def items(response: ElectLeadersResponse, *, was_lost: bool) -> Iterator[tuple[TopicPartition, bool | KafkaError]]:
         for topic in response.replica_election_results:
@@ -57,7 +57,7 @@ def elect_leaders(
                 if part.error_code == ErrorCode.ELECTION_NOT_NEEDED:
                     yield key, was_lost
                 else:
-                    yield key, item_error(call, part.error_code, f"ElectLeaders {key}", part.error_message) or True
+                    yield key, item_error(call, part.error_code, f"elect a leader of {key}", part.error_message) or True
 
     return call.ask_each(partitions, controller, build, ElectLeadersResponse, read, ADMIN_TOPICS.is_retried)
 
@@ -93,7 +93,7 @@ def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartitio
                         tuple(part.eligible_leader_replicas or ()), tuple(part.last_known_elr or ())
                     )
                 else:
-                    results.failed[key] = broker_error(part.error_code, f"DescribeTopicPartitions of {key}")
+                    results.failed[key] = broker_error(part.error_code, f"describe {key}")
         further = response.next_cursor
         if further is None:
             break

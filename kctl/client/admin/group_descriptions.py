@@ -103,19 +103,18 @@ def _decoded(response: Response, coordinators: Coordinators) -> Iterator[tuple[s
         node = coordinators.node(group.group_id)
         if isinstance(response, ConsumerGroupDescribeResponse):
             members = map(_consumer_member, group.members)
-            yield group.group_id, _of_type(CONSUMER, response, group, node, members, group.assignor_name)
+            yield group.group_id, _of_type(CONSUMER, group, node, members, group.assignor_name)
         elif isinstance(response, ShareGroupDescribeResponse):
             members = map(_share_member, group.members)
-            yield group.group_id, _of_type(SHARE, response, group, node, members, group.assignor_name)
+            yield group.group_id, _of_type(SHARE, group, node, members, group.assignor_name)
         elif isinstance(response, StreamsGroupDescribeResponse):
-            yield group.group_id, _of_streams(response, group, node)
+            yield group.group_id, _of_streams(group, node)
         else:
             yield group.group_id, _of_classic(group, node)
 
 
 def _of_type(
     type_: str,
-    response: Response,
     found: consumer_groups.DescribedGroup | share_groups.DescribedGroup | streams_groups.DescribedGroup,
     coordinator: Node | None,
     members: Iterable[MemberDescription],
@@ -123,7 +122,7 @@ def _of_type(
 ) -> GroupDescription | KafkaError:
     """Return a group of one of the types that have epochs."""
     if found.error_code:
-        what = f"{response.NAME} of group {found.group_id}"
+        what = f"describe group {found.group_id}"
         return broker_error(found.error_code, what, found.error_message)
     return GroupDescription(
         group_id=found.group_id,
@@ -180,9 +179,7 @@ def _share_member(member: share_groups.Member) -> MemberDescription:
 # --- streams groups -------------------------------------------------------------------------------------------------
 
 
-def _of_streams(
-    response: Response, found: streams_groups.DescribedGroup, coordinator: Node | None
-) -> GroupDescription | KafkaError:
+def _of_streams(found: streams_groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
     parts = (found.topology.subtopologies or []) if found.topology is not None else []
     subtopologies = {part.subtopology_id: part for part in parts}
     topics = tuple(sorted({topic for part in parts for topic in part.source_topics}))
@@ -203,7 +200,7 @@ def _of_streams(
             standby_tasks=_by_subtopology(member.assignment.standby_tasks),
         )
 
-    return _of_type(STREAMS, response, found, coordinator, map(describe, found.members))
+    return _of_type(STREAMS, found, coordinator, map(describe, found.members))
 
 
 def _by_subtopology(tasks: Iterable[streams_groups.TaskIds]) -> dict[str, Sequence[int]]:
@@ -229,7 +226,7 @@ def _read_by(
 
 
 def _of_classic(found: groups.DescribedGroup, coordinator: Node | None) -> GroupDescription | KafkaError:
-    what = f"DescribeGroups of group {found.group_id}"
+    what = f"describe group {found.group_id}"
     if found.error_code:
         return broker_error(found.error_code, what, found.error_message)
     if found.group_state == _DEAD:

@@ -8,7 +8,7 @@ from functools import partial
 
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.admin.coordinators import Coordinators
-from kctl.client.broker_errors import broker_error
+from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError, UnsupportedVersionError
 from kctl.client.protocol.api.committed_offsets import (
@@ -148,7 +148,7 @@ def alter_group_offsets(
         return offset_commit(group_id, {key: offsets[key] for key in pending})
 
     def read(response: OffsetCommitResponse) -> Items[TopicPartition, bool]:
-        return _outcomes(codes_in(response.topics), "OffsetCommit", group_id)
+        return _outcomes(codes_in(response.topics), "commit", group_id)
 
     results = Coordinators(call).each_item(group_id, offsets, build, read, max_version=LAST_VERSION_WITH_NAMES)
     return results.without_values()
@@ -164,8 +164,8 @@ def delete_group_offsets(
 
     def read(response: OffsetDeleteResponse) -> Items[TopicPartition, bool]:
         if response.error_code:
-            return broker_error(response.error_code, f"OffsetDelete of group {group_id}")
-        return _outcomes(codes_in(response.topics), "OffsetDelete", group_id)
+            return broker_error(response.error_code, f"delete offsets of group {group_id}")
+        return _outcomes(codes_in(response.topics), "delete", group_id)
 
     return Coordinators(call).each_item(group_id, partitions, build, read).without_values()
 
@@ -179,5 +179,5 @@ def _to_delete(partitions: Iterable[TopicPartition]) -> list[OffsetDeleteRequest
     ]
 
 
-def _outcomes(codes: Iterable[tuple[TopicPartition, int]], api: str, group_id: str) -> Items[TopicPartition, bool]:
-    return [(tp, broker_error(code, f"{api} of {tp} of group {group_id}") if code else True) for tp, code in codes]
+def _outcomes(codes: Iterable[tuple[TopicPartition, int]], verb: str, group_id: str) -> Items[TopicPartition, bool]:
+    return [(tp, code_error(code, f"{verb} the offset of {tp} for group {group_id}") or True) for tp, code in codes]

@@ -48,7 +48,7 @@ def list_groups(
 
 def _listed(node: Node, response: ListGroupsResponse) -> Items[str, GroupListing]:
     if response.error_code:
-        return broker_error(response.error_code, f"ListGroups on {node}")
+        return broker_error(response.error_code, f"list groups on {node}")
     return [
         (
             group.group_id,
@@ -81,7 +81,7 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
             return True
         if code and code != ErrorCode.GROUP_ID_NOT_FOUND:
             sent[group_id] = 0  # it was answered: nothing was done
-        return code_error(code, f"DeleteGroups of group {group_id}") or True
+        return code_error(code, f"delete group {group_id}") or True
 
     return Coordinators(call).each_group(group_ids, build, read).without_values()
 
@@ -98,12 +98,12 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
     def read(response: LeaveGroupResponse) -> Items[MemberToRemove, bool]:
         if response.error_code:
             sent.update(dict.fromkeys(sent, 0))  # it was answered: nothing was done
-            return broker_error(response.error_code, f"LeaveGroup of group {group_id}")
+            return broker_error(response.error_code, f"remove members from group {group_id}")
         return [(member, _removed(member, code)) for member, code in member_codes(response, sent)]
 
     def _removed(member: MemberToRemove, code: int) -> bool | KafkaError:
         if code == ErrorCode.UNKNOWN_MEMBER_ID and sent[member] > 1:
             return True
-        return code_error(code, f"LeaveGroup of {member} of group {group_id}") or True
+        return code_error(code, f"remove {member} from group {group_id}") or True
 
     return Coordinators(call).each_item(group_id, members, build, read).without_values()

@@ -147,7 +147,9 @@ def _leaderless(call: Call) -> dict[str, KafkaError]:
         is_none = isinstance(error, BrokerError) and error.code in UNKNOWN_TOPIC
         return {} if is_none else {STATE_TOPIC: error}
     return {
-        f"{STATE_TOPIC}-{index}": broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{STATE_TOPIC}-{index}")
+        f"{STATE_TOPIC}-{index}": broker_error(
+            ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {STATE_TOPIC}-{index}"
+        )
         for index, info in results[STATE_TOPIC].partitions.items()
         if info.leader_id == NO_NODE
     }

@@ -55,7 +55,7 @@ def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[LogDir]
     if isinstance(answer, KafkaError):
         return not_registered(node_id) if call.client.metadata.cluster.node(node_id) is None else answer
     assert isinstance(answer.response, DescribeLogDirsResponse)
-    what = f"DescribeLogDirs on broker {node_id}"
+    what = f"describe log directories of broker {node_id}"
     if answer.response.error_code:
         return broker_error(answer.response.error_code, what)
     if not answer.response.results:  # a broker has a directory: before Kafka 3.2 it refuses so, without an error code

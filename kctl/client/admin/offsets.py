@@ -90,7 +90,7 @@ def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[Topi
         for topic in response.topics:
             for part in topic.partitions:
                 key = TopicPartition(topic.topic, part.partition)
-                what = f"OffsetForLeaderEpoch of {key} on {call.name_of(node_id)}"
+                what = f"look up the leader epoch of {key} on {call.name_of(node_id)}"
                 yield key, code_error(part.error_code, what) or EpochEnd(part.leader_epoch, part.end_offset)
 
     return ask_leaders(call, epochs, build, read)
@@ -110,7 +110,7 @@ def delete_records(call: Call, before: Mapping[TopicPartition, int]) -> Results[
         for topic in response.topics:
             for part in topic.partitions:
                 key = TopicPartition(topic.name, part.partition_index)
-                what = f"DeleteRecords of {key} on node {node_id}"
+                what = f"delete records of {key} on broker {node_id}"
                 yield key, broker_error(part.error_code, what) if part.error_code else part.low_watermark
 
     return ask_leaders(call, before, build, read)

@@ -56,7 +56,7 @@ def _read(
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)
             if part.error_code:
-                what = f"DescribeProducers of {key} on {call.name_of(node_id)}"
+                what = f"describe producers of {key} on {call.name_of(node_id)}"
                 yield key, broker_error(part.error_code, what, part.error_message)
             else:
                 yield key, tuple(map(_active, part.active_producers))

@@ -80,7 +80,7 @@ def alter_reassignments(
         return ReassignablePartition(partition_index=index, replicas=None if target is None else list(target))
 
     def read(response: AlterPartitionReassignmentsResponse) -> Items[TopicPartition, bool]:
-        what = "AlterPartitionReassignments"
+        what = "move partitions"
         error = item_error(call, response.error_code, what, response.error_message)
         return error or items(response)
 
@@ -88,7 +88,7 @@ def alter_reassignments(
         for topic in response.responses:
             for part in topic.partitions:
                 key = TopicPartition(topic.name, part.partition_index)
-                what = f"AlterPartitionReassignments {key}"
+                what = f"move {key}"
                 yield key, item_error(call, part.error_code, what, part.error_message) or True
 
     return call.each(targets, attempt, ADMIN_TOPICS.is_retried).without_values()
@@ -111,7 +111,7 @@ def list_reassignments(call: Call, partitions: Sequence[TopicPartition] | None) 
         response = answer.response
         assert isinstance(response, ListPartitionReassignmentsResponse)
         if response.error_code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
-            error = broker_error(response.error_code, "ListPartitionReassignments", response.error_message)
+            error = broker_error(response.error_code, "list reassignments", response.error_message)
             if error.code != ErrorCode.NOT_CONTROLLER:
                 raise error
             call.client.metadata.request_update()

@@ -154,14 +154,14 @@ def _fetched_partitions(
 ) -> Iterator[tuple[TopicPartition, PartitionData | KafkaError]]:
     """Yield what a broker answered for each partition that was asked for, or its error; errors of others, too."""
     if response.error_code:
-        error = broker_error(response.error_code, f"Fetch from {call.name_of(node_id)}")
+        error = broker_error(response.error_code, f"fetch from {call.name_of(node_id)}")
         yield from ((key, error) for key in asked)
         return
     for topic in response.responses:
         for part in topic.partitions:
             key = TopicPartition(topic.topic, part.partition_index)
             if part.error_code:
-                yield key, broker_error(part.error_code, f"Fetch of {key} from {call.name_of(node_id)}")
+                yield key, broker_error(part.error_code, f"fetch {key} from {call.name_of(node_id)}")
             elif key in asked:
                 yield key, part
 

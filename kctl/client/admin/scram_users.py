@@ -50,7 +50,7 @@ def describe_scram_users(
         response = answer.response
         assert isinstance(response, DescribeUserScramCredentialsResponse)
         if response.error_code:
-            error = broker_error(response.error_code, response.NAME, response.error_message)
+            error = broker_error(response.error_code, "describe users", response.error_message)
             return dict.fromkeys(keys, error)
         found = call.items(answer, None if names is None else list(names), _described)
         done = {name: item for name, item in sorted(found.items()) if not isinstance(item, KafkaError)}
@@ -118,7 +118,7 @@ def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, 
             if was_lost and entry.error_code == ErrorCode.RESOURCE_NOT_FOUND and entry.user in removals:
                 yield entry.user, True
                 continue
-            what = f"AlterUserScramCredentials {one_line(entry.user)}"
+            what = f"alter user {one_line(entry.user)}"
             yield entry.user, item_error(call, entry.error_code, what, entry.error_message) or True
 
     return call.ask_each(changes, controller, build, AlterUserScramCredentialsResponse, read, ADMIN_TOPICS.is_retried)
@@ -142,7 +142,7 @@ def _described(
 ) -> Iterator[tuple[str, ScramMechanisms | KafkaError]]:
     for entry in response.results:
         if entry.error_code:
-            what = f"{response.NAME} {one_line(entry.user)}"
+            what = f"describe user {one_line(entry.user)}"
             yield entry.user, broker_error(entry.error_code, what, entry.error_message)
         else:
             yield entry.user, {_name(each.mechanism): each.iterations for each in entry.credential_infos}

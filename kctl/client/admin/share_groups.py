@@ -68,7 +68,7 @@ def list_share_offsets(
 
 
 def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | KafkaError:
-    what = f"DescribeShareGroupOffsets of group {group.group_id}"
+    what = f"describe offsets of group {group.group_id}"
     if group.error_code:
         return broker_error(group.error_code, what, group.error_message)
     offsets: Offsets = {}
@@ -102,13 +102,13 @@ def alter_share_offsets(
         return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
     def read(response: AlterShareGroupOffsetsResponse) -> Items[TopicPartition, bool]:
-        api = f"AlterShareGroupOffsets of group {group_id}"
+        what = f"set offsets of group {group_id}"
         if response.error_code:
-            return broker_error(response.error_code, api, response.error_message)
+            return broker_error(response.error_code, what, response.error_message)
         return [
             (
                 key := TopicPartition(topic.topic_name, part.partition_index),
-                code_error(part.error_code, f"{api}: {key}", part.error_message) or True,
+                code_error(part.error_code, f"{what}: {key}", part.error_message) or True,
             )
             for topic in response.responses
             for part in topic.partitions
@@ -125,11 +125,11 @@ def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Re
         return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=named)
 
     def read(response: DeleteShareGroupOffsetsResponse) -> Items[str, bool]:
-        api = f"DeleteShareGroupOffsets of group {group_id}"
+        what = f"delete offsets of group {group_id}"
         if response.error_code:
-            return broker_error(response.error_code, api, response.error_message)
+            return broker_error(response.error_code, what, response.error_message)
         return [
-            (name := each.topic_name, code_error(each.error_code, f"{api}: topic {name}", each.error_message) or True)
+            (name := each.topic_name, code_error(each.error_code, f"{what}: topic {name}", each.error_message) or True)
             for each in response.responses
         ]
 

@@ -69,7 +69,7 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
 
     def read(response: CreateTopicsResponse) -> Iterator[tuple[str, CreatedTopic | KafkaError]]:
         for entry in response.topics:
-            error = item_error(call, entry.error_code, f"CreateTopics {entry.name}", entry.error_message)
+            error = item_error(call, entry.error_code, f"create topic {entry.name}", entry.error_message)
             created = CreatedTopic(entry.name, TopicId(entry.topic_id), entry.num_partitions, entry.replication_factor)
             yield entry.name, error or created
 
@@ -85,7 +85,7 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
 
     def read(response: DeleteTopicsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
         for entry in response.responses:
-            error = item_error(call, entry.error_code, f"DeleteTopics {entry.name}", entry.error_message)
+            error = item_error(call, entry.error_code, f"delete topic {entry.name}", entry.error_message)
             yield entry.name or "", error or True
 
     results = call.ask_each(names, controller, build, DeleteTopicsResponse, read, ADMIN_TOPICS.is_retried)
@@ -152,13 +152,13 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
     )
 
 
-def item_error(call: Call, code: int, what: str, text: str | None) -> BrokerError | None:
+def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerError | None:
     """Return the error of one item, or None; after one about the controller, look the controller up again."""
     if code == ErrorCode.NONE:
         return None
     if code == ErrorCode.NOT_CONTROLLER:
         call.client.metadata.request_update()
-    return broker_error(code, what, text)
+    return broker_error(code, action, text)
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
@@ -172,7 +172,7 @@ def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: b
 
     def read(response: CreatePartitionsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
         for entry in response.results:
-            error = item_error(call, entry.error_code, f"CreatePartitions {entry.name}", entry.error_message)
+            error = item_error(call, entry.error_code, f"add partitions to topic {entry.name}", entry.error_message)
             yield entry.name, error or True
 
     results = call.ask_each(counts, controller, build, CreatePartitionsResponse, read, ADMIN_TOPICS.is_retried)

@@ -118,7 +118,7 @@ def _too_old(call: Call, node_id: int, what: str, version: int, release: str) ->
 
 def _listed(node: Node, response: ListTransactionsResponse) -> Items[str, TransactionListing]:
     if response.error_code:
-        return broker_error(response.error_code, f"ListTransactions on {node}")
+        return broker_error(response.error_code, f"list transactions on {node}")
     return [
         (name := each.transactional_id, TransactionListing(name, each.producer_id, each.transaction_state, node))
         for each in response.transaction_states
@@ -142,7 +142,7 @@ def describe_transactions(call: Call, transactional_ids: Sequence[str]) -> Resul
 def _described(found: TransactionState, coordinator: Node | None) -> TransactionDescription | KafkaError:
     name = found.transactional_id
     if found.error_code:
-        return broker_error(found.error_code, f"DescribeTransactions of transactional.id {name}")
+        return broker_error(found.error_code, f"describe transactional.id {name}")
     started_at_ms = found.transaction_start_time_ms
     return TransactionDescription(
         name,

@@ -139,7 +139,7 @@ class BrokerQueries:
     def _read_client_instance_id(self, response: Response) -> bytes | KafkaError:
         assert isinstance(response, GetTelemetrySubscriptionsResponse)
         if response.error_code:
-            return broker_error(response.error_code, "GetTelemetrySubscriptions")
+            return broker_error(response.error_code, "read the client instance id")
         if self._client_instance_id is None:
             self._client_instance_id = response.client_instance_id
         return self._client_instance_id

@@ -62,7 +62,7 @@ class BatchExpiry:
             return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
         info = self._client.metadata.cluster.partition(*queue.topic_partition)
         if info is None or info.leader_id == NO_NODE:
-            leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, name)
+            leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {name}")
             if info is not None and self._client.metadata.cluster.nodes:
                 return f"{name} had no known leader{times}", info.error or leaderless
             # Starting (again) from the bootstrap servers: no broker is known, so the cause is what failed before.

@@ -136,14 +136,14 @@ def _batch_response(
 ) -> BatchResponse:
     if answer is not None and answer.error_code == ErrorCode.NONE:
         return BatchResponse(Outcome(None, answer.base_offset, answer.log_append_time_ms))
-    what = f"Produce to {entry.queue.topic_partition} on node {node_id}"
+    place = f"{entry.queue.topic_partition} on broker {node_id}"
     if answer is None:
-        error = RemoteProtocolError(f"{what}: the response leaves it out", api="Produce")
+        error = RemoteProtocolError(f"the Produce response leaves out {place}", api="Produce")
         return no_response(error, was_sent=True)
     code = answer.error_code
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
         return BatchResponse(Outcome())
-    refusal = broker_error(code, what, _broker_message(answer))
+    refusal = broker_error(code, f"produce to {place}", _broker_message(answer))
     return BatchResponse(None, refusal, code, code not in not_written, answer.current_leader)
 
 

@@ -8,7 +8,7 @@ network thread.
 
 from random import Random
 
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode, broker_error, code_error
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_NODE, Node
 from kctl.client.cluster_client import ClusterClient
@@ -144,9 +144,12 @@ class Coordinator:
         """Send on the first connection, which is ready."""
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
-    def check(self, code: int, what: str) -> KafkaError | None:
-        """Return the error of a code in a response of the coordinator, or None; a wrong coordinator is noticed here."""
-        return self.noted(broker_error(code, f"{what} of {self._name}") if code else None)
+    def check(self, code: int, action: str) -> KafkaError | None:
+        """Return the error of a code in a response of the coordinator, or None; note a wrong coordinator.
+
+        Args: action: an imperative whose object is the name of the coordinator: `join`.
+        """
+        return self.noted(code_error(code, f"{action} {self._name}"))
 
     def noted(self, error: KafkaError | None) -> KafkaError | None:
         """Return the error in a response of the coordinator; a wrong coordinator is noticed here."""
@@ -290,7 +293,7 @@ class Coordinator:
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
             text = f"{known} is no longer the coordinator, node {node.node_id} is"
-            self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"FindCoordinator of {self._name}", text))
+            self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"use the coordinator of {self._name}", text))
             self._on_found(node)
 
     def _on_found(self, node: Node) -> None:

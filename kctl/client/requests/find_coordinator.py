@@ -57,7 +57,7 @@ def coordinators_in(
         elif entry.error_code == ErrorCode.NONE and not entry.host:
             found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
-            what = f"FindCoordinator of {key_type.name_of(key)}"
+            what = f"find the coordinator of {key_type.name_of(key)}"
             error = broker_error(entry.error_code, what, entry.error_message)
             if key_type is KeyType.TRANSACTION and entry.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
                 error.hint = TRANSACTIONS_HINT

@@ -102,7 +102,7 @@ def committed_of(
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed
         return dict.fromkeys(asked)
     if group.error_code:
-        return broker_error(group.error_code, f"OffsetFetch of group {group_id}")
+        return broker_error(group.error_code, f"read committed offsets of group {group_id}")
     parts = [(topic.name, part) for topic in group.topics for part in topic.partitions]
     items = [(TopicPartition(name, part.partition_index), _committed(name, part, group_id)) for name, part in parts]
     return each_once(items, None, "OffsetFetch", broker)
@@ -112,7 +112,7 @@ def _committed(
     topic: str, part: OffsetFetchResponsePartition | OffsetFetchResponsePartitions, group_id: str
 ) -> OffsetAndMetadata | KafkaError | None:
     if part.error_code:
-        what = f"OffsetFetch of {TopicPartition(topic, part.partition_index)} of group {group_id}"
+        what = f"read the committed offset of {TopicPartition(topic, part.partition_index)} for group {group_id}"
         return broker_error(part.error_code, what)
     if part.committed_offset <= NOTHING:
         return None

@@ -34,4 +34,4 @@ def each_once(
 
 def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:
     """Return the error of a response that no broker may send."""
-    return RemoteProtocolError(f"{api}: the response of {broker} {what}", api=api)
+    return RemoteProtocolError(f"the {api} response of {broker} {what}", api=api)

@@ -46,7 +46,7 @@ class Leaders:
         info = found.partitions.get(partition)
         if info is None:
             return missing_partition(topic_partition, len(found.partitions))
-        return info.error or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, str(topic_partition))
+        return info.error or no_leader(topic_partition)
 
     def topic_id(self, topic: str) -> bytes:
         found = self._client.metadata.cluster.topics.get(topic)
@@ -126,10 +126,15 @@ class Leaders:
         return self._client.network.status.node_error(node_id)
 
 
+def no_leader(topic_partition: TopicPartition) -> BrokerError:
+    """Return the error for a partition without a leader."""
+    return broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {topic_partition}")
+
+
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
     """Return the error for a partition number that the topic does not have."""
     has = f"the topic has {counted(count, 'partition')}"
-    error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(topic_partition), has)
+    error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find {topic_partition}", has)
     error.hint = "partitions are numbered from 0"
     return error
 

@@ -56,11 +56,11 @@ def offsets_in(
     for topic in response.topics:
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)
-            what = f"ListOffsets of {key} on node {node_id}"
+            place = f"{key} on broker {node_id}"
             if part.error_code:
-                yield key, broker_error(part.error_code, what)
+                yield key, broker_error(part.error_code, f"look up offsets of {place}")
             elif part.offset < NOT_FOUND:
-                text = f"{what}: {part.offset} is not an offset"
+                text = f"cannot look up offsets of {place}: {part.offset} is not an offset"
                 yield key, RemoteProtocolError(text, api="ListOffsets", field="offset")
             else:
                 yield key, OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)

@@ -38,5 +38,5 @@ def init_producer_id(
 def producer_id_in(response: InitProducerIdResponse) -> ProducerId | KafkaError:
     """Return the assigned producer id, or why there is none."""
     if response.error_code:
-        return broker_error(response.error_code, "InitProducerId")
+        return broker_error(response.error_code, "obtain a producer id")
     return ProducerId(response.producer_id, response.producer_epoch)

@@ -298,7 +298,7 @@ def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> li
             raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot be a directory name")
     if not partitions and request.interval_ms is None:
         matched = f"no topic matches {request.selection.pattern}"
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export", matched)
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export topics", matched)
     return partitions
 
 

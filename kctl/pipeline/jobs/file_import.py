@@ -306,7 +306,7 @@ def _check_targets(
             if topic not in missing and request.keep_partitions and partition not in described[topic].partitions:
                 raise broker_error(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                    f"Import to {topic}",
+                    f"import to {topic}",
                     f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
                 )
         problems = _problems(admin, sources, missing, facts) if request.keep_timestamps else ()

@@ -387,7 +387,7 @@ def _targets(
 def _refuse_missing(plan: MirrorPlan) -> None:
     for topic, facts in plan.missing.items():
         text = f"the topic does not exist in the target; --create creates it, with {facts.partitions} partitions"
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Mirror to {topic}", text)
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"mirror to {topic}", text)
 
 
 def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:

@@ -101,7 +101,7 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
     with replies.installed():
         error = _error_of_poll(SimCluster(hub))
     assert isinstance(error, RemoteProtocolError)
-    assert str(error) == "ListOffsets of t-0 on node 1: -7 is not an offset"
+    assert str(error) == "cannot look up offsets of t-0 on broker 1: -7 is not an offset"
 
 
 @pytest.mark.parametrize(

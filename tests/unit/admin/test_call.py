@@ -202,7 +202,7 @@ def test_an_answer_that_forgets_an_item_is_an_error_of_that_item() -> None:
 
     results = create_topics(call_with(script), [NewTopic("a"), NewTopic("b")], validate_only=False)
     assert list(results.done) == ["a"]
-    with pytest.raises(KafkaError, match=r"CreateTopics: the response of n1:9092 \(id 1\) leaves out b"):
+    with pytest.raises(KafkaError, match=r"the CreateTopics response of n1:9092 \(id 1\) leaves out b"):
         results["b"]
 
 

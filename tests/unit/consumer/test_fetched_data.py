@@ -43,7 +43,7 @@ class Scenario:
         self.data.add_chunk(chunk)
 
     def fail(self, tp: TopicPartition, code: int) -> None:
-        error = broker_error(code, f"Fetch of {tp}")
+        error = broker_error(code, f"fetch {tp}")
         self.data.add_failure(PartitionFailed(tp, self.subscription.state(tp).epoch, 0, error))
 
     def cut(self, end_offset: int, *, epoch: int = 6) -> None:

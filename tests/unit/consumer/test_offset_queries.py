@@ -88,7 +88,7 @@ def test_partition_that_a_response_leaves_out_or_has_twice_is_malformed(indexes:
     [done] = scenario.reports.take()
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
-    assert str(done.error).startswith("ListOffsets: the response of ")
+    assert str(done.error).startswith("the ListOffsets response of ")
 
 
 def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:
@@ -157,7 +157,7 @@ def test_a_partition_that_newer_metadata_does_not_know_ends_the_call() -> None:
     assert scenario.requests(1) == []
     [done] = scenario.reports.take()
     assert isinstance(done, CallDone)
-    assert "t-1: UNKNOWN_TOPIC_OR_PARTITION (3): the topic has 1 partition" in str(done.error)
+    assert "cannot find t-1: the topic has 1 partition (UNKNOWN_TOPIC_OR_PARTITION)" in str(done.error)
 
 
 def test_a_call_is_forgotten_at_its_deadline() -> None:
@@ -224,7 +224,7 @@ def test_an_older_look_up_of_a_position_is_dropped() -> None:
 
 
 def test_an_unknown_topic_is_waited_for_with_the_reason() -> None:
-    unknown = topic("t", [], error=broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Metadata of topic t"))
+    unknown = topic("t", [], error=broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "describe topic t"))
     scenario = Scenario(FakeClient(unknown))
     scenario.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
     for now_ms in range(3):
@@ -232,14 +232,14 @@ def test_an_unknown_topic_is_waited_for_with_the_reason() -> None:
         assert scenario.requests(now_ms) == []
     [waiting] = scenario.reports.take()
     assert isinstance(waiting, Waiting)
-    assert waiting.reason.startswith("looking for the position: Metadata of topic t: UNKNOWN_TOPIC_OR_PARTITION")
+    assert waiting.reason.startswith("looking for the position: cannot describe topic t: ")
 
 
 @pytest.mark.parametrize(
     "code", [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED], ids=lambda code: code.name
 )
 def test_a_call_about_two_partitions_of_a_topic_without_leaders_ends_once(code: ErrorCode) -> None:
-    nothing = topic("t", [], error=broker_error(code, "Metadata of topic t"))
+    nothing = topic("t", [], error=broker_error(code, "describe topic t"))
     scenario = Scenario(FakeClient(nothing))
     scenario.ask()
     scenario.client.know(nothing)
@@ -264,7 +264,7 @@ def test_call_waits_for_a_leader_that_refused_and_asks_the_others_meanwhile() ->
 
 
 def test_a_topic_that_is_not_ours_to_read_is_raised() -> None:
-    forbidden = topic("t", [], error=broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata of topic t"))
+    forbidden = topic("t", [], error=broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "describe topic t"))
     scenario = Scenario(FakeClient(forbidden))
     scenario.manager.resolve(ResolvePosition(T0, 1, EARLIEST_TIMESTAMP))
     scenario.requests()

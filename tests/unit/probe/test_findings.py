@@ -174,7 +174,7 @@ def test_no_controller() -> None:
 
 
 def test_no_coordinator_has_the_brokers_reason() -> None:
-    error = broker_error(15, "FindCoordinator of group g")
+    error = broker_error(15, "find the coordinator of group g")
     finding = found(report(), coordinator=CoordinatorReport("g", None, error))["no-coordinator"]
     assert "COORDINATOR_NOT_AVAILABLE" in finding.text
     assert finding.error is error
@@ -183,7 +183,7 @@ def test_no_coordinator_has_the_brokers_reason() -> None:
 
 
 def test_no_coordinator_names_the_partition_and_its_leader() -> None:
-    coordinator = CoordinatorReport("g", None, broker_error(15, "FindCoordinator of group g"), 23, -1)
+    coordinator = CoordinatorReport("g", None, broker_error(15, "find the coordinator of group g"), 23, -1)
     assert "__consumer_offsets-23, no leader" in found(report(), coordinator=coordinator)["no-coordinator"].text
     unanswered = CoordinatorReport("g", None, None)
     assert "no response" in found(report(), coordinator=unanswered)["no-coordinator"].text

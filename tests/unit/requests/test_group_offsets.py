@@ -88,11 +88,11 @@ def test_nothing_is_committed_by_an_unknown_group() -> None:
 def test_errors_name_the_group_and_the_partition() -> None:
     refused = committed_in(OffsetFetchResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED), "g", [A0])
     assert isinstance(refused, BrokerError)
-    assert "OffsetFetch of group g" in str(refused)
+    assert "read committed offsets of group g" in str(refused)
     part = OffsetFetchResponsePartition(partition_index=0, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
     found = committed_in(OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="a", partitions=[part])]), "g", [A0])
     assert isinstance(found, dict)
-    assert "OffsetFetch of a-0 of group g" in str(found[A0])
+    assert "read the committed offset of a-0 for group g" in str(found[A0])
 
 
 def test_offset_commit_names_topics_by_id_too_where_it_is_known() -> None:

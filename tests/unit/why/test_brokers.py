@@ -92,7 +92,7 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
 
 
 def test_directory_that_is_offline_is_found() -> None:
-    error = broker_error(ErrorCode.KAFKA_STORAGE_ERROR, "DescribeLogDirs on broker 2")
+    error = broker_error(ErrorCode.KAFKA_STORAGE_ERROR, "describe log directories of broker 2")
     look = Look(WALL_MS, NODES, log_dirs={2: [LogDir("/data", error, -1, -1, {})]})
     assert found(look)["log-dir-offline"].sentence.startswith("broker 2 cannot use its directory /data: ")
 

@@ -30,7 +30,7 @@ def test_scope_chooses_findings() -> None:
 
 
 def test_gap_names_what_it_keeps_from_being_checked() -> None:
-    error = broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "DescribeLogDirs on broker 1")
+    error = broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "describe log directories of broker 1")
     gaps = (Gap("DescribeLogDirs", "broker 1", error, str(error)), Gap("ListGroups", "the cluster", error, str(error)))
     diagnosis = diagnose(Looks(LOOK._replace(gaps=gaps)), (Scope.CLUSTER,))
     [unchecked] = diagnosis.unchecked

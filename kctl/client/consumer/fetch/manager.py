@@ -328,7 +328,7 @@ class FetchManager:
         asked = self._return_data(fetch.epochs, node_id)
         if response.error_code != ErrorCode.NONE:
             if session.is_full or response.error_code not in SESSION_ERRORS:  # else all is asked again, in full
-                error = broker_error(response.error_code, f"Fetch from {self._leaders.name_of(node_id)}")
+                error = broker_error(response.error_code, f"fetch from {self._leaders.name_of(node_id)}")
                 self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         if session.is_full and response.throttle_time_ms > 0 and not response.responses:
@@ -460,7 +460,7 @@ class FetchManager:
         now_ms: int,
     ) -> None:
         """Go to the leader instead of a follower, to the leader that is named, try again later, or let it fail."""
-        error = broker_error(data.error_code, f"Fetch of {tp} from offset {state.next_offset}")
+        error = broker_error(data.error_code, f"fetch {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
             # A follower may lag behind: that it lacks an offset does not make the position invalid.

@@ -105,7 +105,7 @@ class PositionCheck:
 
     def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
         if found.error_code != ErrorCode.NONE:
-            self._reports.retry(tp, state, broker_error(found.error_code, f"OffsetForLeaderEpoch of {tp}"), now_ms)
+            self._reports.retry(tp, state, broker_error(found.error_code, f"look up the leader epoch of {tp}"), now_ms)
         elif found.end_offset < state.next_offset:  # -1 where the leader knows nothing of that epoch
             self._reports.truncated(tp, state, found.end_offset, found.leader_epoch)
         else:

@@ -177,7 +177,7 @@ class ClassicMembership(Membership):
         self._heartbeat.ended(answer.received_at_ms, is_ok=response is not None)
         if not isinstance(response, HeartbeatResponse) or identity != self._place.identity:
             return
-        error = self._coordinator.check(response.error_code, "Heartbeat")
+        error = self._coordinator.check(response.error_code, "be a member of")
         if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
         if error is None:

@@ -204,7 +204,7 @@ class CommitManager:
         for tp in list(commit.left):
             if not self._leaders.is_the_one(tp.topic, commit.event.topic_ids.get(tp.topic, NO_TOPIC_ID)):
                 del commit.left[tp]
-                commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"OffsetCommit of {tp}")
+                commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"commit the offset of {tp}")
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
         """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
@@ -287,7 +287,7 @@ class CommitManager:
         if wrong is not None and not refused:
             return wrong
         code = decisive_code(refused)
-        return self._coordinator.check(code, f"OffsetCommit of {refused.get(code, '')}")
+        return self._coordinator.check(code, f"commit the offset of {refused.get(code, '')} for")
 
     def _on_error(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
         code = getattr(error, "code", None)

@@ -177,7 +177,7 @@ class ConsumerMembership(Membership):
         self._in_flight = None
         response = answer.response
         if isinstance(response, ConsumerGroupHeartbeatResponse):
-            if self._coordinator.check(response.error_code, "ConsumerGroupHeartbeat") is None:
+            if self._coordinator.check(response.error_code, "be a member of") is None:
                 self._on_accepted(changes, response)
             else:
                 self._on_refused(response, answer.received_at_ms)
@@ -205,7 +205,7 @@ class ConsumerMembership(Membership):
 
     def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         code = response.error_code
-        error = broker_error(code, f"ConsumerGroupHeartbeat of group {self._coordinator.key}", response.error_message)
+        error = broker_error(code, f"be a member of group {self._coordinator.key}", response.error_message)
         if code in UNKNOWN and self._place.state is MemberState.STABLE:
             self._lose(Loss(str(error), error))
             self._join(str(error))

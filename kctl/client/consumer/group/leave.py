@@ -64,12 +64,10 @@ class GroupLeave:
         self._next_at_ms = FOREVER_MS
         timeout_ms = min(self._config.request_timeout_ms, self._deadline_at_ms - now_ms)
         request = self._make_request()
-        sent = self._coordinator.outgoing(
-            PROMPT, request, timeout_ms, lambda answer: self._on_answer(request.NAME, answer)
-        )
+        sent = self._coordinator.outgoing(PROMPT, request, timeout_ms, self._on_answer)
         return Poll([sent], self._deadline_at_ms)
 
-    def _on_answer(self, api: str, answer: Answer) -> None:
+    def _on_answer(self, answer: Answer) -> None:
         self._next_at_ms = answer.received_at_ms + self._config.retry_backoff_ms
         error = answer.error
         if answer.response is not None:
@@ -79,7 +77,7 @@ class GroupLeave:
                 left = GroupChanged(answer.received_at_ms, self._coordinator.key, self._member_id, -1, GroupStep.LEFT)
                 self._coordinator.note(left)
                 return
-            error = self._coordinator.check(code, api)
+            error = self._coordinator.check(code, "leave")
             if code in GONE and error is not None:
                 self._was_unknown = True
                 self._coordinator.recheck()  # the coordinator of the next look-up gets the request, too

@@ -16,6 +16,15 @@ from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.retry import RULES, Decision, RetryPause
 
+ACTIONS = {
+    "InitProducerId": "obtain a producer id",
+    "AddPartitionsToTxn": "add partitions to the transaction",
+    "AddOffsetsToTxn": "add offsets to the transaction",
+    "TxnOffsetCommit": "commit offsets in the transaction",
+    "EndTxn": "end the transaction",
+}
+"""The action of each request of a transaction, for errors."""
+
 
 class TransactionRequest(NamedTuple):
     """A request, and what to do with its answer.
@@ -74,7 +83,7 @@ class Exchange:
         error = answer.error
         if answer.response is not None:
             code = getattr(answer.response, "error_code", ErrorCode.NONE)
-            error = broker_error(code, api) if code else asked.read and asked.read(answer.response)
+            error = broker_error(code, ACTIONS[api]) if code else asked.read and asked.read(answer.response)
         else:
             self._response_lost(api)
         if error is None:

@@ -49,7 +49,7 @@ def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[T
         for topic in response.results_by_topic_v3_and_below
         for each in topic.results_by_partition
     }
-    return _worst("AddPartitionsToTxn", found, asked)
+    return _worst("AddPartitionsToTxn", "add {} to the transaction", found, asked)
 
 
 def offset_commit(
@@ -71,22 +71,26 @@ def offset_commit(
 
 def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
     """Return why the offsets, or some of them, are not part of the transaction."""
-    return _worst("TxnOffsetCommit", dict(codes_in(response.topics)), asked)
+    return _worst(
+        "TxnOffsetCommit", "commit the offset of {} in the transaction", dict(codes_in(response.topics)), asked
+    )
 
 
-def _worst(api: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]) -> KafkaError | None:
+def _worst(
+    api: str, action: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]
+) -> KafkaError | None:
     """Return the error that decides."""
     refused: dict[int, TopicPartition] = {}
     for tp in asked:
         code = found.get(tp)
         if code is None:
-            return RemoteProtocolError(f"{api}: the response leaves out {tp.topic}-{tp.partition}", api=api)
+            return RemoteProtocolError(f"the {api} response leaves out {tp.topic}-{tp.partition}", api=api)
         if code != ErrorCode.NONE:
             refused.setdefault(code, tp)
     if not refused:
         return None
     code = decisive_code(refused)
-    return broker_error(code, f"{api} of {refused[code].topic}-{refused[code].partition}")
+    return broker_error(code, action.format(f"{refused[code].topic}-{refused[code].partition}"))
 
 
 _FATAL_FOR_RECORDS = frozenset(

@@ -159,7 +159,7 @@ def test_response_without_the_partition_or_with_two_of_it_is_malformed(found: li
     failed = scenario.reports.take()[-1]
     assert isinstance(failed, PartitionFailed)
     assert isinstance(failed.error, RemoteProtocolError)
-    assert str(failed.error) == f"OffsetForLeaderEpoch: the response of host2:9092 (id 2) {what}"
+    assert str(failed.error) == f"the OffsetForLeaderEpoch response of host2:9092 (id 2) {what}"
 
 
 def test_a_new_leader_that_cannot_be_reached_is_waited_for() -> None:

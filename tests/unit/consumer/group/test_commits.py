@@ -141,7 +141,7 @@ def test_response_that_leaves_out_partition_is_malformed(codes: tuple[int, ...],
     [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
-    assert str(done.error) == f"OffsetCommit: the response of host1:9092 (id 1) {what}"
+    assert str(done.error) == f"the OffsetCommit response of host1:9092 (id 1) {what}"
 
 
 def test_response_with_partition_twice_is_malformed() -> None:
@@ -152,7 +152,7 @@ def test_response_with_partition_twice_is_malformed() -> None:
     answer(scenario.sent(), twice)
     [done] = scenario.reports
     assert isinstance(done, CallDone)
-    assert str(done.error) == "OffsetCommit: the response of host1:9092 (id 1) has t-0 twice"
+    assert str(done.error) == "the OffsetCommit response of host1:9092 (id 1) has t-0 twice"
 
 
 def test_only_a_blocking_commit_is_tried_again() -> None:

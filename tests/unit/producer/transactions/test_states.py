@@ -16,7 +16,7 @@ from kctl.client.producer.transactions.states import TRANSITIONS, State, Step
 from tests.unit.producer.transactions.fakes import CALLS, Scenario
 
 LOST = DeliveryTimeout("it waited", timeout_ms=1, elapsed_ms=1)
-FENCED = broker_error(ErrorCode.PRODUCER_FENCED, "Produce to t-0")
+FENCED = broker_error(ErrorCode.PRODUCER_FENCED, "produce to t-0")
 
 
 def _in(state: State, version: int) -> Scenario:

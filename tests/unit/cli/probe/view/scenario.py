@@ -110,7 +110,7 @@ def scene() -> Scene:
 
 def result(number: int = 1, code: ExitCode = ExitCode.OK) -> ProbeResult:
     """Return it as a round that ended."""
-    coordinator = CoordinatorReport("g", None, broker_error(15, "FindCoordinator of group g"), 23, -1)
+    coordinator = CoordinatorReport("g", None, broker_error(15, "find the coordinator of group g"), 23, -1)
     all_reports = reports()
     findings = diagnose(all_reports, coordinator, wall_ms=WALL_MS)
     return ProbeResult(number, START_MS, 1800, WALL_MS, all_reports, coordinator, tuple(findings), code)
