@@ -118,8 +118,8 @@ class Accumulator:
 
     def room_bytes(self) -> int:
         """Return how many bytes of records may come before the first batch is full that is not."""
-        rooms = [queue.plain_batch_bytes - BATCH_OVERHEAD_BYTES - queue.waiting_bytes for queue in self._active]
-        return min([room for room in rooms if room > 0], default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
+        rooms = [room for queue in self._active if (room := queue.room_bytes()) > 0]
+        return min(rooms, default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
         """Return the topics of which no record can be sent before a response; none while any queue may send before.

@@ -123,8 +123,12 @@ class Batch:
         """
         first = self._next_expiry
         while self._next_expiry < len(self.runs):
-            if self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms > now_ms:
+            run = self.runs[self._next_expiry]
+            count = run.expired_count(now_ms, delivery_timeout_ms)
+            if count == 0:
                 break
+            if count < run.count:
+                self.runs.insert(self._next_expiry, run.cut_off(count))
             self._next_expiry += 1
         return self.runs[first : self._next_expiry]
 

@@ -97,9 +97,17 @@ class DeliveryTracker:
 
     def accept(self, run: RecordRun) -> None:
         """Count a run in, as a part of the open group."""
-        count = run.count
-        run.group = self._groups[-1]
-        run.group.outstanding += count
+        run.group = self.open_group
+        self.count_in(run.count)
+
+    @property
+    def open_group(self) -> FlushGroup:
+        """The group of records that are accepted now."""
+        return self._groups[-1]
+
+    def count_in(self, count: int) -> None:
+        """Count records of the open group in."""
+        self.open_group.outstanding += count
         self.outstanding += count
         self.steps += count
 

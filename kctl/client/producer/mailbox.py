@@ -64,10 +64,10 @@ class FlushMark(Call):
 LONGEST_SLEEP_MS = 100
 """That long after its last turn a record wakes the loop in any case: metrics() counts what the loop has taken."""
 
-Event = RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
+Event = list[SendFuture] | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
 """What the loop takes from the mailbox."""
 Posted = SendFuture | Event
-"""What application threads post: records of `send` become runs on the way out."""
+"""What application threads post: records of `send` that follow each other become lists on the way out."""
 
 
 class ProducerMailbox(Mailbox[Posted]):
@@ -197,9 +197,9 @@ class ProducerMailbox(Mailbox[Posted]):
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def pop_some(self, most: int) -> list[Event]:
-        """Return the next events in order, at most `most`; records of one topic, partition and instant as runs."""
+        """Return the next events in order, at most `most`; records of one topic and partition as lists."""
         events = self._events
-        taken: list[Event | list[SendFuture]] = []
+        taken: list[Event] = []
         row: list[SendFuture] = []
         for _ in range(min(most, len(events))):
             event = events.popleft()
@@ -211,4 +211,4 @@ class ProducerMailbox(Mailbox[Posted]):
             else:
                 row = [event]
                 taken.append(row)
-        return [RecordRun.of_futures(each) if isinstance(each, list) else each for each in taken]
+        return taken

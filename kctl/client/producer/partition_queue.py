@@ -17,6 +17,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer.batch import NO_SEQUENCE, Batch
 from kctl.client.producer.batch_limit import BatchLimit
+from kctl.client.producer.future import FlushGroup, SendFuture
 from kctl.client.producer.metrics import TopicCounters
 from kctl.client.producer.record import UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
@@ -152,6 +153,11 @@ class PartitionQueue:
         """About how many plain bytes fill a batch."""
         return int(self.limit.bytes / self.ratio)
 
+    def room_bytes(self) -> int:
+        """Return about how many plain bytes the batch that is being filled has room for."""
+        waiting_bytes = self.queued_bytes - UNENCODED_BYTES * self.queued_count
+        return int(self.limit.bytes / self.ratio) - BATCH_OVERHEAD_BYTES - waiting_bytes
+
     @property
     def waiting_batches(self) -> int:
         """How many batches are not on their way, begun ones included: the size of the queue in Java's words."""
@@ -159,16 +165,28 @@ class PartitionQueue:
         return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
     def put(self, run: RecordRun) -> None:
-        """Append a run."""
+        """Append a run, or its records to the last run."""
+        records = run.records
+        if records is not None and self.extend(records, run.group):
+            return
         self.runs.append(run)
         self.queued_bytes += run.size_bytes
         self.queued_count += run.count
 
+    def extend(self, records: list[SendFuture], group: FlushGroup | None) -> bool:
+        """Append records of `send` to the last run that waits, if it can be extended; return whether it was."""
+        size_bytes = self.runs[-1].extend(records, group) if self.runs else 0
+        if not size_bytes:
+            return False
+        self.queued_bytes += size_bytes
+        self.queued_count += len(records)
+        return True
+
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Take out the waiting runs whose deadline has passed."""
+        """Take out the waiting rows whose deadline has passed."""
         expired: list[RecordRun] = []
-        while self.runs and self.runs[0].created_at_ms + delivery_timeout_ms <= now_ms:
-            run = self.runs.popleft()
+        while self.runs and (count := self.runs[0].expired_count(now_ms, delivery_timeout_ms)):
+            run = self.runs.popleft() if count == self.runs[0].count else self.runs[0].cut_off(count)
             self.queued_bytes -= run.size_bytes
             self.queued_count -= run.count
             expired.append(run)
@@ -211,7 +229,7 @@ class PartitionQueue:
             return FOREVER_MS
         if is_linger_over or self.runs[0].encoded is not None:
             return 0
-        if self.waiting_bytes >= self.plain_batch_bytes - BATCH_OVERHEAD_BYTES:
+        if self.room_bytes() <= 0:
             return 0
         return min(FOREVER_MS, self.runs[0].created_at_ms + linger_ms)
 

@@ -16,7 +16,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.delivery_tracker import DeliveryTracker
-from kctl.client.producer.future import Outcome
+from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import Event, TopicWait
 from kctl.client.producer.partitioner import Partitioner
 from kctl.client.producer.record_run import RecordRun
@@ -69,14 +69,31 @@ class RecordRouter:
     # --- records ------------------------------------------------------------------------------------------------------
 
     def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
-        """Accept the runs in their order; every other event goes to `other`, in its place."""
+        """Accept records and runs in their order; every other event goes to `other`, in its place."""
         self._partitioner.refresh()
         self._used_in_turn.clear()
         for event in events:
-            if type(event) is RecordRun:
+            if type(event) is list:
+                if not self._extend(event):
+                    self._accept(RecordRun.of_futures(event))
+            elif type(event) is RecordRun:
                 self._accept(event)
             else:
                 other(event)
+
+    def _extend(self, records: list[SendFuture]) -> bool:
+        """Add records to the run that waits for their partition, if there is one; return whether they were accepted."""
+        partition = records[0].partition
+        if partition == NO_PARTITION or self._refusal is not None:
+            return False
+        topic = self._known(records[0].topic)
+        if topic is None or partition not in topic.partitions:
+            return False
+        queue = self._accumulator.queues(topic.name).get(partition)
+        if queue is None or not queue.extend(records, self._deliveries.open_group):
+            return False
+        self._deliveries.count_in(len(records))
+        return True
 
     def _accept(self, run: RecordRun) -> None:
         self._deliveries.accept(run)
@@ -92,7 +109,8 @@ class RecordRouter:
 
     def _known(self, name: str) -> TopicInfo | None:
         """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
-        self._used(name)
+        if name not in self._used_in_turn:
+            self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._awaiting_metadata else topic
 
@@ -125,8 +143,8 @@ class RecordRouter:
         """Take out the records that await metadata whose deadline has passed."""
         expired: list[RecordRun] = []
         for name, runs in list(self._awaiting_metadata.items()):
-            while runs and runs[0].created_at_ms + delivery_timeout_ms <= now_ms:
-                expired.append(runs.popleft())
+            while runs and (count := runs[0].expired_count(now_ms, delivery_timeout_ms)):
+                expired.append(runs.popleft() if count == runs[0].count else runs[0].cut_off(count))
             if not runs:
                 del self._awaiting_metadata[name]
         return expired

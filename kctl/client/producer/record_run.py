@@ -1,6 +1,7 @@
-"""RecordRun: rows of one topic, accepted at one instant: the unit of the producer's queues and batches.
+"""RecordRun: rows of one topic: the unit of the producer's queues and batches.
 
-Records of `send` that follow each other become runs when the network loop takes them over; a call of `send_columns` is
+Records of `send` that follow each other become runs when the network loop takes them over, and runs of one partition
+that wait behind each other become one; their columns are made when the batch is encoded. A call of `send_columns` is
 divided into runs of about a batch by given_rows.py, and encoded there where they fill one (run_encoder.py). Any other
 run is encoded when its batch is sent, and cut where the batch ends within it. Rows are columns of the compiled module,
 which encodes them (kctl.client.records.Rows).
@@ -36,9 +37,9 @@ class RecordRun:
     """Rows `first` to before `end` of columns, for one topic and, once it is chosen, one partition.
 
     Args:
-        rows: as columns, packed, or encoded as the records of a batch of their own.
+        rows: as columns, packed, or encoded as the records of a batch of their own; None: those of the futures.
         result: the future of each row, or the one of all rows of a call.
-        created_at_ms: when the rows were accepted: their delivery.timeout.ms begins.
+        created_at_ms: when the first row was accepted: its delivery.timeout.ms begins.
         size_bytes: what the rows take of buffer.memory.
     """
 
@@ -65,7 +66,7 @@ class RecordRun:
         self,
         topic: str,
         partition: int,
-        rows: Rows | RecordBatchBuilder | PackedPart,
+        rows: Rows | RecordBatchBuilder | PackedPart | None,
         result: list[SendFuture] | ColumnsFuture,
         created_at_ms: int,
         size_bytes: int,
@@ -79,7 +80,7 @@ class RecordRun:
         self.size_bytes = size_bytes
         self.holds_memory = False
         self.first = 0
-        self.end = _count(rows)
+        self.end = _count(result if rows is None else rows)
         self.offset_in_batch = 0
         """Of the first row."""
         self.group: FlushGroup | None = None
@@ -93,12 +94,39 @@ class RecordRun:
 
     @classmethod
     def of_futures(cls, futures: list[SendFuture]) -> Self:
-        """Return the run of records for one topic and partition that were accepted at one instant."""
-        rows, size_bytes = rows_of(futures)
-        if rows.headers is not None:
-            rows.headers_bytes = [checked_headers_bytes(each) for each in rows.headers]
+        """Return the run of records for one topic and partition, in the order of `send`."""
         first = futures[0]
-        return cls(first.topic, first.partition, rows, futures, first.created_at_ms, size_bytes)
+        return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
+
+    def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
+        """Append records of the same partition if the run has no columns and is of their group.
+
+        Returns: what they take of buffer.memory; 0 if they were not appended.
+        """
+        if self._rows is not None or type(self.result) is not list or self.group is not group:
+            return 0
+        size_bytes = size_of(records)
+        self.result += records
+        self.end += len(records)
+        self.size_bytes += size_bytes
+        return size_bytes
+
+    @property
+    def records(self) -> list[SendFuture] | None:
+        """The records of `send`, if their columns are not made yet."""
+        return self.result if self._rows is None and isinstance(self.result, list) else None
+
+    def expired_count(self, now_ms: int, delivery_timeout_ms: int) -> int:
+        """Return how many rows at the front have passed their deadline."""
+        latest_ms = now_ms - delivery_timeout_ms
+        if self.created_at_ms > latest_ms:
+            return 0
+        result = self.result
+        if isinstance(result, list):
+            for row in range(self.first, self.end):
+                if result[row].created_at_ms > latest_ms:
+                    return row - self.first
+        return self.count
 
     @property
     def count(self) -> int:
@@ -109,7 +137,7 @@ class RecordRun:
     def rows(self) -> Rows:
         """The columns; decoded where only the encoded records were kept."""
         if self._rows is None:
-            self._rows = self._decoded()
+            self._rows = _columns(self.result) if isinstance(self.result, list) else self._decoded()
         return self._rows
 
     def _decoded(self) -> Rows:
@@ -172,12 +200,15 @@ class RecordRun:
 
     def cut_off(self, count: int) -> Self:
         """Take the first rows out; return them as a run of their own."""
-        rows = self.rows
+        rows, result = self.rows, self.result
         self.encoded = self.divided = None
         head = self._like(rows, self.result, self.first, self.first + count)
         head.offset_in_batch = self.offset_in_batch
         self.first += count
+        self.offset_in_batch += count
         self.size_bytes -= head.size_bytes
+        if isinstance(result, list):
+            self.created_at_ms = result[self.first].created_at_ms
         return head
 
     def by_key(self, partition_count: int) -> list[Self] | None:
@@ -206,11 +237,15 @@ class RecordRun:
         for row, partition in enumerate(partitions, self.first):
             found.setdefault(partition, []).append(row)
         runs = []
+        result = self.result
         for partition, numbers in found.items():
-            result = self.result
-            if isinstance(result, list):
-                result = [result[row] for row in numbers]
-            run = self if len(found) == 1 else self._like(self.rows.selected(numbers), result, 0, len(numbers))
+            if len(found) == 1:
+                run: Self = self
+            elif isinstance(result, list):
+                run = type(self).of_futures([result[row] for row in numbers])
+                run.group, run.outcome = self.group, self.outcome
+            else:
+                run = self._like(self.rows.selected(numbers), result, 0, len(numbers))
             run.partition = partition
             runs.append(run)
         return runs
@@ -243,7 +278,22 @@ class RecordRun:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"
 
 
-def _count(rows: Rows | RecordBatchBuilder | PackedPart) -> int:
+def size_of(records: list[SendFuture]) -> int:
+    """Return what records take of buffer.memory."""
+    return records[0].size_bytes if len(records) == 1 else sum([each.size_bytes for each in records])
+
+
+def _columns(futures: list[SendFuture]) -> Rows:
+    rows = rows_of(futures)
+    if rows.headers is not None:
+        rows.headers_bytes = [checked_headers_bytes(each) for each in rows.headers]
+    return rows
+
+
+def _count(rows: Rows | RecordBatchBuilder | PackedPart | list[SendFuture] | ColumnsFuture) -> int:
+    if isinstance(rows, list):
+        return len(rows)
+    assert not isinstance(rows, ColumnsFuture)
     if isinstance(rows, RecordBatchBuilder):
         return rows.record_count
     return len(rows.values) if isinstance(rows, Rows) else rows.end - rows.first

@@ -120,7 +120,7 @@ class Sender(ClientLoop[Posted]):
             self._left_to_take = max(0, self._left_to_take - per_turn)
         else:
             self._left_to_take = min(self._records_mailbox.size, self.MOST_FILLING_EVENTS - per_turn)
-        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # the mailbox has made runs of records
+        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # without a record by itself
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
@@ -276,9 +276,10 @@ class Sender(ClientLoop[Posted]):
     def _end(self, events: Sequence[Posted]) -> None:
         over = self._mailbox.closed_error()
         for event in events:
-            if isinstance(event, RecordRun):
-                self._deliveries.accept(event)
-                self._deliveries.finish([event], Outcome(self._unsent_cause or over))
+            run = RecordRun.of_futures(event) if isinstance(event, list) else event
+            if isinstance(run, RecordRun):
+                self._deliveries.accept(run)
+                self._deliveries.finish([run], Outcome(self._unsent_cause or over))
             else:
                 self._apply_other(event)
         self._router.fail_waits(over)

@@ -187,13 +187,16 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
     scenario = Scenario(batch_size=16_000)
     for number in range(3):
         queue = scenario.add(b"%d" % number)
+        scenario.clock.advance(1)
     queue.sequence.adopt(7, 0)
     first = scenario.accumulator.freeze(queue)
     scenario.add(b"behind")
     behind = scenario.accumulator.freeze(queue)
-    first.runs[0].outcome = Outcome()
-    first.pop_expired(0, 0)
-    assert first.is_expired
+    late = first.pop_expired(10, 10)
+    assert [run.rows.values[run.first : run.end] for run in late] == [[b"0"]]
+    assert [(run.offset_in_batch, run.count) for run in first.runs] == [(0, 1), (1, 2)]
+    assert first.expires_at_ms(10) == 11
+    late[0].outcome = Outcome()
     first = Batch(first.runs, first.data, 0, 0)
     queue.batches[0] = first
     first.retry_at_ms, first.failures = 70, 2
@@ -201,7 +204,7 @@ def test_a_batch_cut_anew_leaves_out_what_is_done_and_those_behind_it_move_up() 
     again = queue.batches[0]
     assert values(bytes(again.data)) == [b"1", b"2"]
     assert (again.retry_at_ms, again.failures) == (70, 2)
-    assert [run.offset_in_batch for run in again.runs] == [0, 1]
+    assert [(run.offset_in_batch, run.count) for run in again.runs] == [(0, 2)]
     assert (behind.base_sequence, numbers(bytes(behind.data)), queue.sequence.next_sequence) == (2, (7, 0, 2), 3)
     assert values(bytes(behind.data)) == [b"behind"]
 

@@ -8,7 +8,7 @@ from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import LONGEST_SLEEP_MS, FlushMark, Posted, WatchFuture
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.runtime import Task, Waiter
-from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox, values_of
+from tests.unit.producer.records import Flag, Maker, NoDriver, mailbox
 
 
 def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
@@ -109,7 +109,7 @@ def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_
     assert not box.nudge()
 
 
-def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instant_as_a_run() -> None:
+def test_events_come_out_in_order_with_records_of_one_topic_and_partition_as_a_list() -> None:
     clock = ManualClock()
     box, maker = mailbox(clock), Maker(clock)
     mark = FlushMark(Timer(clock, 500), Flag())
@@ -132,25 +132,27 @@ def test_events_come_out_in_order_with_records_of_one_topic_partition_and_instan
     clock.advance(1)
     box.post(record(b"9"))
     first = box.pop_some(7)
-    taken = [event.rows.values if isinstance(event, RecordRun) else event for event in first]
-    assert taken == [[b"0", b"1"], mark, [b"2"], [b"3"], [b"4"], [b"7", b"8"]]
-    assert first[-1] is columns
-    assert [run.topic_partition for run in first if isinstance(run, RecordRun)] == [
-        ("t", NO_PARTITION), ("t", NO_PARTITION), ("u", NO_PARTITION), ("u", 1), ("t", NO_PARTITION)
-    ]  # fmt: skip
+    taken = [[each.value for each in event] if isinstance(event, list) else event for event in first]
+    assert taken == [[b"0", b"1"], mark, [b"2"], [b"3"], [b"4"], columns]
+    clock.advance(1)
     box.post(record(b"10"))
-    assert [values_of(run) for run in box.pop_some(7) if isinstance(run, RecordRun)] == [[b"9", b"10"]]
+    assert [[each.value for each in event] for event in box.pop_some(7) if isinstance(event, list)] == [[b"9", b"10"]]
     assert box.pop_some(7) == []
 
 
-def test_records_of_two_instants_are_two_runs() -> None:
+def test_records_of_a_run_expire_each_at_its_own_instant() -> None:
     clock = ManualClock()
     box, maker = mailbox(clock), Maker(clock)
-    for _ in range(2):
+    for _ in range(3):
         box.post(maker.record())
         clock.advance(1)
-    runs = box.pop_some(10)
-    assert [run.created_at_ms for run in runs if isinstance(run, RecordRun)] == [0, 1]
+    (records,) = box.pop_some(10)
+    assert isinstance(records, list)
+    run = RecordRun.of_futures(records)
+    assert [run.expired_count(now_ms, 100) for now_ms in (99, 100, 101, 102)] == [0, 1, 2, 3]
+    head = run.cut_off(1)
+    assert (head.created_at_ms, run.created_at_ms, run.offset_in_batch, run.count) == (0, 1, 1, 2)
+    assert [run.expired_count(now_ms, 100) for now_ms in (100, 101, 102)] == [0, 1, 2]
 
 
 def test_a_loop_that_is_held_up_costs_the_grace_and_no_more() -> None:

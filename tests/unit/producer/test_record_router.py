@@ -9,7 +9,7 @@ from kctl.client.errors import KafkaError, MaxBlockTimeout
 from kctl.client.metadata import Metadata
 from kctl.client.producer.accumulator import Accumulator
 from kctl.client.producer.delivery_tracker import DeliveryTracker
-from kctl.client.producer.future import NO_PARTITION, Outcome
+from kctl.client.producer.future import NO_PARTITION, Outcome, SendFuture
 from kctl.client.producer.mailbox import Event, FlushMark, Posted, TopicWait
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
@@ -152,10 +152,43 @@ def test_a_run_that_waits_for_its_topic_has_a_deadline_too() -> None:
 
 def test_records_that_wait_for_their_topic_have_a_deadline_too() -> None:
     scenario = Scenario()
-    taken = scenario.take(scenario.maker.record())
+    records = [scenario.maker.record()]
+    scenario.clock.advance(3)
+    records.append(scenario.maker.record())
+    scenario.take(*records)
     assert scenario.router.next_deadline_at_ms(500) == 500
     assert scenario.router.pop_expired(499, 500) == []
-    assert scenario.router.pop_expired(500, 500) == taken
+    assert [records_of(run) for run in scenario.router.pop_expired(502, 500)] == [records[:1]]
+    assert scenario.router.next_deadline_at_ms(500) == 503
+    assert [records_of(run) for run in scenario.router.pop_expired(503, 500)] == [records[1:]]
+
+
+def records_of(run: RecordRun) -> list[SendFuture]:
+    """The records of a run of `send`; makes no columns."""
+    assert isinstance(run.result, list)
+    return run.result[run.first : run.end]
+
+
+def test_records_for_a_partition_join_the_run_that_waits_unless_a_flush_is_between() -> None:
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1), leader(1, 1)))
+    scenario.other = lambda _: scenario.deliveries.flush(mark)
+    mark = FlushMark(Timer(scenario.clock, 1000), Flag())
+    maker = scenario.maker
+    for number in range(6):
+        scenario.take(maker.record(b"%d" % number, partition=number % 2))
+        scenario.clock.advance(1)
+    scenario.take(mark, maker.record(b"6", partition=0))
+    queue, _ = scenario.accumulator.active()
+    assert [[each.value for each in records_of(run)] for run in queue.runs] == [[b"0", b"2", b"4"], [b"6"]]
+    assert (queue.queued_count, queue.queued_bytes) == (4, 4 * maker.record(b"6").size_bytes)
+    assert scenario.deliveries.outstanding == 7
+    assert [queue.expires_at_ms(10), [run.count for run in queue.pop_expired(12, 10)]] == [10, [2]]
+    assert (queue.expires_at_ms(10), queue.queued_count) == (14, 2)
+    scenario.take(maker.record(b"7", partition=0))
+    batch = scenario.accumulator.freeze(queue)
+    assert [values_of(run) for run in batch.runs] == [[b"4"], [b"6", b"7"]]
 
 
 def test_a_record_for_a_partition_that_is_gone_fails() -> None:
@@ -174,11 +207,10 @@ def test_a_flush_between_records_parts_those_before_it_from_those_after_it() -> 
     before, after = [scenario.maker.record() for _ in range(3)], scenario.maker.record()
     mark = FlushMark(Timer(scenario.clock, 1000), Flag())
     scenario.other = lambda _: scenario.deliveries.flush(mark)
-    taken = scenario.take(*before, mark, after)
+    scenario.take(*before, mark, after)
     assert scenario.deliveries.outstanding == 4
-    first = taken[0]
-    assert isinstance(first, RecordRun)
-    scenario.deliveries.finish([first], Outcome())
+    (queue,) = scenario.accumulator.active()
+    scenario.deliveries.finish([queue.runs[0]], Outcome())
     assert mark.is_done
     assert scenario.deliveries.outstanding == 1
 

@@ -183,23 +183,18 @@ class SendFuture:
 
 
 def is_neighbour(record: SendFuture, other: SendFuture) -> bool:
-    """Return whether two records are for one topic and partition and were accepted at one instant."""
-    return (
-        record.created_at_ms == other.created_at_ms
-        and record.partition == other.partition
-        and record.topic == other.topic
-    )
+    """Return whether two records are for one topic and partition."""
+    return record.partition == other.partition and record.topic == other.topic
 
 
-def rows_of(records: Sequence[SendFuture]) -> tuple[Rows, int]:
-    """Return the contents of some records as columns, without headers_bytes, and the memory that they take."""
+def rows_of(records: Sequence[SendFuture]) -> Rows:
+    """Return the contents of some records as columns, without headers_bytes."""
     values: list[bytes | None] = []
     keys: list[bytes | None] = []
     headers: list[Sequence[Header]] = []
     timestamps_ms: list[int] = []
     has_keys = has_headers = False
     is_one_time = True
-    size_bytes: i64 = 0
     first_ms = records[0].timestamp_ms
     for record in records:
         key = record.key
@@ -211,8 +206,7 @@ def rows_of(records: Sequence[SendFuture]) -> tuple[Rows, int]:
         timestamp_ms = record.timestamp_ms
         timestamps_ms.append(timestamp_ms)
         is_one_time = is_one_time and timestamp_ms == first_ms
-        size_bytes += record.size_bytes
-    rows = Rows(
+    return Rows(
         values,
         keys if has_keys else None,
         headers if has_headers else None,
@@ -220,7 +214,6 @@ def rows_of(records: Sequence[SendFuture]) -> tuple[Rows, int]:
         None if is_one_time else timestamps_ms,
         first_ms if is_one_time else -1,
     )
-    return rows, size_bytes
 
 
 def complete_records(
