@@ -28,6 +28,8 @@ from kctl.client.wording import brokers_text
 INTERVAL_MS = 50
 ANSWER_S = 2
 """How long brokers are given to answer."""
+MOST_BROKERS = 1_000
+"""How many brokers are asked; a response can list any number."""
 
 Look = Callable[[Sequence[int]], Mapping[int, bool]]
 """Asks brokers whether they know the changes; those that did not respond are left out."""
@@ -52,7 +54,13 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
 
     try:
         with admin.within():  # each broker has ANSWER_S, and any number of them may fall silent
-            pending.extend(node.node_id for node in admin.describe_cluster().nodes)
+            nodes = admin.describe_cluster().nodes
+            if len(nodes) > MOST_BROKERS:
+                common.say(
+                    f"{common.environment.program}: note: checking only {MOST_BROKERS:,} of {len(nodes):,} brokers "
+                    "for the changes"
+                )
+            pending.extend(node.node_id for node in nodes[:MOST_BROKERS])
             look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
     except (CommandError, KafkaError) as error:
         if not pending:

@@ -18,6 +18,8 @@ VERSION = 1
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL, Output.YAML, Output.CSV)
 DOCUMENT_SHAPES = (Output.JSON, Output.JSONL, Output.YAML)
 _UNLIMITED = 1 << 30
+YAML_ITEMS = 500
+"""How many items of a list are one piece of YAML."""
 _SCALARS = {str, int, float, bool, type(None)}
 
 
@@ -91,14 +93,29 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
 def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
     """Return a document in one of DOCUMENT_SHAPES; ASCII, so that nothing in it steers a terminal."""
     if output is Output.YAML:
-        import yaml  # 20 ms of import, wanted only here
-
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        text: str = yaml.dump(_plain(document), Dumper=dumper, sort_keys=False, width=_UNLIMITED)
-        return text.splitlines()
+        return list(_yaml_lines(document))
     import json  # wanted only here
 
     return [json.dumps(document, indent=None if output is Output.JSONL else 2)]
+
+
+def _yaml_lines(document: Mapping[str, object]) -> Iterator[str]:
+    """Yield the YAML of a document; long lists in pieces, because the library takes 10 KB of memory for an item."""
+    for key, value in document.items():
+        if not isinstance(value, list | tuple) or len(value) <= YAML_ITEMS:
+            yield from _yaml({key: value})
+            continue
+        yield _yaml({key: ()})[0].removesuffix(" []")
+        for start in range(0, len(value), YAML_ITEMS):
+            yield from _yaml(value[start : start + YAML_ITEMS])
+
+
+def _yaml(value: object) -> list[str]:
+    import yaml  # 20 ms of import, wanted only here
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(_plain(value), Dumper=dumper, sort_keys=False, width=_UNLIMITED)
+    return text.splitlines()
 
 
 def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> list[str]:

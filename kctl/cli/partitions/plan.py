@@ -65,8 +65,9 @@ def run_plan(common: Common, wish: Wish) -> int:
         everything = _all_partitions(admin, wish)
         chosen = _chosen(wish, everything)
     goal = _goal(common, wish, cluster)
-    lost = [key for key, info in chosen.items() if not set(info.isr) & {node.node_id for node in cluster.nodes}]
-    current = {key: info.replicas for key, info in chosen.items() if key not in set(lost)}
+    up = {node.node_id for node in cluster.nodes}
+    lost = [key for key, info in chosen.items() if up.isdisjoint(info.isr)]
+    current = {key: info.replicas for key, info in chosen.items() if not up.isdisjoint(info.isr)}
     loads = Counter(each for key, info in everything.items() if key not in current for each in info.replicas)
     in_sync = {key: info.isr for key, info in chosen.items()}
     try:

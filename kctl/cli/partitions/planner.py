@@ -245,11 +245,12 @@ class _Layout:
 
     def _count_racks(self, key: TopicPartition, by: int) -> None:
         """Count the replicas of a partition, and the racks to which each of them cannot go."""
-        racks = [self._racks[each] for each in self._replicas[key]]
-        for broker, rack in zip(self._replicas[key], racks, strict=True):
+        racks = Counter(self._racks[each] for each in self._replicas[key])
+        for broker in self._replicas[key]:
+            rack = self._racks[broker]
             self._held[broker] += by
-            if racks.count(rack) == 1:
-                for other in set(racks) - {rack}:
+            if racks[rack] == 1:
+                for other in racks.keys() - {rack}:
                     self._shut[broker, other] += by
 
     def _move(self, key: TopicPartition, source: int, target: int) -> None:

@@ -4,6 +4,7 @@ One table, as in Kafka's KafkaApis; enforcement.py carries it out.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import compress
 from typing import Any, NamedTuple
 
 from kctl.client.acls import CLUSTER_NAME, AclOperation, AclResourceType
@@ -221,12 +222,12 @@ def _see_offsets(call: Call, request: Any, response: Any) -> None:
     asked = {each.group_id: each.topics for each in request.groups}
     parts = [(asked.get(group.group_id), group) for group in response.groups]
     for wanted, part in [*parts, (request.topics, response)]:
-        seen = [each for each in part.topics if _is_visible(call, _T.TOPIC, _topic_name(call, each))]
+        visible = [_is_visible(call, _T.TOPIC, _topic_name(call, each)) for each in part.topics]
         if wanted is None:
-            part.topics = seen
+            part.topics = list(compress(part.topics, visible))
             continue
-        for topic in part.topics:
-            for each in topic.partitions if topic not in seen else ():
+        for topic, is_visible in zip(part.topics, visible, strict=True):
+            for each in () if is_visible else topic.partitions:
                 each.committed_offset, each.committed_leader_epoch, each.metadata = -1, -1, ""
                 each.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

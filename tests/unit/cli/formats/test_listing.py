@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
-from kctl.cli.formats.listing import Listing, Section, write_document, write_listing
+from kctl.cli.formats.listing import YAML_ITEMS, Listing, Section, document_lines, write_document, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.output_options import Output
 from kctl.client.clock import ManualClock
@@ -121,3 +121,10 @@ def test_a_name_does_not_steer_the_terminal(output: Output, columns: int) -> Non
     assert text
     assert "\x1b[2J" not in text
     assert "\x9b" not in text
+
+
+def test_long_list_is_the_same_yaml_in_pieces() -> None:
+    rows = [{"name": f"t{number}", "configs": {"a": "1"}, "racks": []} for number in range(YAML_ITEMS * 2 + 1)]
+    document = {"v": 1, "topics": rows, "acls": []}
+    whole = yaml.dump(document, Dumper=yaml.SafeDumper, sort_keys=False)
+    assert document_lines(Output.YAML, document) == whole.splitlines()
