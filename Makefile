@@ -19,14 +19,15 @@ MARKS_check := -m "not slow and not nightly"
 MARKS_test := -m "not nightly"
 MARKS = $(MARKS_$(SCOPE)) --hypothesis-profile=$(SCOPE)
 
-# Longest first, so that the lanes end together. sim runs in two halves for this reason.
+# Longest first, so that the lanes end together. sim runs in three parts for this reason.
 STATIC := types format lint layers generated
-CHECKED := sim-chaos unit sim-calls $(STATIC)
-TESTED := broker cli sim-calls unit sim-chaos sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
-NIGHTLY_QUICK := sim-calls sim-chaos unit $(STATIC)
+CHECKED := sim-chaos unit sim-calls sim-hostile $(STATIC)
+TESTED := broker cli sim-calls unit sim-chaos sim-hostile sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
+NIGHTLY_QUICK := sim-hostile sim-calls unit sim-seeds dist sim-chaos fuzz $(STATIC)
 NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages faultlab docs loopback foreign replication pipeline-versions versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
+SIM_HOSTILE := tests/sim/hostile
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
 NEED_DIST := packages installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
@@ -36,7 +37,7 @@ FAILED := build/failed-tiers
 FOUR_PROCESSES := -n 4 --dist loadfile
 AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
-.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed versions bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-hostile sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed versions bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -63,8 +64,6 @@ test: $(READY)  ## every tier within 12 minutes: what each change passes; starts
 nightly: $(READY)  ## every tier with all its tests, random inputs, every broker version, packages, planted bugs, soaks
 	@rm -rf $(FAILED) && mkdir -p $(FAILED)
 	@$(AT_A_TIME) 2 $(addprefix attempt-,$(NIGHTLY_QUICK))
-	@$(AT_A_TIME) 2 attempt-sim-seeds
-	@$(AT_A_TIME) 2 attempt-dist attempt-fuzz
 	@if [ -e $(FAILED)/dist ]; then touch $(addprefix $(FAILED)/,$(NEED_DIST)); fi
 	@$(AT_A_TIME) 3 $(addprefix attempt-,$(NIGHTLY))
 	@$(AT_A_TIME) 2 $(addprefix attempt-,$(SOAKS))
@@ -108,8 +107,11 @@ sim: $(READY)  ## client and sandbox in virtual time
 sim-chaos: $(READY)
 	$(PYTEST) $(SIM_CHAOS)
 
+sim-hostile: $(READY)
+	$(PYTEST) $(SIM_HOSTILE)
+
 sim-calls: $(READY)
-	$(PYTEST) $(addprefix --ignore=,$(SIM_CHAOS)) tests/sim
+	$(PYTEST) $(addprefix --ignore=,$(SIM_CHAOS) $(SIM_HOSTILE)) tests/sim
 
 sim-seeds: $(READY)  ## seeds of the simulation: the first 80 of consumers and 24 of producers; 12 and 4 in `make test`
 	$(BIN)/python -m tests.sim run --seeds 0:$(if $(filter test,$(SCOPE)),12,80) --jobs 2

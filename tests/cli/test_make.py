@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NEED_PYTEST = ["unit", "sim-calls", "sim-chaos", "fuzz", "broker", "cli", "conformance", "pipeline-jobs", "faultlab"]
-NEED_PYTEST += ["docs", "loopback"]
+NEED_PYTEST = ["unit", "sim-calls", "sim-chaos", "sim-hostile", "fuzz", "broker", "cli", "conformance"]
+NEED_PYTEST += ["pipeline-jobs", "faultlab", "docs", "loopback"]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 

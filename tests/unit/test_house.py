@@ -269,31 +269,34 @@ def makefile_lists() -> dict[str, set[str]]:
 
 
 STATIC = {"format", "lint", "types", "layers", "generated"}
-HALVES = {"sim-calls", "sim-chaos"}
+PARTS_OF_SIM = {"sim-calls", "sim-chaos", "sim-hostile"}
 
 
 def test_make_test_runs_the_tiers_marked_so_and_no_other() -> None:
     lists = makefile_lists()
     assert lists["STATIC"] == STATIC
-    assert lists["TESTED"] > HALVES
-    assert {task for _, task, has_star in tiers() if has_star} == lists["TESTED"] - {"$(STATIC)"} - HALVES | {"sim"}
+    assert lists["TESTED"] > PARTS_OF_SIM
+    assert {task for _, task, has_star in tiers() if has_star} == lists["TESTED"] - {"$(STATIC)"} - PARTS_OF_SIM | {
+        "sim"
+    }
 
 
 def test_make_nightly_runs_every_tier() -> None:
     lists = makefile_lists()
     attempted = set(re.findall(r"attempt-([a-z-]+)", recipes()["nightly"]))
     attempted |= lists["NIGHTLY_QUICK"] | lists["NIGHTLY"] | lists["SOAKS"]
-    assert attempted > HALVES
+    assert attempted > PARTS_OF_SIM
     assert {task for _, task, _ in tiers()} - {"cli", "sim"} <= attempted  # installed runs the tests of cli
 
 
-def test_make_check_runs_unit_and_both_halves_of_sim() -> None:
+def test_make_check_runs_unit_and_each_part_of_sim() -> None:
     lists = makefile_lists()
-    assert lists["CHECKED"] == {"sim-chaos", "unit", "sim-calls", "$(STATIC)"}
+    assert lists["CHECKED"] == {"unit", "$(STATIC)"} | PARTS_OF_SIM
     assert "$(CHECKED)" in recipes()["check"]
-    assert all((ROOT / folder).is_dir() for folder in lists["SIM_CHAOS"])
+    assert all((ROOT / folder).is_dir() for folder in lists["SIM_CHAOS"] | lists["SIM_HOSTILE"])
     assert "$(SIM_CHAOS)" in recipes()["sim-chaos"]
-    assert recipes()["sim-calls"].rstrip().endswith("$(addprefix --ignore=,$(SIM_CHAOS)) tests/sim")
+    assert "$(SIM_HOSTILE)" in recipes()["sim-hostile"]
+    assert recipes()["sim-calls"].rstrip().endswith("$(addprefix --ignore=,$(SIM_CHAOS) $(SIM_HOSTILE)) tests/sim")
 
 
 def test_unstable_tests_exist_and_have_a_kind() -> None:
