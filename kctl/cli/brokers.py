@@ -28,9 +28,9 @@ def brokers() -> None:
     """Show the disks of brokers."""
 
 
-@app.command()
+@app.command("log-dirs")
 @with_common(*SHAPES)
-def disks(
+def show_log_dirs(
     common: Common,
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", min=0, show_default=False)] = None,
     replicas: Annotated[bool, typer.Option("--replicas", help="Show all replicas, largest first.")] = False,

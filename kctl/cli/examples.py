@@ -93,9 +93,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl cluster describe": (Example("Brokers, controller and features", "kctl cluster describe"),),
     "kctl cluster quorum": (Example("Voters and their lag", "kctl cluster quorum"),),
-    "kctl brokers disks": (
-        Example("Free space of all brokers", "kctl brokers disks"),
-        Example("The largest replicas of broker 1", "kctl brokers disks 1 --replicas"),
+    "kctl brokers log-dirs": (
+        Example("Free space of all brokers", "kctl brokers log-dirs"),
+        Example("The largest replicas of broker 1", "kctl brokers log-dirs 1 --replicas"),
     ),
     "kctl why": (Example("Check the group or the topic of a name", "kctl why billing --severity error"),),
     "kctl why group": (
@@ -112,8 +112,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("All but one finding", "kctl doctor --group billing --ignore group-no-members --severity error"),
     ),
     "kctl partitions plan": (
-        Example("Use these brokers, as evenly as possible", "kctl partitions plan orders --to 1 > plan.json"),
-        Example("Empty broker 3 before it is shut down", "kctl partitions plan --away-from 3 > plan.json"),
+        Example("Use these brokers, as evenly as possible", "kctl partitions plan orders --to-brokers 1 > plan.json"),
+        Example("Empty broker 3 before it is shut down", "kctl partitions plan --exclude-brokers 3 > plan.json"),
     ),
     "kctl partitions move": (
         Example("Move, with at most 50 MB a second", "kctl partitions move plan.json --throttle 50MB"),

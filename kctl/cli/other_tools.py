@@ -35,8 +35,8 @@ PHRASES = {
     "lag": "groups lag",
     "offsets": "topics offsets",
     "get-offsets": "topics offsets",
-    "log-dirs": "brokers disks",
-    "logdirs": "brokers disks",
+    "log-dirs": "brokers log-dirs",
+    "logdirs": "brokers log-dirs",
     "quorum": "cluster quorum",
     "nodes": "cluster describe",
     "brokers list": "cluster describe",
@@ -52,6 +52,8 @@ PHRASES = {
     "topics alter-config": "topics alter",
     "topics trim-prefix": "topics trim",
     "sandbox up": "sandbox start",
+    "brokers disks": "brokers log-dirs",
+    "brokers logdirs": "brokers log-dirs",
     "sandbox tell": "sandbox fault",
 }
 """Commands of other tools and former names, with their subcommand, that have the arguments of these."""
@@ -83,7 +85,8 @@ _TOPIC = {"--topic": ARGUMENT, "-t": ARGUMENT}
 _CONFIRMED = {"-y": "--yes", "--no-confirm": "--yes", "--force": "--execute"}
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
-        **_TOPIC, **dict.fromkeys(("--max-messages", "--max-records", "--count", "--limit", "--num", "-c"), "-n"),
+        **_TOPIC, **dict.fromkeys(("--max-messages", "--max", "--count", "--limit", "--num", "-c"), "-n"),
+        "--message": "--protobuf-message",
         "--exit": "-e", "--consumer-group": "-g", "--group-id": "-g", "--partitions": "-p", "--offsets": "-o",
         "--isolation": "--isolation-level", "--timeout-ms": "--idle-timeout", "-G": "-g", "-u": "",
     },
@@ -91,6 +94,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         **_TOPIC, "-z": "--compression", "--compression-codec": "--compression", "--separator": "-K",
         "--required-acks": "--acks", "--request-required-acks": "--acks", "--txn-id": "--transactional-id",
         "--txn": "--transactional", "--now": "--reset-timestamps", "--file-per-message": "--file-per-record",
+        "--message": "--protobuf-message",
         "--sync": "",
     },
     "topics": {
@@ -111,10 +115,18 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--name": "--user", "--principal": "--user", "--client": "--client-id", "--entity-default": "--user-default",
     },
     "users": {"--entity-name": ARGUMENT, "--user": ARGUMENT},
-    "partitions": {**_TOPIC, "--broker-list": "--to", "--replicas": "-r", "--timeout": "--wait"},
+    "partitions": {
+        **_TOPIC, "--to": "--to-brokers", "--away-from": "--exclude-brokers", "--broker-list": "--to-brokers",
+        "--replicas": "-r", "--timeout": "--wait",
+    },
     "partitions move": {"--reassignment-json-file": ARGUMENT},
     "transactions": {"--transactional-id": ARGUMENT, "--broker-id": "--broker", "--duration-filter": "--older-than"},
     "apply": {"--filename": "--file"},
+    "bench": {"--records": "--max-records"},
+    "doctor": {"--budget": "--max-requests"},
+    "pipeline": {"--message": "--protobuf-message"},
+    "wait": {"--gone": "--deleted"},
+    "why": {"--budget": "--max-requests"},
     "": {
         **_CONFIRMED,
         **dict.fromkeys(("-B", "--broker", "--broker-list", "--server", "--servers", "--hosts"), "-b"),

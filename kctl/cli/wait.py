@@ -42,13 +42,13 @@ def topic(
         typer.Option("--partitions", "-p", min=1, metavar="N", help="Minimum number of partitions of each topic."),
     ] = None,
     in_sync: Annotated[bool, typer.Option("--in-sync", help="Wait until all replicas are in sync.")] = False,
-    gone: Annotated[bool, typer.Option("--gone", help="Wait until the topics no longer exist.")] = False,
+    gone: Annotated[bool, typer.Option("--deleted", help="Wait until the topics no longer exist.")] = False,
 ) -> int:
     """Wait until topics exist and all partitions have a leader."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     if gone and (partitions is not None or in_sync):
-        raise click.UsageError("--gone cannot be combined with --partitions or --in-sync.")
+        raise click.UsageError("--deleted cannot be combined with --partitions or --in-sync.")
     wanted = list(dict.fromkeys(names))
 
     def missing(admin: "Admin") -> str:

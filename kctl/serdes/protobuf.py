@@ -213,7 +213,7 @@ def file_of(text: str) -> bytes:
     except (Base64Error, ValueError):
         raise SchemaError(
             "the registry sends this Protobuf schema as text only",
-            hint="use --protoset FILE --message NAME, of protoc --include_imports --descriptor_set_out=FILE",
+            hint="use --protoset FILE --protobuf-message NAME, of protoc --include_imports --descriptor_set_out=FILE",
         ) from None
 
 

@@ -43,8 +43,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} is not registered, and has replicas of {partitions}, for example {partition}",
         leads_to="These partitions have one replica fewer; one more failure may stop them.",
         show="kctl cluster describe",
-        cure="start broker {broker}; if it does not come back: kctl partitions plan --away-from {broker} > plan.json "
-        "&& kctl partitions move plan.json",
+        cure="start broker {broker}; if it does not come back: kctl partitions plan --exclude-brokers {broker} "
+        "> plan.json && kctl partitions move plan.json",
     ),
     FindingKind(
         id="stale-metadata",
@@ -124,7 +124,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} has {free} of {total} free ({percent} %) in {path}{rate}; {topic} takes most of it "
         "({share} %)",
         leads_to="A broker whose disk is full takes the directory offline and stops if it has no other.",
-        show="kctl brokers disks {broker} --replicas",
+        show="kctl brokers log-dirs {broker} --replicas",
         cure="kctl configs set topic {topic} retention.bytes={bytes}",
     ),
     FindingKind(
@@ -137,7 +137,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         subject="broker {broker}",
         sentence="broker {broker} cannot use its directory {path}: {reason}",
         leads_to="The replicas in it are offline until the disk is repaired and the broker restarted.",
-        show="kctl brokers disks {broker}",
+        show="kctl brokers log-dirs {broker}",
         cure="repair the disk of {path}, then restart broker {broker}",
     ),
     FindingKind(

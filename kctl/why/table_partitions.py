@@ -156,7 +156,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         "offset {offset}, more than {age} old) {repeated} have a key that occurs again among them, so that all of its "
         "{size} on broker {broker} are dirty{more}",
         leads_to="The log grows without end, and clients that read all of it at startup take ever longer to start.",
-        show="kctl brokers disks {broker} --replicas",
+        show="kctl brokers log-dirs {broker} --replicas",
         cure="look for 'uncleanable' and errors of the log cleaner in the log of broker {broker}, and restart it",
     ),
     FindingKind(

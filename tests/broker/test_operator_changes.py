@@ -1,4 +1,4 @@
-"""`kctl apply`, `topics trim|offsets|describe --size`, `cluster`, `brokers disks` and `wait` on Kafka 4.3.1, 3.9.1 and
+"""`kctl apply`, `topics trim|offsets|describe --size`, `cluster`, `brokers log-dirs` and `wait` on 4.3.1, 3.9.1 and
 2.8.2 as whole processes; what they write is read back by Kafka's own tools, and the other way round.
 """
 

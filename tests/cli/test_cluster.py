@@ -47,7 +47,7 @@ def test_fenced_and_missing_brokers_stay_failures() -> None:
         b = ("-b", served.bootstrap)
         sandbox.create_topic("r", 1, 3)
         sandbox.cluster.create_topic("q", assignment=[[1, 3]])
-        plan = ("partitions", "plan", "q", "--away-from", "2", *b)
+        plan = ("partitions", "plan", "q", "--exclude-brokers", "2", *b)
         assert kctl(*plan).code == ExitCode.OK
         sandbox.fence(2)
         sandbox.register(3, is_registered=False)

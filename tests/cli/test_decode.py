@@ -268,7 +268,7 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
         (("--decode", "--output", "raw"), "'--output' is not one of auto, avro"),
         (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
         (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),
-        (("--decode", "protobuf", "--protoset", "x"), "--protoset and --message need each other"),
+        (("--decode", "protobuf", "--protoset", "x"), "--protoset and --protobuf-message need each other"),
         (("--strict",), "--strict needs --decode."),
         (("--jq", ".", "--output", "csv"), "--jq prints JSON lines"),
         (("--decode", "auto"), "schema.registry.url is not set"),

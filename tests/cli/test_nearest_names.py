@@ -33,7 +33,7 @@ def served() -> Iterator[ServedSandbox]:
         ("topics delete ordrs --execute", TOPIC),
         ("configs show topic ordrs", TOPIC),
         ("partitions elect ordrs", TOPIC),
-        ("partitions plan ordrs --to 1,2", TOPIC),
+        ("partitions plan ordrs --to-brokers 1,2", TOPIC),
         ("transactions hanging --topic ordrs", TOPIC),
         ("why topic ordrs", TOPIC),
         ("doctor --topic orders --topic ordrs", TOPIC),

@@ -10,6 +10,7 @@ from kctl.sandbox import Sandbox
 from tests.cli.processes import kctl
 
 WORKS = [
+    "brokers logdirs",
     "configs show --entity-type topics --entity-name orders",
     "configs --describe --entity-type topics --entity-name orders",
     "consume orders -e",
@@ -177,10 +178,9 @@ NAMED = [
     ("acls create --allow-principal User:ann --operation read --topic orders", "SECURITY_DISABLED"),
     ("acls create --add --allow-principal User:ann", "Did you mean 'acls create'?"),
     ("topics offsets orders --time -1", "Did you mean '--at @TIME; without it both ends'?"),
-    ("brokers logdirs", "Did you mean 'brokers disks'?"),
     ("partitions list --under-replicated", "Did you mean 'topics list --under-replicated'?"),
     ("partitions reassign", "Did you mean 'partitions plan'?"),
-    ("partitions plan orders --brokers 1", "ids of brokers are for --to"),
+    ("partitions plan orders --brokers 1", "ids of brokers are for --to-brokers"),
     ("leader-election", "Did you mean 'partitions elect'?"),
     ("cluster cluster-id", "Did you mean 'cluster describe'?"),
     ("broker-api-versions", "Did you mean 'probe'?"),
@@ -190,7 +190,7 @@ NAMED = [
     ("group seek billing --to start", "Did you mean 'groups reset-offsets'?"),
     ("cluster metadata", "Did you mean 'cluster describe'?"),
     ("cluster config get x", "Did you mean 'configs show broker ID'?"),
-    ("cluster logdirs describe", "Did you mean 'brokers disks'?"),
+    ("cluster logdirs describe", "Did you mean 'brokers log-dirs'?"),
     ("topics list -X brokers={b}", "did you mean bootstrap.servers?"),
     ("topics list -X tls.enabled=true", "did you mean security.protocol?"),
     ("profile create p -s brokers={b}", "Did you mean '-X KEY=VALUE'?"),

@@ -29,7 +29,7 @@ def cluster() -> Iterator[ServedSandbox]:
 @pytest.fixture
 def plan(cluster: ServedSandbox, tmp_path: Path) -> Path:
     """A plan that moves all of broker 4 away."""
-    ended = kctl("partitions", "plan", "--away-from", "4", "-b", cluster.bootstrap)
+    ended = kctl("partitions", "plan", "--exclude-brokers", "4", "-b", cluster.bootstrap)
     assert ended.code == 0, ended
     path = tmp_path / "plan.json"
     path.write_bytes(ended.stdout)
@@ -59,7 +59,7 @@ def wait_for_move(cluster: ServedSandbox) -> None:
 
 def test_plan_away_from_a_broker_is_moved_and_undone(cluster: ServedSandbox, tmp_path: Path) -> None:
     back, before = tmp_path / "back.json", replicas(cluster)
-    ended = run(cluster, "plan", "--away-from", "4", "--rollback", str(back))
+    ended = run(cluster, "plan", "--exclude-brokers", "4", "--rollback", str(back))
     assert ended.stderr == "kctl partitions: 2 of 8 partitions would change, 2 replicas would be copied\n"
     (tmp_path / "plan.json").write_bytes(ended.stdout)
     moved = run(cluster, "move", str(tmp_path / "plan.json"), "--throttle", "10MB", "--output", "json")
@@ -80,7 +80,7 @@ def test_plan_with_more_replicas_uses_other_racks(cluster: ServedSandbox) -> Non
 
 
 def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
-    ended = run(cluster, "plan", "/ord.*/", "--to", "1,2,3,4")
+    ended = run(cluster, "plan", "/ord.*/", "--to-brokers", "1,2,3,4")
     assert (ended.code, json.loads(ended.stdout)["partitions"]) == (0, [])
     assert ended.stderr == "kctl partitions: nothing would change\n"
 
@@ -88,19 +88,27 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("plan",), ExitCode.USAGE, "Nothing to plan: use --to ID,..., --away-from ID,... or --replication-factor N."),
-        (("plan", "--to", "1", "--away-from", "2"), ExitCode.USAGE, "--to cannot be combined with --away-from"),
+        (
+            ("plan",),
+            ExitCode.USAGE,
+            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N.",
+        ),
+        (
+            ("plan", "--to-brokers", "1", "--exclude-brokers", "2"),
+            ExitCode.USAGE,
+            "--to-brokers cannot be combined with --exclude-brokers",
+        ),
         (("plan", "--replication-factor", "2"), ExitCode.USAGE, "Missing argument 'TOPIC'"),
         (("plan", "orders", "--replication-factor", "9"), ExitCode.USAGE, "orders-0 needs 9 brokers, and there are 4"),
-        (("plan", "orders", "--to", "1,x"), ExitCode.USAGE, "'x' is not the id of a broker"),
-        (("plan", "orders", "--to", "1,9"), ExitCode.UNKNOWN_RESOURCE, "broker 9 is down or does not exist"),
-        (("plan", "ordres", "--to", "1"), ExitCode.UNKNOWN_RESOURCE, "ordres"),
-        (("plan", "/x.*/", "--to", "1"), ExitCode.UNKNOWN_RESOURCE, "no topic matches /x.*/"),
-        (("plan", "/x(/", "--to", "1"), ExitCode.USAGE, "/x(/"),
-        (("plan", "orders:9", "--to", "1"), ExitCode.UNKNOWN_RESOURCE, "topic orders has no partition 9"),
-        (("plan", "--away-from", "1,2,3,4"), ExitCode.USAGE, "no broker would be left"),
+        (("plan", "orders", "--to-brokers", "1,x"), ExitCode.USAGE, "'x' is not the id of a broker"),
+        (("plan", "orders", "--to-brokers", "1,9"), ExitCode.UNKNOWN_RESOURCE, "broker 9 is down or does not exist"),
+        (("plan", "ordres", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "ordres"),
+        (("plan", "/x.*/", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "no topic matches /x.*/"),
+        (("plan", "/x(/", "--to-brokers", "1"), ExitCode.USAGE, "/x(/"),
+        (("plan", "orders:9", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "topic orders has no partition 9"),
+        (("plan", "--exclude-brokers", "1,2,3,4"), ExitCode.USAGE, "no broker would be left"),
         (
-            ("plan", "orders", "--to", "1", "--rollback", "/nonexistent/x"),
+            ("plan", "orders", "--to-brokers", "1", "--rollback", "/nonexistent/x"),
             ExitCode.USAGE,
             "cannot write /nonexistent/x",
         ),

@@ -161,7 +161,7 @@ RUNS = [
     Row(("brokers", "disks"), 211, OPERATOR | LIVE_VIEW),
     Row(("why", "group", "g"), 270, OPERATOR - WHY | LIVE_VIEW),
     Row(("partitions", "list"), 220, OPERATOR | LIVE_VIEW),
-    Row(("partitions", "plan", "--away-from", "1"), 222, OPERATOR | LIVE_VIEW),
+    Row(("partitions", "plan", "--exclude-brokers", "1"), 222, OPERATOR | LIVE_VIEW),
     Row(("partitions", "move", "/nonexistent"), 230, OPERATOR),
     Row(("wait", "brokers", "1"), 210, OPERATOR | LIVE_VIEW),
     Row(("groups", "list"), 220, OPERATOR | LIVE_VIEW),

@@ -124,11 +124,13 @@ def test_doctor_looks_at_brokers_topics_and_groups(bootstrap: str, group: str) -
 
 
 def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> None:
-    ended = kctl("why", "group", group, "-b", bootstrap, "--budget", "6", "--severity", "error", "--output", "json")
+    ended = kctl(
+        "why", "group", group, "-b", bootstrap, "--max-requests", "6", "--severity", "error", "--output", "json"
+    )
     assert ended.code == 3
     assert json.loads(ended.stdout)["requests"] <= 6
     assert json.loads(ended.stdout)["complete"] is False
-    assert "the request budget is used up (--budget)" in ended.stderr
+    assert "the request budget is used up (--max-requests)" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
             ("--watch", "--interval", "10s", "--api-timeout", "5s"),
             "--interval 10s must be shorter than --api-timeout (5s)",
         ),
-        (("--budget", "0"), "--budget"),
+        (("--max-requests", "0"), "--max-requests"),
     ],
 )
 def test_wrong_option_is_refused(bootstrap: str, options: tuple[str, ...], text: str) -> None:

@@ -31,7 +31,7 @@ PREPARED = (
     (r"probe\.jsonl", "probe --output jsonl", "probe.jsonl"),
     (r"acls", "acls create --allow User:bob --operation read --topic orders", ""),
     (r"users", "users create bob --password-file password", ""),
-    (r"plan\.json", "partitions plan orders --to 1", "plan.json"),
+    (r"plan\.json", "partitions plan orders --to-brokers 1", "plan.json"),
 )
 """A pattern in examples, a command that is run before these examples, and the file of its output."""
 SHELL = re.compile(r"[|<>&$;`*]")

@@ -38,7 +38,7 @@ COMMANDS = {
     "groups reset-offsets g --to-earliest --execute": b"",
     "why topic t": b"",
     "apply -f -": APPLIED,
-    "partitions plan t --to 1,2": b"",
+    "partitions plan t --to-brokers 1,2": b"",
     "configs set topic t retention.ms=1": b"",
     "quotas set --user ann producer_byte_rate=1MB": b"",
     "acls list": b"",

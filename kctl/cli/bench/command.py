@@ -53,7 +53,7 @@ LEAST_RECORD_BYTES = 24
 app = Commands(no_args_is_help=True)
 
 Records = Annotated[
-    int, typer.Option("--records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="Number of records.")
+    int, typer.Option("--max-records", "-n", min=1, max=MOST_RECORDS, metavar="N", help="Number of records.")
 ]
 
 

@@ -111,7 +111,8 @@ def consume(
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="With --tail, continue with new records.")] = False,
     limit: Annotated[
-        int | None, typer.Option("--max", "-n", min=0, metavar="N", help="Exit after N records.", show_default=False)
+        int | None,
+        typer.Option("--max-records", "-n", min=0, metavar="N", help="Exit after N records.", show_default=False),
     ] = None,
     exit_at_end: Annotated[
         bool, typer.Option("--exit-at-end", "-e", help="Exit after the last record that existed at startup.")

@@ -64,7 +64,7 @@ def encode_options(
         ),
     ] = None,
     message: Annotated[
-        str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
+        str | None, typer.Option("--protobuf-message", metavar="NAME", help="Full name of the message in --protoset.")
     ] = None,
     json_schema: Annotated[
         str | None, typer.Option("--json-schema", metavar="FILE", help="JSON Schema for --register.")

@@ -75,7 +75,7 @@ def decode_options(
         typer.Option("--protoset", metavar="FILE", help="Protobuf FileDescriptorSet for --decode protobuf."),
     ] = None,
     message: Annotated[
-        str | None, typer.Option("--message", metavar="NAME", help="Full name of the message in --protoset.")
+        str | None, typer.Option("--protobuf-message", metavar="NAME", help="Full name of the message in --protoset.")
     ] = None,
     strict: Annotated[
         bool,
@@ -128,7 +128,7 @@ def _form(text: str) -> str:
 def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
     """Raise the click.UsageError of schema files that no form uses."""
     if (local.protoset is None) != (local.message is None):
-        raise click.UsageError("--protoset and --message need each other: the file, and the message in it.")
+        raise click.UsageError("--protoset and --protobuf-message need each other: the file, and the message in it.")
     for form, name in LOCAL_FORMS.items():
         given = local.avsc if form == "avro" else local.protoset
         if given is not None and form not in forms:

@@ -49,7 +49,7 @@ BROKER_ADVICE: dict[str, str] = {
     ),
     "TRANSACTION_COORDINATOR_FENCED": "Retry: another broker has become the coordinator of the transaction.",
     "OPERATION_NOT_ATTEMPTED": "Fix the other errors of the same request, and send it again.",
-    "LOG_DIR_NOT_FOUND": "List the log directories of the broker with: kctl brokers disks",
+    "LOG_DIR_NOT_FOUND": "List the log directories of the broker with: kctl brokers log-dirs",
     "UNKNOWN_PRODUCER_ID": (
         "Restart the producer: the broker has forgotten it. Raise transactional.id.expiration.ms or retention.ms "
         "if it recurs."
@@ -226,7 +226,7 @@ CLASS_ADVICE: dict[str, str] = {
         "Raise max.request.size of the producer and max.message.bytes of the topic, or send smaller records."
     ),
     "RemoteProtocolError": "Check that the server is a Kafka broker, and proxies between client and broker.",
-    "RequestBudgetError": "Raise --budget.",
+    "RequestBudgetError": "Raise --max-requests.",
     "RequestTimeout": "Check the broker in the message: disk, garbage collection, request queue.",
     "ResultTimeout": "Call result() again: the producer still sends the record.",
     "SaslRequired": "Set security.protocol to SASL_PLAINTEXT or SASL_SSL, with a user.",

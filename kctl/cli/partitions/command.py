@@ -38,11 +38,13 @@ def plan(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="ID,...", help="Brokers for all replicas, such as 1,2,3. Replicas are spread evenly."
+            "--to-brokers",
+            metavar="ID,...",
+            help="Brokers for all replicas, such as 1,2,3. Replicas are spread evenly.",
         ),
     ] = None,
     away_from: Annotated[
-        str | None, typer.Option("--away-from", metavar="ID,...", help="Brokers to remove all replicas from.")
+        str | None, typer.Option("--exclude-brokers", metavar="ID,...", help="Brokers to remove all replicas from.")
     ] = None,
     replication_factor: Annotated[
         int | None,
@@ -61,9 +63,13 @@ def plan(
     from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # the client: not wanted for --help
 
     wish = Wish(
-        topics or (), parse_ids(to, "'--to'"), parse_ids(away_from, "'--away-from'"), replication_factor, ignore_racks,
+        topics or (),
+        parse_ids(to, "'--to-brokers'"),
+        parse_ids(away_from, "'--exclude-brokers'"),
+        replication_factor,
+        ignore_racks,
         rollback,
-    )  # fmt: skip
+    )
     return run_plan(common, wish)
 
 

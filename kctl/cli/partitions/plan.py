@@ -55,9 +55,13 @@ def parse_ids(text: str | None, where: str) -> list[int]:
 def run_plan(common: Common, wish: Wish) -> int:
     """Print the plan; return the exit code."""
     if not (wish.to or wish.away_from or wish.replication_factor):
-        raise click.UsageError("Nothing to plan: use --to ID,..., --away-from ID,... or --replication-factor N.")
+        raise click.UsageError(
+            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N."
+        )
     if wish.to and wish.away_from:
-        raise click.UsageError("--to cannot be combined with --away-from: --to names all brokers to use.")
+        raise click.UsageError(
+            "--to-brokers cannot be combined with --exclude-brokers: --to-brokers names all brokers to use."
+        )
     if wish.replication_factor and not wish.topics:
         raise click.UsageError("Missing argument 'TOPIC': --replication-factor needs topics.")
     with admin_of(common) as admin:
@@ -181,6 +185,6 @@ def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
         each: rack for each, rack in racks.items() if (not wish.to or each in wish.to) and each not in wish.away_from
     }
     if not used:
-        raise CommandError(ExitCode.USAGE, "no broker would be left", "--away-from names all that are up")
+        raise CommandError(ExitCode.USAGE, "no broker would be left", "--exclude-brokers names all that are up")
     used = _racks(common, used, ignored=wish.ignore_racks)
     return Goal(used, wish.away_from, bool(wish.to), wish.replication_factor)

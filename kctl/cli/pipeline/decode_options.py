@@ -58,15 +58,17 @@ def column_options(
     message: Annotated[
         list[str] | None,
         typer.Option(
-            "--message", metavar="NAME", help="Full name of the Protobuf message [default: first message of the file]."
+            "--protobuf-message",
+            metavar="NAME",
+            help="Full name of the Protobuf message [default: first message of the file].",
         ),
     ] = None,
 ) -> ColumnOptions:
     """Return what was said. Raises: click.UsageError: an unknown form, or a schema of what is not decoded."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
-    messages = parse_sides(message or (), "'--message'", lambda text: "" if text else "an empty name.")
-    for option, found in (("--schema", schema), ("--message", message)):
+    messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "an empty name.")
+    for option, found in (("--schema", schema), ("--protobuf-message", message)):
         if found and not forms:
             raise click.UsageError(f"{option} needs --decode.")
     return ColumnOptions(forms, schemas, messages)

@@ -57,7 +57,7 @@ def why_options(
     budget: Annotated[
         int | None,
         typer.Option(
-            "--budget",
+            "--max-requests",
             min=1,
             max=100_000,
             metavar="N",

@@ -23,7 +23,7 @@ from kctl.why.gathering.gatherer import MOST_ASKED
 from kctl.why.table import FINDINGS, kinds_of
 
 LEAST_BUDGET, REQUESTS_EACH = 200, 50
-"""The default of --budget: at least the first, and the second for each broker."""
+"""The default of --max-requests: at least the first, and the second for each broker."""
 
 
 class Aim(NamedTuple):

@@ -40,7 +40,7 @@ _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
 READY = "ready"
 """The phase of a connection that carries requests."""
 TIME_UP = "the timeout passed (--api-timeout)"
-BUDGET_SPENT = "the request budget is used up (--budget)"
+BUDGET_SPENT = "the request budget is used up (--max-requests)"
 
 
 def share_s(timer: Timer) -> float:

@@ -23,8 +23,8 @@ COMMANDS = (
     "topics trim t --before end --execute",
     "cluster describe",
     "cluster quorum",
-    "brokers disks",
-    "partitions plan t --to 1,2",
+    "brokers log-dirs",
+    "partitions plan t --to-brokers 1,2",
     "partitions list",
     "partitions elect --all",
     "configs show topic t",
@@ -137,7 +137,7 @@ ROWS_OF_OTHERS = {
     "topics trim t --before end --execute": "t,0 t,2 t,3",
     "topics list --size": "t u",
     "groups lag h": "h,t,0 h,t,1 h,t,2 h,t,3",
-    "brokers disks": "1 3",
+    "brokers log-dirs": "1 3",
 }
 
 

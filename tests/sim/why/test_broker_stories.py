@@ -35,7 +35,7 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
         finding = found_now(story)["broker-missing"]
         assert finding.sentence == "broker 2 is not registered, and has replicas of 6 partitions, for example r-0"
         assert finding.cure.startswith(
-            "start broker 2; if it does not come back: kctl partitions plan --away-from 2 > "
+            "start broker 2; if it does not come back: kctl partitions plan --exclude-brokers 2 > "
         )
         story.sim.sandbox.register(2)
         assert "broker-missing" not in story.cluster()

@@ -387,7 +387,7 @@ def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
 
 
 @incident(
-    "why cluster", "broker-missing", "broker 3 is not registered", fix="kctl partitions plan --away-from 3 > plan"
+    "why cluster", "broker-missing", "broker 3 is not registered", fix="kctl partitions plan --exclude-brokers 3 > plan"
 )
 def test_broker_that_is_gone_for_good_loses_its_replicas(story: Live) -> Steps:
     story.create(replicas=2)
@@ -396,7 +396,7 @@ def test_broker_that_is_gone_for_good_loses_its_replicas(story: Live) -> Steps:
         move_leaders(story, topic, 3)
     story.sandbox.register(3, is_registered=False)
     yield
-    plan = story.run("partitions plan --away-from 3")
+    plan = story.run("partitions plan --exclude-brokers 3")
     assert plan.code == ExitCode.OK, plan.stderr
     with NamedTemporaryFile(suffix=".json") as file:
         Path(file.name).write_bytes(plan.stdout)

@@ -35,7 +35,7 @@ def test_look_up_leaves_time_for_the_findings_while_a_broker_is_silent() -> None
 def test_all_requests_are_in_the_budget(words: tuple[str, ...], tmp_path: Path) -> None:
     def body(story: Story) -> None:
         trace = tmp_path / "trace"
-        why(story, *words, "--budget", str(BUDGET), "--trace-file", str(trace))
+        why(story, *words, "--max-requests", str(BUDGET), "--trace-file", str(trace))
         events = [json.loads(line) for line in trace.read_text().splitlines()]
         sent = [each["api"] for each in events if each["event"] == "request_sent" and each["api"] != "ApiVersions"]
         assert len(sent) == BUDGET, sent

@@ -248,7 +248,7 @@ def test_throttle_that_a_move_has_left_is_removed_by_the_fix(story: Live) -> Ste
     story.fix("kctl configs unset")
 
 
-@incident("why cluster", "broker-missing", "broker 2 is not registered", fix="kctl partitions plan --away-from 2")
+@incident("why cluster", "broker-missing", "broker 2 is not registered", fix="kctl partitions plan --exclude-brokers 2")
 def test_broker_that_comes_back_under_another_id_leaves_replicas_behind(story: Live) -> Steps:
     """A host joined the cluster a second time under a new id; the replicas of the old id had no broker."""
     story.create(replicas=2)

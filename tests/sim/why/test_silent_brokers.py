@@ -138,7 +138,7 @@ def test_brokers_that_the_budget_does_not_reach_are_not_silent() -> None:
             with story.admin.within(TIMEOUT_MS / 1000), story.admin.request_budget(budget):
                 look = Gatherer(story.admin, story.sim.runtime, timer, ALL).look()
             assert look.silent == {}
-            assert {gap.reason for gap in look.gaps} == {"the request budget is used up (--budget)"}
+            assert {gap.reason for gap in look.gaps} == {"the request budget is used up (--max-requests)"}
             checked = diagnose(Looks(look), tuple(Scope)).checked
             assert "future-timestamps" not in checked
 

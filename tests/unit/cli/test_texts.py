@@ -48,14 +48,14 @@ INSTEAD_IN_TEXTS = {
     r"is no name for|are perhaps written": "is not a valid name, may be written",
 }
 """More of them, in the strings of modules, helps and manuals; pages use some in other meanings."""
-SPELLINGS = "kctl/cli/spellings.py"
+OTHER_TOOLS = "kctl/cli/other_tools.py"
 """A module of words of other tools and of former names."""
 
 
 @cache
 def _texts() -> list[tuple[str, str]]:
     """Return each text of users, each line of pages and helps, with its place."""
-    texts = [(place, text) for place, texts in all_texts().items() if place != SPELLINGS for text in texts]
+    texts = [(place, text) for place, texts in all_texts().items() if place != OTHER_TOOLS for text in texts]
     return [*texts, *_lines((*MANUALS, *HELPS))]
 
 

@@ -68,7 +68,7 @@ SHORT_OF_TWO = {
     ("consume", "-n"),
     ("bench", "-n"),
 }
-"""-n is how many records everywhere, by --max or --records; -f a file of apply, a format elsewhere."""
+"""-n is how many records everywhere, by --max-records; -f a file of apply, a format elsewhere."""
 
 
 @cache

@@ -77,7 +77,7 @@ def test_figures_as_a_row() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("produce", "--records", "0"), "--records"),
+        (("produce", "--records", "0"), "--max-records"),
         (("produce", "--record-size", "100"), "or 100MiB for mebibytes"),
         (("produce", "--rate", "5"), "write 5/s"),
         (("produce", "--output", "raw", "-b", "a:1"), "this command offers table, json"),
