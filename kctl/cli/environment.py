@@ -117,7 +117,7 @@ class Environment(NamedTuple):
 
     @property
     def is_dumb(self) -> bool:
-        """Whether the terminal says that it knows no colours and no moving about; without $TERM it says nothing."""
+        """Whether the terminal has no colors and no cursor movement."""
         return self.environ.get("TERM") in ("dumb", "unknown", "")
 
     def size(self) -> tuple[int, int]:
@@ -190,7 +190,7 @@ def system_environment() -> Environment:
         stdin=BufferedReader(WaitingInput(0)),
         stdout=open(1, "wb", buffering=0, closefd=False),
         stderr=sys.stderr or open(2, "w", closefd=False),
-        environ=os.environ,
+        environ={"TERM": "dumb", **os.environ},
         clock=SystemClock(),
         stdin_is_tty=os.isatty(0),
         stdout_is_tty=os.isatty(1),

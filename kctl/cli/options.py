@@ -235,7 +235,9 @@ def common(
     servers = [*(bootstrap or ()), *(brokers or ())]
     for each in brokers or ():
         if each.replace(",", "").isdecimal():
-            raise click.UsageError(f"--brokers {each}: --brokers sets bootstrap servers; ids of brokers are for --to.")
+            raise click.UsageError(
+                f"--brokers {each}: --brokers sets bootstrap servers; ids of brokers are for --to-brokers."
+            )
     flags = {
         "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
         "max.block.ms": _limit("--api-timeout", api_timeout),

@@ -48,6 +48,7 @@ def standing_line(standing: Standing, columns: int) -> "Text":
     if standing.share is not None:
         texts = [f"{standing.share:4.0%} {text}" for text in texts]
         for text in texts:
+            text = f" {text.lstrip()}"
             width = min(WIDEST_BAR, columns - len(text) - len("[]"))
             if width >= NARROWEST_BAR:
                 full = int(standing.share * width)

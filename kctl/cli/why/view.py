@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.formats.columns import READABLE, pieces_of, wrapped
+from kctl.cli.formats.columns import READABLE, columns_of, fitted, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Paint, Row
 from kctl.cli.options import Common
@@ -201,12 +201,20 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
     longest = max(map(len, by_id))
     for name, found in list(by_id.items())[:MOST_IDS]:
         severity = found[0].severity.value
-        subjects = listed([one_line(each.subject) for each in found], MOST_SUBJECTS)
-        text = f"  {severity.upper():<7}  {name:<{longest}}  {subjects}"
-        line = pieces_of(text, width)[0]
+        head = f"  {severity.upper():<7}  {name:<{longest}}  "
+        line = head + _listed_within([one_line(each.subject) for each in found], width - len(head))
         yield line if paint is None else line.replace(severity.upper(), paint("level", severity, severity.upper()), 1)
     if len(by_id) > MOST_IDS:
         yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
+
+
+def _listed_within(subjects: Sequence[str], room: int) -> str:
+    """Return as many subjects as fit, with the number of the others, or the number of all if none fits."""
+    for count in range(min(MOST_SUBJECTS, len(subjects)), 0, -1):
+        text = listed(subjects, count)
+        if columns_of(text) <= room:
+            return text
+    return fitted(subjects[0] if len(subjects) == 1 else counted(len(subjects), "finding"), max(room, 1)).rstrip()
 
 
 def _head_lines(finding: Finding, width: int, paint: Paint | None) -> list[str]:

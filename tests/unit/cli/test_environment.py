@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kctl.cli.environment import ClosingNotice, Environment, Secrets, WaitingInput
+from kctl.cli.environment import ClosingNotice, Environment, Secrets, WaitingInput, system_environment
 from kctl.client.clock import ManualClock
 
 
@@ -39,6 +39,16 @@ def _environment(environ: Mapping[str, str], *, stdout_is_tty: bool) -> Environm
 def test_colour_and_redrawing(environ: dict[str, str], is_tty: bool, colour: bool, redraw: bool) -> None:
     environment = _environment(environ, stdout_is_tty=is_tty)
     assert (environment.colour, environment.can_redraw) == (colour, redraw)
+
+
+@pytest.mark.parametrize(("term", "is_dumb"), [(None, True), ("", True), ("dumb", True), ("xterm-256color", False)])
+def test_process_without_term_has_a_dumb_terminal(
+    term: str | None, is_dumb: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TERM", raising=False)
+    if term is not None:
+        monkeypatch.setenv("TERM", term)
+    assert system_environment().is_dumb == is_dumb
 
 
 def test_a_terminal_of_unknown_size_has_one_all_the_same() -> None:

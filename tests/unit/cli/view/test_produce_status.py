@@ -27,7 +27,7 @@ def test_a_bar_where_there_is_room() -> None:
     assert send_line(figures, 10, 5000, 55).plain == "[#####------] 50% 1,000 records, 10/s, about 1m40s left"
     narrow = send_line(figures, 10, 5000, 40).plain
     assert narrow.startswith(" 50% 1,000 records")
-    assert send_line(figures._replace(read_bytes=2_000_000), 0, 0, 80).plain.startswith("[" + "#" * 20 + "]100%")
+    assert send_line(figures._replace(read_bytes=2_000_000), 0, 0, 80).plain.startswith("[" + "#" * 20 + "] 100%")
     assert "%" not in send_line(figures._replace(total_bytes=0), 0, 0, 80).plain
 
 
