@@ -4,6 +4,7 @@ Same input, same output, whatever the order of the members.
 """
 
 from collections.abc import Callable, Mapping
+from heapq import heappop, heappush, heapreplace
 from typing import NamedTuple
 
 from kctl.sandbox.groups.reconciliation import Slot
@@ -36,45 +37,81 @@ def range_assignor(situation: Situation) -> Assignment:
     return {member: tuple(slots) for member, slots in given.items()}
 
 
-def _keep(situation: Situation, takers: dict[bytes, list[str]], shares: dict[str, list[Slot]]) -> list[Slot]:
+class _Shares:
+    """The partitions of each member, and of each topic the member that has the fewest.
+
+    Args: wants: the topics of each member.
+    """
+
+    def __init__(self, wants: Mapping[str, tuple[bytes, ...]]) -> None:
+        self.slots: dict[str, list[Slot]] = {member: [] for member in sorted(wants)}
+        self._wants = wants
+        self._takers: dict[bytes, list[tuple[int, str]]] = {}
+        """Heaps of members by the number of their partitions; an entry with a former number is dropped when seen."""
+        for member in self.slots:
+            for topic_id in dict.fromkeys(wants[member]):
+                self._takers.setdefault(topic_id, []).append((0, member))
+
+    def give(self, slot: Slot, member: str) -> None:
+        self.slots[member].append(slot)
+
+    def move(self, slot: Slot, rich: str, poor: str) -> None:
+        """Move a partition; who has fewer than before is entered again."""
+        self.slots[rich].remove(slot)
+        self.slots[poor].append(slot)
+        for topic_id in self._wants[rich]:
+            heappush(self._takers[topic_id], (len(self.slots[rich]), rich))
+
+    def poorest(self, topic_id: bytes) -> str | None:
+        """Return the first of the members that want the topic and have the fewest partitions."""
+        heap = self._takers.get(topic_id)
+        while heap:
+            count, member = heap[0]
+            if count == len(self.slots[member]):
+                return member
+            if count < len(self.slots[member]):
+                heapreplace(heap, (len(self.slots[member]), member))
+            else:
+                heappop(heap)  # entered again when it lost a partition
+        return None
+
+
+def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
     """Let members keep what they have and may have; return the slots that are left."""
     unassigned: list[Slot] = []
+    wanted = {member: frozenset(topics) for member, topics in situation.wants.items()}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
     for topic_id, size in situation.sizes.items():
         for slot in (Slot(topic_id, index) for index in range(size)):
             holder = holders.get(slot)
-            if holder is not None and holder in takers[topic_id]:
-                shares[holder].append(slot)
-            elif takers[topic_id]:
+            if holder is not None and topic_id in wanted.get(holder, ()):
+                shares.give(slot, holder)
+            else:
                 unassigned.append(slot)
     return unassigned
 
 
 def uniform_assignor(situation: Situation) -> Assignment:
     """Return shares as equal as the subscriptions allow, with as few moves from the target before as that takes."""
-    members = sorted(situation.wants)
-    shares: dict[str, list[Slot]] = {member: [] for member in members}
-    takers = {
-        topic_id: [member for member in members if topic_id in situation.wants[member]] for topic_id in situation.sizes
-    }
-    for slot in _keep(situation, takers, shares):
-        poorest = min(takers[slot.topic_id], key=lambda member: len(shares[member]))
-        shares[poorest].append(slot)
-    _even_out(shares, takers)
-    return {member: tuple(slots) for member, slots in shares.items()}
+    shares = _Shares(situation.wants)
+    for slot in _keep(situation, shares):
+        poorest = shares.poorest(slot.topic_id)
+        if poorest is not None:
+            shares.give(slot, poorest)
+    _even_out(shares)
+    return {member: tuple(slots) for member, slots in shares.slots.items()}
 
 
-def _even_out(shares: dict[str, list[Slot]], takers: Mapping[bytes, list[str]]) -> None:
+def _even_out(shares: _Shares) -> None:
     """Move partitions from rich members to poor ones until no single move makes two shares more equal."""
-    has_moved = True
+    slots, has_moved = shares.slots, True
     while has_moved:
         has_moved = False
-        for rich in sorted(shares, key=lambda member: -len(shares[member])):
-            for slot in reversed(shares[rich]):
-                poorest = min(takers[slot.topic_id], key=lambda member: len(shares[member]))
-                if len(shares[rich]) - len(shares[poorest]) > 1:
-                    shares[rich].remove(slot)
-                    shares[poorest].append(slot)
+        for rich in sorted(slots, key=lambda member: -len(slots[member])):
+            for slot in reversed(slots[rich]):
+                poorest = shares.poorest(slot.topic_id)
+                if poorest is not None and len(slots[rich]) - len(slots[poorest]) > 1:
+                    shares.move(slot, rich, poorest)
                     has_moved = True
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from kctl.sandbox.groups.assignors import ASSIGNORS, Assignment, Situation, range_assignor, uniform_assignor
 from kctl.sandbox.groups.reconciliation import Slot
+from tests.support.growth import exponent, lines_of
 
+MOST_EXPONENT = 1.1
 A, B, C = (bytes([number]) * 16 for number in (1, 2, 3))
 
 
@@ -61,3 +63,13 @@ def test_uniform_is_as_even_as_subscriptions_allow(seed: int) -> None:
         for slot in slots:
             takers = [member for member, topics in wants.items() if slot.topic_id in topics]
             assert len(found[rich]) - min(len(found[taker]) for taker in takers) <= 1
+
+
+def test_uniform_assignment_of_many_members_costs_as_much_as_it_has_members() -> None:
+    def lines(count: int) -> int:
+        wants = {f"m{number:04}": (A,) for number in range(count)}
+        first = uniform_assignor(Situation(wants, {A: 2 * count}, {}))
+        return lines_of(lambda: uniform_assignor(Situation({**wants, "new": (A,)}, {A: 2 * count}, first)))
+
+    costs = (lines(50), lines(100), lines(200))
+    assert exponent(costs) <= MOST_EXPONENT, costs
