@@ -1,6 +1,7 @@
 """`kctl __complete`: names within a limit; whatever goes wrong, silence and 0."""
 
 import os
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from kctl.sandbox import Fault, Sandbox
 from tests.cli.groups_scene import commit
-from tests.cli.processes import Ended, kctl
+from tests.cli.processes import BOUND_S, PYTHON, Ended, environment, kctl
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
@@ -31,6 +32,17 @@ def test_topics_and_groups(bootstrap: str, topic: str) -> None:
     assert f"group of {topic}" in kctl("__complete", "groups", line, environ=PATIENT).stdout.decode().splitlines()
     variable = {"KCTL_BOOTSTRAP_SERVERS": bootstrap, **PATIENT}
     assert topic in kctl("__complete", "topics", "kctl consume ", environ=variable).stdout.decode()
+
+
+def test_look_up_of_names_runs_without_the_collector_of_cycles() -> None:
+    code = (
+        "import gc\n"
+        "from kctl.cli.completion import lookup\n"
+        "lookup._FINDERS['profiles'] = lambda given, call_ms: [str(gc.isenabled())]\n"
+        "lookup.main(['profiles', ''])\n"
+    )
+    ended = subprocess.run([PYTHON, "-c", code], capture_output=True, check=True, timeout=BOUND_S, env=environment())
+    assert ended.stdout == b"False\n"
 
 
 def test_the_line_is_read_as_a_shell_would(bootstrap: str, topic: str, tmp_path: Path) -> None:
