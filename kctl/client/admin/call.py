@@ -57,11 +57,11 @@ def controller(client: ClusterClient) -> int | None:
     if node is None:
         client.metadata.request_update()
         return None
-    return node.node_id if is_node_ready(client, node.node_id) else None
+    return node.node_id if make_ready(client, node.node_id) else None
 
 
-def is_node_ready(client: ClusterClient, node_id: int) -> bool:
-    """Return whether a request can be sent to the node now; refresh the metadata when it cannot be reached."""
+def make_ready(client: ClusterClient, node_id: int) -> bool:
+    """Connect to a node, or refresh the metadata if that fails; return whether a request can be sent now."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -81,7 +81,7 @@ def broker(node_id: int) -> Route:
             known.append(client.metadata.version)
         if client.metadata.cluster.node(node_id) is None and client.metadata.version > known[0]:
             raise not_registered(node_id)
-        return node_id if is_node_ready(client, node_id) else None
+        return node_id if make_ready(client, node_id) else None
 
     return route
 
@@ -290,7 +290,7 @@ class Call:
         found: list[int] = []
         began_at_ms, version = self.client.clock.now_ms(), self.client.metadata.version
 
-        def is_found() -> bool:
+        def find() -> bool:
             node_id = route(self.client)
             unresolved = self._unresolved_controller(route)
             if unresolved is not None:
@@ -299,10 +299,10 @@ class Call:
             has_waited = self.client.clock.now_ms() >= began_at_ms + UNKNOWN_CONTROLLER_MS
             if has_waited and updates >= _UNKNOWN_CONTROLLER_UPDATES and self._is_controller_unknown(route):
                 raise RemoteProtocolError(f"{self.what}: {self._waiting_for_broker(route)}", api="Metadata")
-            found.extend([] if node_id is None or self._is_over() else [node_id])
+            found.extend([] if node_id is None or self._check_deadline() else [node_id])
             return bool(found)
 
-        self.wait_until(is_found, lambda: self._waiting_for_broker(route))
+        self.wait_until(find, lambda: self._waiting_for_broker(route))
         return found[0]
 
     def _unresolved_controller(self, route: Route) -> KafkaError | None:
@@ -363,7 +363,7 @@ class Call:
 
         def step() -> bool:
             for node_id in list(unsent):
-                if is_node_ready(self.client, node_id) and not self._is_over():
+                if make_ready(self.client, node_id) and not self._check_deadline():
                     self.send(node_id, unsent.pop(node_id), keep, max_version=max_version)
                     continue
                 error = network.status.node_error(node_id)
@@ -386,8 +386,8 @@ class Call:
             ended |= {node_id: self._unconfirmed.mark(timeout, node_id) for node_id in silent}
         return ended
 
-    def _is_over(self) -> bool:
-        """Return whether the deadline has passed: no request is sent then."""
+    def _check_deadline(self) -> bool:
+        """Read the clock; return whether the deadline has passed: no request is sent then."""
         self.timer.update()
         return self.timer.is_expired
 

@@ -106,7 +106,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def post_consumed(self, event: Consumed) -> None:
         """Hand over what makes room: where the loop wants none, it can wait for the loop's next turn."""
         self._events.append(event)
-        if self.wants_room:  # looked at last, as the loop looks at the events last (may_sleep)
+        if self.wants_room:  # looked at last, as the loop looks at the events last (fall_asleep)
             self._is_unannounced = True
 
     def post_until_wait(self, event: ToNetwork) -> None:
@@ -114,7 +114,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced_until_wait = True
         self._events.append(event)
 
-    def may_sleep(self) -> bool:
+    def fall_asleep(self) -> bool:
         """Return whether no close came, nor the room that is wanted: every other event was announced, or can wait."""
         return not self._close_requests and not (self.wants_room and self._events)
 

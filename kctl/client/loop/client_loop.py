@@ -69,7 +69,7 @@ class ClientLoop(ABC, Generic[E]):
         if self.is_over:
             return
         until_ms = self._run(now_ms)
-        if not mailbox.may_sleep():
+        if not mailbox.fall_asleep():
             until_ms = now_ms
         self._client.poll(until_ms)
 

@@ -215,7 +215,7 @@ class Mailbox(Generic[E]):
         """Whether every event was taken; closes do not count."""
         return not self._events
 
-    def may_sleep(self) -> bool:
+    def fall_asleep(self) -> bool:
         """Note that the loop is about to wait for a wake-up; False when there are events to take first."""
         self._is_loop_asleep = True
         return not self._events and not self._close_requests

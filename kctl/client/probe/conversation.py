@@ -90,8 +90,8 @@ class Conversation:
             self._questions.append(metadata_request(None))
         self._questions.append(quorum_request())
 
-    def is_pausing(self, now_ms: int) -> bool:
-        """Return whether the next question has to wait; the pause is over at `again_at_ms`, and then forgotten."""
+    def check_pause(self, now_ms: int) -> bool:
+        """End the pause at `again_at_ms`; return whether the next question has to wait."""
         if self.again_at_ms is not None and now_ms >= self.again_at_ms:
             self.again_at_ms = None
         return self.again_at_ms is not None

@@ -126,7 +126,7 @@ class Prober:
         self.left_out = 0
         """How many advertised brokers are not probed, because there are more than `MOST_NODES`."""
         for node in nodes:
-            if self._is_new(node):
+            if self._note_node(node):
                 self._look_up(node, advertised=False)
 
     @property
@@ -197,7 +197,7 @@ class Prober:
 
     # --- names --------------------------------------------------------------------------------------------------------
 
-    def _is_new(self, node: Node) -> bool:
+    def _note_node(self, node: Node) -> bool:
         """Note a node to be probed; return False where its place is known."""
         place = (node.host, node.port)
         if place in self._known:
@@ -341,7 +341,7 @@ class Prober:
                 wants_fenced=self._options.surveys,
                 wants_replicas=is_first,
             )
-        if connection.in_flight or attempt.conversation.is_pausing(now_ms):
+        if connection.in_flight or attempt.conversation.check_pause(now_ms):
             return
         deadline_at_ms = self.clock.start_ms() + self._config.request_timeout_ms
         if attempt.idle is not None:
@@ -383,7 +383,7 @@ class Prober:
             for broker in brokers:
                 if len(self._known) >= MOST_NODES:
                     self.left_out += (broker.host, broker.port) not in self._known
-                elif self._is_new(broker):
+                elif self._note_node(broker):
                     self._next_nodes.append(broker)
 
     # --- ends ---------------------------------------------------------------------------------------------------------

@@ -36,15 +36,15 @@ class BatchCompressor:
 
     def compress(self, run: RecordRun) -> None:
         """Compress an encoded run, here or soon on the helper."""
-        if self._is_over or self._waiting or not self._is_started():
+        if self._is_over or self._waiting or not self._start_helper():
             self._compress(run)
             return
         run.is_compressing = True
         self._waiting.append(run)
         self._waiter.notify()
 
-    def _is_started(self) -> bool:
-        """Return whether there is a helper; it is started when it is first asked for."""
+    def _start_helper(self) -> bool:
+        """Start the helper unless it was started before; return whether there is one."""
         try:
             self._unstarted.pop()
         except IndexError:

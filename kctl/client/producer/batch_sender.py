@@ -104,7 +104,7 @@ class BatchSender:
             self._progress.took_data(leader_id, now_ms)
             return leader_id
         else:
-            self._progress.has_data(leader_id, now_ms)
+            self._progress.note_data(leader_id, now_ms)
             if self._client.network.status.node_error(leader_id) is not None:
                 self._client.metadata.request_update()  # the partition may have another leader by now
         return NO_NODE

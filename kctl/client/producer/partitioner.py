@@ -244,7 +244,7 @@ class NodeProgress:
         self._due_at_ms: dict[int, int] = {}
         self._took_at_ms: dict[int, int] = {}
 
-    def has_data(self, node_id: int, now_ms: int) -> None:
+    def note_data(self, node_id: int, now_ms: int) -> None:
         """Note that a batch is due for the node, which cannot take it now."""
         self._due_at_ms[node_id] = now_ms
         self._took_at_ms.setdefault(node_id, now_ms)

@@ -87,7 +87,7 @@ def decode_prefix(
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
-    if len(data) - offset <= WALKED_BYTES and _is_rare(cls, version, "decode"):
+    if len(data) - offset <= WALKED_BYTES and _count_use(cls, version, "decode"):
         return walker.decode_header(cls, data, version, offset)
     function = decoder(cls, version, not isinstance(data, bytes), in_place)
     try:
@@ -103,7 +103,7 @@ def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: i
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
-    if _is_rare(cls, version, "decode"):
+    if _count_use(cls, version, "decode"):
         return walker.decode_header(cls, data, version)
     function = decoder(cls, version, not isinstance(data, bytes))
     try:
@@ -124,7 +124,7 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
     """Like `encode`, as pieces to be joined once with what comes before them."""
     function = _encoders.get((type(message), version))
     if function is None:
-        if _items(message) <= WALKED_ITEMS and _is_rare(type(message), version, "encode"):
+        if _items(message) <= WALKED_ITEMS and _count_use(type(message), version, "encode"):
             return walker.encode_parts(message, version)
         function = encoder(type(message), version)
     parts: list[bytes] = []
@@ -172,8 +172,8 @@ def _items(message: Struct) -> int:
     return count
 
 
-def _is_rare(cls: type[Message], version: int, direction: str) -> bool:
-    """Count one use; whether it is among the first few."""
+def _count_use(cls: type[Message], version: int, direction: str) -> bool:
+    """Count one use; return whether it is among the first few."""
     key = (cls, version, direction)
     uses = _walked.get(key, 0)
     if uses < WALKED_USES:

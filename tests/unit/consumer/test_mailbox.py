@@ -219,11 +219,11 @@ def test_room_that_the_loop_does_not_want_leaves_it_asleep() -> None:
     scenario = Scenario()
     mailbox = scenario.mailbox
     mailbox.post_consumed(Consumed(T0, 1, 5))
-    assert mailbox.may_sleep()
+    assert mailbox.fall_asleep()
     mailbox.post_all([])
     assert scenario.wakeups == 0
     mailbox.wants_room = True  # the loop finds it out, and what makes room is there already
-    assert not mailbox.may_sleep()
+    assert not mailbox.fall_asleep()
     mailbox.post_consumed(Consumed(T0, 1, 7))
     mailbox.post_all([])
     assert scenario.wakeups == 1

@@ -17,9 +17,9 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     maker = Maker(clock)
     box.post(maker.record())
     assert wakes == []
-    assert not box.may_sleep()  # there is something to take first
+    assert not box.fall_asleep()  # there is something to take first
     assert len(box.pop_some(10)) == 1
-    assert box.may_sleep()
+    assert box.fall_asleep()
     for _ in range(3):
         box.post(maker.record())
     assert len(wakes) == 1
@@ -35,7 +35,7 @@ def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch
     def wakes_after(next_turn_at_ms: int, room_bytes: int, records: int) -> int:
         box.pop_some(10)
         box.expect(next_turn_at_ms, room_bytes)
-        assert box.may_sleep()
+        assert box.fall_asleep()
         before = len(wakes)
         for _ in range(records):
             box.post_record(maker.record())
@@ -48,7 +48,7 @@ def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch
     assert wakes_after(5, 3 * size_bytes, 2) == 0
     assert wakes_after(5, 3 * size_bytes, 4) == 1
     box.pop_some(10)
-    box.may_sleep()
+    box.fall_asleep()
     box.post(FlushMark(Timer(clock, 500), Flag()))
     assert len(wakes) == 4
 
@@ -66,7 +66,7 @@ def test_record_that_cannot_be_sent_before_a_response_does_not_wake_the_loop() -
             is_linger_over=True,
             awaiting_responses=frozenset({"t"}),
         )
-        assert box.may_sleep()
+        assert box.fall_asleep()
         before = len(wakes)
         box.post_record(record)
         return len(wakes) - before
@@ -79,7 +79,7 @@ def test_record_that_cannot_be_sent_before_a_response_does_not_wake_the_loop() -
     assert wakes_after(maker.record(), waited_ms=LONGEST_SLEEP_MS + 1) == 1
     assert len(box.pop_some(10)) == 1
     box.expect(1000, 0, is_linger_over=True)
-    assert box.may_sleep()
+    assert box.fall_asleep()
     box.post_record(maker.record())
     assert len(wakes) == 4
 
@@ -95,12 +95,12 @@ def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_
 
     box.expect(5, 10_000, awaiting_responses=frozenset({"t"}))
     assert wakes_after_nudge() == 1  # the loop is in its turn, and may have looked already
-    assert box.may_sleep()
+    assert box.fall_asleep()
     assert wakes_after_nudge() == 0
     clock.advance(LONGEST_SLEEP_MS + 1)
     assert wakes_after_nudge() == 1
     box.expect(clock.now_ms() + 5, 10_000, now_ms=clock.now_ms(), awaiting_responses=frozenset({"t"}))
-    assert box.may_sleep()
+    assert box.fall_asleep()
     box.post_record(maker.record(topic="u"))  # it lingers, which ends when memory is waited for
     assert wakes_after_nudge() == 1
     box.expect(5, 10_000)
@@ -276,4 +276,4 @@ def test_a_close_overtakes_everything_and_keeps_the_loop_awake() -> None:
     was_empty = box.is_empty
     box.pop_some(1)
     box.post_close(CloseRequest(4, 4))
-    assert (was_empty, box.is_empty, box.may_sleep()) == (False, True, False)
+    assert (was_empty, box.is_empty, box.fall_asleep()) == (False, True, False)

@@ -135,12 +135,12 @@ def test_partitions_of_a_node_that_takes_no_data_are_left_out() -> None:
 def test_how_long_a_node_has_left_its_data_alone() -> None:
     progress = NodeProgress()
     assert progress.waited_ms(1) == 0
-    progress.has_data(1, 100)
-    progress.has_data(1, 700)
+    progress.note_data(1, 100)
+    progress.note_data(1, 700)
     assert progress.waited_ms(1) == 600
     progress.took_data(1, 900)
     assert progress.waited_ms(1) == 0
-    progress.has_data(1, 950)
+    progress.note_data(1, 950)
     assert progress.waited_ms(1) == 50
 
 
