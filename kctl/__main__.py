@@ -36,6 +36,11 @@ def main() -> int:
         from kctl.cli.completion.lookup import main as complete
 
         complete(sys.argv[2:])
+    if sys.argv[1:] == ["__jq"]:
+        from kctl.cli.decode.jq_process import run
+
+        run()
+        return 0
     import gc
 
     gc.set_threshold(COLLECTED_AFTER)

@@ -67,7 +67,7 @@ def command_in(
         steps += [f"mkdir -p {at}/src", f"mount --bind {shlex.quote(str(tree))} {at}/src"]
     variables = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", **environ}
     entered = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    inside = ["chroot", str(root), *entered]
+    inside = [*entered, "chroot", str(root)]
     if tree is not None:
         inside += ["sh", "-c", 'cd /src && exec "$@"', "sh"]
     script = "; ".join(["set -e", *steps, 'exec "$@"'])

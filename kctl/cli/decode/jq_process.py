@@ -24,7 +24,10 @@ MOST_BYTES = 1 << 30
 """Memory of the child."""
 OK, FAILED = b"+", b"-"
 _LENGTH_BYTES = 8
-_COMMAND = "from kctl.cli.decode.jq_process import run; run()"
+WORD = "__jq"
+"""Argument of kctl that runs a program in a child process."""
+_KCTL = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "kctl"]
+"""This kctl: the binary itself, or the package; -P imports nothing from the working directory."""
 _ENDS = {
     ALARM: f"the program did not finish within {LIMIT_MS // 1000}s",
     signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB",
@@ -76,7 +79,7 @@ class JqProcess:
 
     def _started(self) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _COMMAND],  # -P: import nothing from the working directory
+            [*_KCTL, WORD],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
