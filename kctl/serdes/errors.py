@@ -64,3 +64,13 @@ class IncompatibleSchemaError(RegistryError):
     """A schema cannot be registered: it is not compatible with the versions before it (409)."""
 
     kind = ErrorKind.DATA
+
+
+def is_of_data(error: KafkaError) -> bool:
+    """Return whether an error is about the data or about the schema that the data names.
+
+    Other errors, such as a registry that does not respond, concern data that is not bad.
+    """
+    if isinstance(error, RegistryError):
+        return isinstance(error, SchemaNotFoundError)
+    return isinstance(error, SerdesError) and not isinstance(error, LibraryMissingError)

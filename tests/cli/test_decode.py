@@ -120,6 +120,45 @@ def test_strict_ends_at_the_first_and_prints_those_before(scene: Scene) -> None:
     assert "a value cannot be decoded: not Avro of this schema" in ended.stderr
 
 
+def test_records_that_a_registry_does_not_explain_are_not_bad(scene: Scene) -> None:
+    scene.fill(scene.good(1))
+    ended = scene.consume("--decode", "auto", "--strict", "--on-bad-record", "skip", url="http://127.0.0.1:1")
+    assert ended.code == ExitCode.REFUSED
+    assert "skipped" not in ended.stderr
+
+
+@pytest.mark.parametrize("grep", [(), ("--grep", "v:id")], ids=["all", "grep"])
+@pytest.mark.parametrize("how", [(), ("-g", "strict"), ("--tail", "9")], ids=["alone", "group", "tail"])
+def test_strict_skips_what_cannot_be_decoded_on_request(
+    scene: Scene, how: tuple[str, ...], grep: tuple[str, ...]
+) -> None:
+    scene.fill(scene.good(1), write_frame(99, b"abc"), write_frame(scene.schema, b"\xff"), scene.good(2), b"unframed")
+    form = ("--decode", "value=avro", "--strict", "--on-bad-record", "skip", "-f", "%o %v\\n")
+    ended = scene.consume(*form, *grep, *how)
+    assert ended.code == 0, ended.stderr
+    assert [line.split(b" ")[0] for line in ended.stdout.splitlines()][:1] == [b"0"]
+    assert b"\n3 {" in ended.stdout
+    assert "schema 99 not found" in ended.stderr.lower()
+    notes = [line for line in ended.stderr.splitlines() if "bad record" in line and "skipped (--on" in line]
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize("how", [(), ("-g", "{topic}"), ("--tail", "9")], ids=["alone", "group", "tail"])
+def test_record_on_which_jq_fails_ends_the_command_unless_it_is_skipped(scene: Scene, how: tuple[str, ...]) -> None:
+    scene.fill(b"[1]", b"[2]", b"3", b"[4]", b"5", b"[6]")
+    program = ("--jq", ".value | fromjson | .[]")
+    ended = scene.consume(*program, *(each.format(topic=f"{scene.topic}-1") for each in how))
+    assert (ended.code, ended.stdout) == (ExitCode.DATA, b"1\n2\n"), ended.stderr
+    assert ", offset 2: --jq: " in ended.stderr
+    how = tuple(each.format(topic=f"{scene.topic}-2") for each in how)
+    ended = scene.consume(*program, "--on-bad-record", "skip", *how)
+    assert (ended.code, ended.stdout) == (0, b"1\n2\n4\n6\n"), ended.stderr
+    assert ended.stderr.count("; continuing at offset ") == 2
+    assert "note: 2 bad records and batches skipped (--on-bad-record), first: " in ended.stderr
+    limited = scene.consume(*program, "--on-bad-record", "skip", "-n", "3")
+    assert limited.stdout == b"1\n2\n4\n"
+
+
 def test_template_prints_json_schema_id_and_bytes(scene: Scene) -> None:
     scene.fill(scene.good(1))
     ended = scene.consume("--decode", "value=avro", "-f", "%k %v{schema} %v %v{hex}\\n")

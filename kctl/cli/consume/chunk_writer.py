@@ -2,12 +2,9 @@
 without an object each.
 """
 
-from collections.abc import Callable
-
 from kctl.cli.data_out import DataOut
-from kctl.cli.formats.output import RecordOutput
+from kctl.cli.formats.output import RecordOutput, Skip
 from kctl.client.consumer import FetchedChunk
-from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader
 
 WRITE_RECORDS = 2000
@@ -21,8 +18,7 @@ BULK_BYTES = 512 * 1024
 class ChunkWriter:
     """Writes records until there are enough.
 
-    Args: on_bad_record: gets the error of a record or batch that cannot be read, and the offset behind it; it is then
-        passed. None: the error is raised.
+    Args: skip: gets skipped records and batches; None: the first bad record or batch is an error.
     Attributes:
         written: records so far.
         filtered: records left out since one was written.
@@ -33,7 +29,7 @@ class ChunkWriter:
         output: RecordOutput,
         out: DataOut,
         max_records: int,
-        on_bad_record: Callable[[CorruptBatchError, int], None] | None = None,
+        skip: Skip | None = None,
     ) -> None:
         self.written = 0
         self.filtered = 0
@@ -41,7 +37,7 @@ class ChunkWriter:
         self._out = out
         self._out.write(output.head)
         self._max_records = max_records
-        self._on_bad_record = on_bad_record
+        self._skip = skip
         self._read_bytes, self._at_once = 0, WRITE_RECORDS
 
     @property
@@ -78,14 +74,7 @@ class ChunkWriter:
         """Write the next records of a reader, at most that many; return how many bytes were joined for that."""
         reader.count = already = self.written  # so that %i continues counting
         joined_bytes = 0
-        try:
-            pieces = self._output.read(reader, chunk, max_records)
-        except CorruptBatchError as error:
-            if self._on_bad_record is None:
-                raise
-            self._on_bad_record(error, reader.skip(error))
-            return 0
-        for piece in pieces:
+        for piece in self._output.read(reader, chunk, max_records, self._skip):
             if isinstance(piece, bytes):
                 joined_bytes += len(piece)
                 self._out.write(piece)

@@ -147,8 +147,8 @@ def consume(
         typer.Option(
             "--on-bad-record",
             metavar="POLICY",
-            help="Action for records and batches that are damaged or larger than a limit: error, or skip. kctl "
-            "reports skipped records on stderr.",
+            help="Action for records and batches that are damaged, larger than a limit, or rejected by --strict or "
+            "--jq: error, or skip. kctl reports skipped records on stderr.",
         ),
     ] = "error",
     template: FormatOption = None,

@@ -66,8 +66,9 @@ class Reading:
         self._targets = Targets()
         self._report = ReadingReport(common)
         self._skipped = 0
-        on_bad_record = self._note_skipped if limits.skips_bad_records else None
-        self._writer = ChunkWriter(output, DataOut(self._report.stdout), limits.records, on_bad_record)
+        self._first_skipped = ""
+        skip = self._note_skipped if limits.skips_bad_records else None
+        self._writer = ChunkWriter(output, DataOut(self._report.stdout), limits.records, skip)
         self._timers = ReadingTimers(self._clock, config.default_api_timeout_ms, limits.idle_ms)
         self._faults = WaitingWords()
         """What is wrong with some partitions, as it was looked at last."""
@@ -190,15 +191,17 @@ class Reading:
             return None
 
     def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
-        """Note a record or batch that was passed, as long as there are few."""
+        """Note a record or batch that was skipped, as long as there are few."""
+        self._first_skipped = self._first_skipped or str(error)
         self._skipped += 1
         if self._skipped <= MOST_NOTED:
             self.note(f"skipped {error}; continuing at offset {offset}")
 
     def note_number_skipped(self) -> None:
-        """Note how many records and batches were passed, if not each of them was noted."""
-        if self._skipped > MOST_NOTED:
-            self.note(f"skipped {self._skipped} bad records and batches (--on-bad-record)")
+        """Note how many records and batches were skipped, and why the first of them."""
+        if self._skipped:
+            number = counted(self._skipped, "bad record or batch", "bad records and batches")
+            self.note(f"{number} skipped (--on-bad-record), first: {self._first_skipped}")
 
     def _flush(self) -> None:
         self._writer.flush()

@@ -21,6 +21,7 @@ from kctl.cli.failures import CommandError, explain
 from kctl.client.clock import Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import FetchedChunk, WaitReason
+from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, OutputField, OutputPlan
 from kctl.grammar.offsets import END, START, Range
 
@@ -49,6 +50,7 @@ class TailReading(Reading):
     _count = 0
     _follows = False
     _is_collecting = True
+    _skipped_at: frozenset[tuple[str | None, int | None, int]] = frozenset()
 
     def start_tail(self, partitions: Sequence[TopicPartition], count: int, *, follows: bool) -> None:
         """Look up where the partitions end.
@@ -168,13 +170,29 @@ class TailReading(Reading):
         end = self._targets.ends.get(tp, 0)
         reader = chunk.reader(end)
         while not reader.exhausted:
-            for line in reader.output(_OFFSETS_AND_TIMES).splitlines():
+            for line in self._offsets_and_times(reader).splitlines():
                 offset, timestamp_ms = map(int, line.split())
                 self._found[tp] += 1
                 self._latest_ms[tp] = max(self._latest_ms.get(tp, timestamp_ms), timestamp_ms)
                 self._take(Candidate(self._latest_ms[tp], self._order[tp], offset, chunk))
         if chunk.next_offset >= end:
             self._reached_end(tp)
+
+    def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
+        """Note it once: a wider window has it again."""
+        at = (error.topic, error.partition, offset)
+        if at not in self._skipped_at:
+            self._skipped_at |= {at}
+            super()._note_skipped(error, offset)
+
+    def _offsets_and_times(self, reader: BatchReader) -> bytes:
+        try:
+            return reader.output(_OFFSETS_AND_TIMES)
+        except CorruptBatchError as error:
+            if not self._limits.skips_bad_records:
+                raise
+            self._note_skipped(error, reader.skip(error))
+            return b""
 
     def _take(self, candidate: Candidate) -> None:
         if len(self._newest) < self._count:
@@ -184,17 +202,19 @@ class TailReading(Reading):
 
     def _write_newest(self) -> None:
         readers = _HeldReaders()
-        for _, _, offset, chunk in sorted(self._newest):
-            if self._writer.is_full:
-                break
-            reader = readers.pop(chunk)
-            if reader is None or self._writer.filters:  # what is left out must not shift the turns of the others
-                stop = offset + 1 if self._writer.filters else FOREVER
-                reader = chunk._replace(fetch_offset=offset).reader(stop)
-            self._writer.write_from(reader, chunk, 1)
-            readers.hold(chunk, reader)
+        try:
+            for _, _, offset, chunk in sorted(self._newest):
+                if self._writer.is_full:
+                    break
+                reader = readers.pop(chunk)
+                if reader is None or self._writer.filters:  # what is left out must not shift the turns of the others
+                    stop = offset + 1 if self._writer.filters else FOREVER
+                    reader = chunk._replace(fetch_offset=offset).reader(stop)
+                self._writer.write_from(reader, chunk, 1)
+                readers.hold(chunk, reader)
+        finally:
+            self._flush()
         self._newest.clear()
-        self._flush()
 
 
 class _HeldReaders:

@@ -1,20 +1,22 @@
 """What --decode comes to: decoders of keys and values, and the output in which they are printed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kctl.cli.decode.local_schemas import avsc_text, local_codec, message_codec
 from kctl.cli.decode.options import KEY, VALUE, DecodeRequest
 from kctl.cli.decode.registry_access import has_registry, open_registry
 from kctl.cli.decode.sides import Side
-from kctl.cli.failures import CommandError
+from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.decoded import Sides
-from kctl.cli.formats.output import Part, RecordOutput
+from kctl.cli.formats.output import Part, RecordOutput, Skip
 from kctl.cli.options import Common
 from kctl.client.consumer import FetchedChunk
+from kctl.client.errors import CorruptBatchError, KafkaError
 from kctl.client.records import BatchReader, Condition, ValuePlaces
 from kctl.client.wording import counted
 from kctl.serdes.codecs import Codecs
 from kctl.serdes.decoder import Decoder, Form
+from kctl.serdes.errors import is_of_data
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER
 
 WITHOUT_REGISTRY = (Form.JSON, Form.MSGPACK)
@@ -49,43 +51,31 @@ def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) ->
             is_strict=request.is_strict,
         )
 
-    return Sides(side(KEY, KEY_HEADER), side(VALUE, VALUE_HEADER), request.is_strict)
+    return Sides(side(KEY, KEY_HEADER), side(VALUE, VALUE_HEADER))
 
 
 class DecodedOutput(RecordOutput):
-    """Records with decoded keys and values.
-
-    With --strict what comes before the first that cannot be decoded is written, and then its error is raised.
-    """
+    """Records with decoded keys and values."""
 
     def __init__(
         self, parts: Sequence[Part], sides: Sides, *, head: bytes, null: bytes, conditions: Sequence[Condition]
     ) -> None:
         super().__init__(parts, head=head, null=null, conditions=conditions)
         self._sides = sides
-        self._error: CommandError | None = None
 
-    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> list[bytes | ValuePlaces]:
-        return [self.joined(reader, chunk, limit)]
+    def is_of_record(self, error: CorruptBatchError) -> bool:
+        return not isinstance(error.__cause__, KafkaError) or is_of_data(error.__cause__)
 
-    def joined(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
-        """Return the output of the next records of a chunk, at most `limit` of them."""
-        plan = self.plan_for(chunk)
-        if self._error is not None:
-            raise self._error
-        if not self._sides.is_strict:
-            return reader.output(plan, limit)
-        written: list[bytes] = []
+    def read(
+        self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None
+    ) -> Iterable[bytes | ValuePlaces]:
         try:
-            for _ in range(limit):
-                if reader.exhausted:
-                    break
-                written.append(reader.output(plan, 1))
-        except CommandError as e:
-            if not any(written):
+            return super().read(reader, chunk, limit, skip)
+        except CorruptBatchError as error:
+            if self.is_of_record(error):
                 raise
-            self._error = e
-        return b"".join(written)
+            failure = explain(error.__cause__ or error)
+            raise CommandError(failure.code, str(error), failure.hint) from error
 
     def end(self) -> list[str]:
         return undecoded_notes(self._sides)

@@ -1,16 +1,15 @@
 """--jq: what a jq program makes of each record, a JSON line for each of its results."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kctl.cli import click
 from kctl.cli.decode.decoding import DecodedOutput
-from kctl.cli.decode.jq_process import JqError, JqProcess
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError
+from kctl.cli.decode.jq_process import JqFailure, JqProcess
 from kctl.cli.formats.decoded import Sides
-from kctl.cli.formats.output import Part
+from kctl.cli.formats.output import Part, Skip
 from kctl.client.consumer import FetchedChunk
+from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, Condition
 from kctl.serdes.libraries import import_library
 
@@ -31,14 +30,27 @@ class JqOutput(DecodedOutput):
             raise click.UsageError(f"--jq: {' '.join(str(e).split())}"[:300]) from None
         self._process = JqProcess(program, is_ascii=for_terminal)
 
-    def joined(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> bytes:
-        lines = super().joined(reader, chunk, limit).splitlines()
-        try:
-            results = self._process.run(lines) if lines else []
-        except JqError as e:
-            offset = json.loads(lines[e.index])["offset"]
-            raise CommandError(ExitCode.DATA, f"--jq: record at offset {offset}: {e}"[:400]) from None
-        left_out = sum(not each for each in results)
-        reader.count -= left_out
-        reader.filtered_records += left_out
-        return b"".join(results)
+    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None) -> Iterator[bytes]:
+        found = super().read(reader, chunk, limit, skip)
+        lines = b"".join(map(bytes, found)).splitlines()
+        results: list[bytes] = []
+        for line, result in zip(lines, self._process.run(lines), strict=True):
+            if isinstance(result, bytes):
+                results.append(result)
+                if not result:
+                    reader.count -= 1
+                    reader.filtered_records += 1
+                continue
+            error = _error(chunk, json.loads(line)["offset"], result)
+            reader.count -= 1
+            if skip is None:
+                yield b"".join(results)
+                raise error
+            skip(error, error.resume_offset or 0)
+        yield b"".join(results)
+
+
+def _error(chunk: FetchedChunk, offset: int, failure: JqFailure) -> CorruptBatchError:
+    topic, partition = chunk.topic_partition
+    text = f"{topic}-{partition}, offset {offset}: --jq: {failure.reason}"[:400]
+    return CorruptBatchError(text, topic=topic, partition=partition, resume_offset=offset + 1)

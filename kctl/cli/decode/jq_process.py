@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from kctl.posix import ALARM, limit_memory, set_timer
 from kctl.serdes.errors import SerdesError
@@ -34,15 +34,10 @@ _ENDS = {
 }
 
 
-class JqError(Exception):
-    """The program failed on a record.
+class JqFailure(NamedTuple):
+    """The reason for which the program has no result for a text."""
 
-    Attributes: index: of the record.
-    """
-
-    def __init__(self, index: int, reason: str) -> None:
-        super().__init__(reason)
-        self.index = index
+    reason: str
 
 
 class JqProcess:
@@ -53,29 +48,37 @@ class JqProcess:
         self._head = b"%d%s" % (is_ascii, program.encode("utf-8", "surrogateescape"))
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, texts: Sequence[bytes]) -> list[bytes]:
-        """Return the results of each text, each in a line.
+    def run(self, texts: Sequence[bytes]) -> Iterator[bytes | JqFailure]:
+        """Yield the results of each text, each result in a line, or why there are none.
 
-        Raises: JqError: the program failed, or exceeded a limit.
+        A text that ends the process costs a new one.
         """
-        process = self._process = self._process or self._started()
+        done = 0
+        while done < len(texts):
+            process = self._process = self._process or self._started()
+            self._send(process, texts[done:])
+            while done < len(texts) and self._process is not None:
+                result = self._result(process)
+                done += 1
+                yield result
+
+    def _send(self, process: "subprocess.Popen[bytes]", texts: Sequence[bytes]) -> None:
         assert process.stdin is not None
-        assert process.stdout is not None
         with suppress(BrokenPipeError):  # the end of the child gives the reason
             process.stdin.write(b"%d\n" % len(texts))
             for text in texts:
                 _write(process.stdin, text)
             process.stdin.flush()
-        results: list[bytes] = []
-        for index in range(len(texts)):
-            state = process.stdout.read(1)
-            if state == OK:
-                results.append(_read(process.stdout))
-            elif state == FAILED:
-                raise JqError(index, _read(process.stdout).decode())
-            else:
-                raise JqError(index, _reason(process.wait()))
-        return results
+
+    def _result(self, process: "subprocess.Popen[bytes]") -> bytes | JqFailure:
+        assert process.stdout is not None
+        state = process.stdout.read(1)
+        if state == OK:
+            return _read(process.stdout)
+        if state == FAILED:
+            return JqFailure(_read(process.stdout).decode())
+        self._process = None
+        return JqFailure(_reason(process.wait()))
 
     def _started(self) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
@@ -118,9 +121,6 @@ def run() -> None:
             state, result = _result(program, text, is_ascii=is_ascii)
             sink.write(state)
             _write(sink, result)
-            if state == FAILED:
-                sink.flush()
-                return
         set_timer(0)
         sink.flush()
 

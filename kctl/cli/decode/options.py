@@ -81,7 +81,7 @@ def decode_options(
         bool,
         typer.Option(
             "--strict",
-            help="Exit with 24 if a key or value cannot be decoded, instead of printing it raw.",
+            help="Reject keys and values that cannot be decoded, instead of printing them raw. kctl exits with 24.",
         ),
     ] = False,
     jq: Annotated[

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from kctl.cli.exit_codes import ExitCode
-from kctl.cli.failures import CommandError, explain
+from kctl.cli.failures import explain
 from kctl.client.errors import KafkaError
-from kctl.client.records import Condition
+from kctl.client.records import Condition, FieldError
 from kctl.serdes.decoder import Decoded, Decoder
 from kctl.serdes.errors import SerdesError
 from kctl.serdes.json_text import show_json
@@ -21,7 +20,7 @@ class Side:
         name: `key` or `value`.
         header: the name of the header that may have the schema.
         is_ascii: write everything but ASCII as escapes, for a terminal.
-        is_strict: raise the first failure.
+        is_strict: raise a FieldError for each failure, which has the failure as its cause.
         warn: prints the first failure of each cause.
     Attributes: `failed`, how many could not be decoded.
     """
@@ -104,16 +103,10 @@ class Side:
             return None
 
     def _fail(self, error: KafkaError) -> None:
-        failure = explain(error)
+        cause = explain(error).message
         if self._is_strict:
-            code = (
-                ExitCode.DATA
-                if isinstance(error, SerdesError) and failure.code is ExitCode.UNEXPECTED
-                else failure.code
-            )
-            raise CommandError(code, f"a {self._name} cannot be decoded: {failure.message}", failure.hint)
+            raise FieldError(f"a {self._name} cannot be decoded: {cause}") from error
         self.failed += 1
-        cause = failure.message
         if cause not in self._warned and len(self._warned) < 5:
             self._warned.add(cause)
             self._warn(f"a {self._name} cannot be decoded and is printed raw: {cause}")

@@ -44,7 +44,6 @@ class Sides(NamedTuple):
 
     key: DecodedSide | None = None
     value: DecodedSide | None = None
-    is_strict: bool = False
 
     @property
     def decodes(self) -> bool:

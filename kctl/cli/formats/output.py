@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kctl.cli.formats.numbers import ascii_number
 from kctl.client.consumer import FetchedChunk
+from kctl.client.errors import CorruptBatchError
 from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan, ValuePlaces
 
 
@@ -20,6 +21,8 @@ class ChunkField(NamedTuple):
 
 
 Part = bytes | OutputField | ChunkField
+Skip = Callable[[CorruptBatchError, int], None]
+"""Gets the error of a record or batch that is skipped, and the offset to continue at."""
 
 
 class RecordOutput:
@@ -47,9 +50,25 @@ class RecordOutput:
         fixed = [part for part in parts if not isinstance(part, ChunkField)]
         self._plan = self._make_plan(fixed) if len(fixed) == len(parts) else None
 
-    def read(self, reader: BatchReader, chunk: FetchedChunk, limit: int) -> list[bytes | ValuePlaces]:
-        """Return the output of the next records of a chunk, at most `limit` of them. Raises: as BatchReader.output."""
-        return reader.pieces(self.plan_for(chunk), limit)
+    def read(
+        self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None
+    ) -> Iterable[bytes | ValuePlaces]:
+        """Return the output of the next records of a chunk, at most `limit` of them.
+
+        Args: skip: gets skipped records and batches; None: the first bad record or batch is an error.
+        Raises: as BatchReader.output.
+        """
+        try:
+            return reader.pieces(self.plan_for(chunk), limit)
+        except CorruptBatchError as error:
+            if skip is None or not self.is_of_record(error):
+                raise
+            skip(error, reader.skip(error))
+            return []
+
+    def is_of_record(self, error: CorruptBatchError) -> bool:  # noqa: ARG002 - for subclasses
+        """Return whether an error is about one record or batch, so that other records may be read without it."""
+        return True
 
     def end(self) -> list[str]:
         """Return what is to be noted of the records when all are written."""

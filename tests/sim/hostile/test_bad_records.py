@@ -46,13 +46,27 @@ def test_bad_record_ends_the_command_unless_it_is_skipped(records: Callable[[int
     assert [json.loads(line)["value"] for line in ended.stdout.splitlines()] == ["a", "c"]
     assert ended.stderr.count("note: skipped t-0, ") == 1
     assert "; continuing at offset 2" in ended.stderr
+    assert "note: 1 bad record or batch skipped (--on-bad-record), first: t-0, " in ended.stderr
+
+
+def test_damaged_batch_among_the_newest_records_is_skipped_on_request() -> None:
+    assert run(crc_of_the_second, "--tail 3").ended.code == ExitCode.DATA
+    ended = run(crc_of_the_second, "--tail 3 --on-bad-record skip").ended
+    assert ended.code == ExitCode.OK, ended.stderr
+    assert [json.loads(line)["value"] for line in ended.stdout.splitlines()][0] == "a"
+    assert ended.stderr.count("note: skipped t-0, ") == 1
+    assert "note: 1 bad record or batch skipped (--on-bad-record)" in ended.stderr
 
 
 def test_number_of_skipped_records_is_reported_if_there_are_many() -> None:
     ended = run(many, "--on-bad-record skip", "-p 0", "-n 2").ended
     assert ended.code == ExitCode.OK, ended.stderr
     assert ended.stderr.count("note: skipped t-0, ") == 10
-    assert f"note: skipped {MANY} bad records and batches (--on-bad-record)" in ended.stderr
+    first = next(line for line in ended.stderr.splitlines() if "note: skipped t-0, " in line)
+    cause = first.partition("skipped ")[2].partition("; continuing")[0]
+    assert ended.stderr.splitlines()[-1].endswith(
+        f"note: {MANY} bad records and batches skipped (--on-bad-record), first: {cause}"
+    )
 
 
 def test_policy_that_does_not_exist_is_rejected() -> None:

@@ -67,7 +67,7 @@ def test_filter_process_imports_nothing_of_the_folder(hostile: HostileFolder) ->
 
 def test_jq_process_imports_nothing_of_the_folder(hostile: HostileFolder) -> None:
     pytest.importorskip("jq")
-    assert JqProcess(".", is_ascii=False).run([b"1"]) == [b"1\n"]
+    assert list(JqProcess(".", is_ascii=False).run([b"1"])) == [b"1\n"]
     assert hostile.marks() == []
 
 

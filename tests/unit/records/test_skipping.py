@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.client.errors import CorruptBatchError
-from kctl.client.records import BatchReader, FieldError, OutputField, OutputPlan
+from kctl.client.records import BatchReader, Condition, FieldError, OutputField, OutputPlan
 from kctl.client.records.compression import compress
 from tests.unit.records.handmade import batch, message, record, varint
 
@@ -52,6 +52,23 @@ def test_record_that_a_converter_rejects_is_passed_alone(at: int) -> None:
     with pytest.raises(CorruptBatchError, match="too long"):
         reader.output(plan)
     assert reader.next_offset == at
+
+
+def test_record_that_a_condition_cannot_search_is_passed_alone() -> None:
+    def search(value: bytes) -> bytes | None:
+        if value == b"bad":
+            raise FieldError("not text") from ValueError("cause")
+        return value if value != b"other" else None
+
+    values = [b"a", b"b", b"bad", b"c", b"other", b"bad", b"bad", b"d"]
+    data = batch(*(record(number, value=value) for number, value in enumerate(values)))
+    plan = OutputPlan([b"<", OutputField("value"), b">\n"], b"", [Condition("value", search)])
+    assert read(data, plan) == (b"<a>\n<b>\n<c>\n<d>\n", [3, 6, 7])
+    reader = BatchReader(data, topic="t", partition=0)
+    reader.output(plan)
+    with pytest.raises(CorruptBatchError, match="offset 2: not text") as caught:
+        reader.output(plan)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 @pytest.mark.parametrize(

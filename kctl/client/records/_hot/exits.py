@@ -262,8 +262,8 @@ _BLOCK_RECORDS: Final = 64
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were given out before.
 
-    Stops after `_MOST_READ_BYTES`, too. Large values are several parts. A converter may raise FieldError for
-    a value that it cannot convert.
+    Stops after `_MOST_READ_BYTES`, too. Large values are several parts. A condition or a converter may raise FieldError
+    for a value that it cannot convert; the cause of that error becomes the cause of the CorruptBatchError.
     """
     steps, tail = plan.steps_for(cursor.batch)
     conditions, null = plan.conditions, plan.null
@@ -278,13 +278,13 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
     mark, out_mark = 0, first
     try:
         while limit > 0 and cursor.position < stop_at and cursor.advance():
+            if cursor.value_size > _PART_BYTES and pieces:
+                _move(pieces, out)
+            mark, out_mark = len(pieces), len(out)
             headers = _headers(cursor) if wants_headers else headers
             if conditions and not all_hold(conditions, topic, cursor, headers):
                 cursor.leave_out()
                 continue
-            if cursor.value_size > _PART_BYTES and pieces:
-                _move(pieces, out)
-            mark, out_mark = len(pieces), len(out)
             for step in steps:
                 if step.is_number:
                     _append_number(step, _number(step.code, cursor, headers, count + 1), pieces)
@@ -300,7 +300,7 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
                 block_end = limit - _BLOCK_RECORDS
     except FieldError as error:
         del pieces[mark:], out[out_mark:]
-        raise _passed(cursor, str(error)) from None
+        raise _passed(cursor, str(error), error.__cause__) from None
     finally:  # also what came before damage; pieces of few records may be large, and are not copied
         out += pieces if len(pieces) <= _BLOCK_RECORDS else [b"".join(pieces)]
         if count > count_before:
@@ -340,11 +340,13 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
         raise _passed(cursor, f"headers: {error}") from None
 
 
-def _passed(cursor: RecordCursor, cause: str) -> CorruptBatchError:
+def _passed(cursor: RecordCursor, problem: str, cause: BaseException | None = None) -> CorruptBatchError:
     """Return the error for the record at hand, which is not given out; reading can continue behind it."""
     resume_offset = cursor.next_offset
+    problem = f"offset {cursor.offset}: {problem}"
     cursor.give_back()
-    error = cursor.damaged(cause)
+    error = cursor.damaged(problem)
+    error.__cause__ = cause  # a compiled module ignores the cause in `raise ... from`
     error.resume_offset = resume_offset
     return error
 

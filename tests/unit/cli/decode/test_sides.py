@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kctl.cli.decode.sides import Side
-from kctl.cli.failures import CommandError
+from kctl.client.records import FieldError
 from kctl.serdes.decoder import Decoder, Form
 from kctl.serdes.json_schema import JsonSchemaCodec
 
@@ -29,5 +29,5 @@ def test_value_that_is_too_deep_for_json_is_printed_raw_and_counted_once() -> No
 
 
 def test_value_that_is_too_deep_for_json_ends_a_strict_run() -> None:
-    with pytest.raises(CommandError, match="a value cannot be decoded: the value is nested too deeply"):
+    with pytest.raises(FieldError, match="a value cannot be decoded: the value is nested too deeply"):
         side([], is_strict=True).json(DEEP)
