@@ -6,7 +6,7 @@ import re
 import stat
 from pathlib import Path
 
-from kctl.posix import BINARY, CLOEXEC, NOFOLLOW, NONBLOCK, block, set_mode
+from kctl.posix import BINARY, CLOEXEC, NOFOLLOW, NONBLOCK, block, is_owned, set_mode
 
 PRIVATE_MODE = 0o600
 _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
@@ -16,7 +16,7 @@ _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 def open_private(path: str) -> int:
     """Create or empty a file that only its owner may read and write; return its descriptor.
 
-    Devices and pipes are opened as they are.
+    Devices, and pipes of this user, are opened as they are.
     Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe without a reader.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
@@ -31,8 +31,11 @@ def open_private(path: str) -> int:
         raise
     block(descriptor)  # a pipe without a reader would have kept us waiting
     try:
-        if not own and stat.S_ISREG(os.fstat(descriptor).st_mode):
-            set_mode(descriptor, PRIVATE_MODE)  # fails for a file of another user
+        found = os.fstat(descriptor)
+        if not own and not stat.S_ISCHR(found.st_mode) and not is_owned(found, others=0):
+            raise OSError(errno.EPERM, "it belongs to another user")
+        if not own and stat.S_ISREG(found.st_mode):
+            set_mode(descriptor, PRIVATE_MODE)
             os.ftruncate(descriptor, 0)
     except OSError:
         os.close(descriptor)

@@ -15,7 +15,7 @@ from kctl.cli.failures import CommandError
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 from kctl.posix import HAS_USERS, is_owned, user_id
-from kctl.sandbox.control_socket import ask_status
+from kctl.sandbox.control_socket import ask_status, remove_left_over
 
 PATIENCE_S = 10.0
 """How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
@@ -49,9 +49,9 @@ def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
     found = {}
     for path in sorted(folder.glob(f"*{_ENDING}")):
         try:
-            found[path] = ask_status(path, PATIENCE_S)
+            found[path] = _status_at(path)
         except ConnectionRefusedError:
-            path.unlink(missing_ok=True)
+            remove_left_over(path)
         except (OSError, ValueError):
             continue
     return found
@@ -80,10 +80,27 @@ def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, 
     if control is None:
         return running_sandboxes(environ)
     try:
-        return {control: ask_status(control, PATIENCE_S)}
+        return {control: _status_at(control)}
     except (OSError, ValueError) as e:
         text = f"no sandbox takes commands at {control}: {getattr(e, 'strerror', None) or e}"
         raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox start --control PATH") from None
+
+
+def _status_at(path: Path) -> Any:
+    """Return the state of the sandbox at a path, which may belong to another user.
+
+    Raises: OSError, ValueError: as ask_status; ValueError: the response is not the state of a sandbox.
+    """
+    state = ask_status(path, PATIENCE_S)
+    try:
+        texts = [state["bootstrap"], *(node["address"] for node in state["nodes"])]
+        texts += [fault for node in state["nodes"] for fault in node["faults"]]
+        numbers = [node[name] for node in state["nodes"] for name in ("node_id", "leaders")]
+    except (TypeError, LookupError):
+        texts, numbers = [None], []
+    if all(isinstance(each, str) for each in texts) and all(isinstance(each, int) for each in numbers):
+        return state
+    raise ValueError("the response is not the state of a sandbox")
 
 
 def status_listing(found: Mapping[Path, Any]) -> Listing:

@@ -10,12 +10,15 @@ import errno
 import json
 import os
 import socket
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from selectors import EVENT_READ
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from kctl.posix import unix_socket
+from kctl.client.clock import SystemClock, Timer
+from kctl.posix import is_owned, unix_socket
 from kctl.sandbox.socket_loop import SocketLoop
 
 MAX_LINE_BYTES = 4_096
@@ -39,7 +42,8 @@ class ControlSocket:
 
         Args:
             loop: whose thread it works in.
-            path: of the socket; the only file that may exist there is the socket of a sandbox that was killed.
+            path: of the socket; the only file that may exist there is the socket of this user's sandbox that was
+                killed.
             carry_out: carries out a command and returns why not, or None.
             report: returns the state as JSON.
         Raises:
@@ -50,17 +54,7 @@ class ControlSocket:
         self._carry_out = carry_out
         self._report = report
         self._open: dict[socket.socket, bytearray] = {}
-        self._sock = unix_socket()
-        try:
-            before = os.umask(0o177)
-            try:
-                _bind(self._sock, path)
-            finally:
-                os.umask(before)
-            self._sock.listen(_BACKLOG)
-        except OSError:
-            self._sock.close()
-            raise
+        self._sock, self._file = _listen(path)
         self._sock.setblocking(False)
         loop.watch(self._sock, EVENT_READ, self._accept)
 
@@ -104,28 +98,60 @@ class ControlSocket:
         sock.close()
 
     def close(self) -> None:
-        """Stop listening and take the socket's file away."""
+        """Stop listening and remove the socket's file, unless another file has its place."""
         for sock in list(self._open):
             self._close(sock)
         self._loop.watch(self._sock, 0, self._accept)
         self._sock.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(self._path.lstat(), self._file):
+                self._path.unlink()
 
 
-def _bind(sock: socket.socket, path: Path) -> None:
-    """Bind a socket to a path; a socket there to which nothing listens is removed first."""
+def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
+    """Return a socket that listens at a path, and its file.
+
+    The file gets the name when the socket listens: a socket that refuses connections is one of a process that ended.
+    """
+    sock = unix_socket()
     try:
-        sock.bind(str(path))
-    except OSError as error:
-        if error.errno != errno.EADDRINUSE or not _is_left_over(path):
-            raise
-        path.unlink(missing_ok=True)
-        sock.bind(str(path))
+        with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder:  # mode 0700
+            draft = Path(folder, "s")
+            sock.bind(str(draft))
+            draft.chmod(0o600)
+            sock.listen(_BACKLOG)
+            remove_left_over(path)
+            os.link(draft, path, follow_symlinks=False)
+            return sock, draft.lstat()
+    except FileExistsError:
+        sock.close()
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE)) from None
+    except OSError:
+        sock.close()
+        raise
+
+
+def remove_left_over(path: Path) -> None:
+    """Remove the socket of a process of this user that ended without removing it; leave everything else alone.
+
+    Raises: OSError: it cannot be removed.
+    """
+    if not _is_left_over(path):
+        return
+    with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder, contextlib.suppress(FileNotFoundError):
+        aside = Path(folder, "s")
+        path.rename(aside)
+        if not _is_left_over(aside):  # another process has replaced it meanwhile
+            os.link(aside, path, follow_symlinks=False)
 
 
 def _is_left_over(path: Path) -> bool:
-    """Return whether a path is a socket that refuses connections: its process has ended without removing it."""
-    if not path.is_socket():
+    """Return whether a path is a socket of this user that refuses connections."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISSOCK(found.st_mode) or not is_owned(found, others=0):
         return False
     with unix_socket() as sock:
         sock.settimeout(0)
@@ -145,7 +171,7 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
     if len(line) > MAX_LINE_BYTES or line.count(b"\n") > 1:
         raise ValueError(f"a command is one line of at most {MAX_LINE_BYTES} bytes")
     answer = _ask(path, line, patience_s)
-    return None if answer == _OK else answer.decode().removeprefix("error: ").strip()
+    return None if answer == _OK else answer.decode(errors="replace").removeprefix("error: ").strip()
 
 
 def ask_status(path: Path, patience_s: float) -> Any:
@@ -155,7 +181,10 @@ def ask_status(path: Path, patience_s: float) -> Any:
         OSError: nothing listens there, or no answer came within `patience_s`.
         ValueError: the answer is not JSON.
     """
-    return json.loads(_ask(path, STATUS + b"\n", patience_s))
+    try:
+        return json.loads(_ask(path, STATUS + b"\n", patience_s))
+    except RecursionError:
+        raise ValueError("the response is nested too deeply") from None
 
 
 def _ask(path: Path, line: bytes, patience_s: float) -> bytes:
@@ -164,8 +193,11 @@ def _ask(path: Path, line: bytes, patience_s: float) -> bytes:
         sock.connect(str(path))
         sock.sendall(line)
         answer = b""
+        timer = Timer(SystemClock(), int(patience_s * 1000))
         while not answer.endswith(b"\n"):
+            sock.settimeout(max(timer.remaining_ms, 1) / 1000)
             data = sock.recv(MAX_LINE_BYTES)
+            timer.update()
             if not data:
                 raise ConnectionResetError("the sandbox closed the connection without a response")
             answer += data

@@ -112,14 +112,21 @@ def test_connections_that_are_kept_open_are_bounded() -> None:
         ("127.0.0.1", "evil.example:9400", b"421"),
         ("127.0.0.1", "127.0.0.1.evil.example", b"421"),
         ("127.0.0.1", "", b"421"),
+        ("127.0.0.1", "127.0.0.1]", b"421"),
+        ("127.0.0.1", "[::1", b"200"),
+        ("127.0.0.1", "evil.example@localhost", b"421"),
+        ("127.0.0.1", "evil.example#@localhost", b"421"),
         ("0.0.0.0", "kctl.monitoring:9400", b"200"),
     ],
 )
-def test_page_at_a_loopback_address_is_not_for_pages_of_a_browser(listening: str, host: str, status: bytes) -> None:
+def test_page_at_a_loopback_address_is_not_for_pages_of_a_browser(
+    listening: str, host: str, status: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     server = MetricsServer(listening, 0, lambda: "groups 1\n")
     try:
         answer = ask(server.port, f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     finally:
         server.close()
+    assert caplog.records == []  # asyncio logs what a task raises
     assert answer.split(b" ")[1] == status
     assert (b"groups" in answer) == (status == b"200")

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from threading import Event, Thread
-from urllib.parse import urlsplit
 
 MOST_CONNECTIONS = 16
 MOST_BYTES = 8192
@@ -80,7 +79,7 @@ class MetricsServer:
             oldest.transport.abort()
         self._open[writer] = None
         try:
-            with suppress(TimeoutError, OSError):
+            with suppress(TimeoutError, OSError, asyncio.CancelledError):  # `close` cancels
                 async with asyncio.timeout(TIME_S):
                     await self._converse(reader, writer)
         finally:
@@ -133,9 +132,8 @@ def _is_for_address(head: bytes, host: str) -> bool:
     named = [line.partition(":")[2].strip() for line in lines if line.lower().startswith("host:")]
     if not named:  # HTTP/1.0
         return True
-    name = urlsplit(f"//{named[0]}").hostname or "" if len(named) == 1 and "[" not in named[0] else named[0]
-    if name.startswith("["):
-        name = name[1:].partition("]")[0]
+    name = named[0] if len(named) == 1 else ""
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.rpartition(":")[0] or name
     try:
         ip_address(name)
     except ValueError:

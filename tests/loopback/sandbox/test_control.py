@@ -3,12 +3,15 @@
 import os
 import socket
 import stat
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from kctl.sandbox import Fault, Sandbox
+from kctl.cli.sandbox_control import new_socket, running_sandboxes
+from kctl.sandbox import Fault, Sandbox, control_socket
 from kctl.sandbox.control_socket import MAX_LINE_BYTES, tell
 from kctl.sandbox.server import ServedSandbox
 from tests.support.bounds import bound
@@ -58,6 +61,93 @@ def test_the_socket_of_a_killed_process_is_replaced(tmp_path: Path) -> None:
     with Sandbox(nodes=1).serve() as served:
         served.serve_commands(tmp_path / "s")
         assert tell(tmp_path / "s", ["heal"], PATIENCE_S) is None
+
+
+@pytest.mark.parametrize("target", ["killed", "nowhere"])
+def test_a_link_is_left_alone(tmp_path: Path, target: str) -> None:
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(tmp_path / "killed"))
+    (tmp_path / "s").symlink_to(tmp_path / target)
+    with Sandbox(nodes=1).serve() as served, pytest.raises(OSError, match="in use"):
+        served.serve_commands(tmp_path / "s")
+    assert (tmp_path / "s").is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["killed", "s"]
+
+
+def test_a_socket_that_does_not_listen_yet_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kctl sandbox status` removes sockets of killed sandboxes while another sandbox starts."""
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    path = new_socket(environ)
+    assert path is not None
+    listen = socket.socket.listen
+    started = []
+
+    class Started(socket.socket):
+        def listen(self, backlog: int = 1, /) -> None:
+            if self.family == socket.AF_UNIX:
+                started.append(running_sandboxes(environ))
+            listen(self, backlog)
+
+    with Sandbox(nodes=1).serve() as served:
+        monkeypatch.setattr("kctl.sandbox.control_socket.socket.socket", Started)
+        served.serve_commands(path)
+        monkeypatch.undo()
+        assert list(running_sandboxes(environ)) == [path]
+    assert started == [{}]
+
+
+def test_a_socket_that_replaces_that_of_a_killed_process_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sandboxes find the socket of a killed process; one replaces it before the other does."""
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(tmp_path / "s"))
+    is_left_over = control_socket._is_left_over
+    found: list[bool] = []
+
+    def find(path: Path) -> bool:
+        found.append(is_left_over(path))
+        if len(found) == 1:
+            (tmp_path / "s").unlink()
+            fast.serve_commands(tmp_path / "s")
+            assert found == [True, False], "the fast one found no file"
+            return True
+        return found[-1]
+
+    with Sandbox(nodes=1).serve() as fast, Sandbox(nodes=1).serve() as slow:
+        monkeypatch.setattr(control_socket, "_is_left_over", find)
+        with pytest.raises(OSError, match="in use"):
+            slow.serve_commands(tmp_path / "s")
+        monkeypatch.undo()
+        assert tell(tmp_path / "s", ["start", "1", "freeze"], PATIENCE_S) is None
+        assert fast.sandbox.cluster.nodes[1].faults.is_frozen
+        assert [each.name for each in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_file_that_has_replaced_the_socket_stays(tmp_path: Path) -> None:
+    with Sandbox(nodes=1).serve() as served:
+        served.serve_commands(tmp_path / "s")
+        (tmp_path / "s").unlink()
+        (tmp_path / "s").write_text("mine")
+    assert (tmp_path / "s").read_text() == "mine"
+
+
+def test_a_response_that_drips_costs_one_timeout(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen()
+        is_over = threading.Event()
+
+        def drip() -> None:
+            peer, _ = listening.accept()
+            with peer, suppress(OSError):
+                while not is_over.wait(0.05):
+                    peer.sendall(b"x")
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        with pytest.raises(TimeoutError):
+            tell(tmp_path / "s", ["clear"], 0.5)
+        is_over.set()
+        thread.join()
 
 
 def test_the_socket_of_a_running_sandbox_is_left_alone(served: ServedSandbox, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_damaged_batch_among_the_newest_records_is_skipped_on_request() -> None:
     assert run(crc_of_the_second, "--tail 3").ended.code == ExitCode.DATA
     ended = run(crc_of_the_second, "--tail 3 --on-bad-record skip").ended
     assert ended.code == ExitCode.OK, ended.stderr
-    assert [json.loads(line)["value"] for line in ended.stdout.splitlines()][0] == "a"
+    assert next(json.loads(line)["value"] for line in ended.stdout.splitlines()) == "a"
     assert ended.stderr.count("note: skipped t-0, ") == 1
     assert "note: 1 bad record or batch skipped (--on-bad-record)" in ended.stderr
 
