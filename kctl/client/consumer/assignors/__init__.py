@@ -16,9 +16,14 @@ _ASSIGNORS: tuple[Assignor, ...] = (
 _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 
+def has_assignor(name: str) -> bool:
+    """Return whether there is an assignor with this name on the wire."""
+    return name in _BY_NAME
+
+
 def assignor_by_name(name: str) -> Assignor:
     """Return the assignor with this name on the wire; KeyError for others."""
     return _BY_NAME[name]
 
 
-__all__ = ["NO_GENERATION", "Assignment", "Assignor", "MemberSubscription", "assignor_by_name"]
+__all__ = ["NO_GENERATION", "Assignment", "Assignor", "MemberSubscription", "assignor_by_name", "has_assignor"]

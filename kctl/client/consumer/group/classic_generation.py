@@ -6,7 +6,7 @@ Owns the values that go into the requests; no state of the conversation.
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name
+from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name, has_assignor
 from kctl.client.consumer.assignors.protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
@@ -19,6 +19,7 @@ from kctl.client.consumer.assignors.protocol import (
 )
 from kctl.client.consumer.group.events import Subscribe
 from kctl.client.consumer.group.membership import MemberIdentity
+from kctl.client.errors import RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.protocol.api.group_membership import (
     HeartbeatRequest,
@@ -151,13 +152,18 @@ class Joined:
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse) -> "Joined":
-        """Raises: RemoteProtocolError: a member's subscription cannot be read."""
+        """Raises: RemoteProtocolError: a member's subscription cannot be read, or this leader cannot assign."""
         is_leader = response.leader == response.member_id
         members = {
             each.member_id: decode_subscription(each.metadata, each.group_instance_id)
             for each in (response.members if is_leader else ())
         }
-        return cls(response.member_id, response.protocol_name or "", members, skip_assignment=response.skip_assignment)
+        protocol = response.protocol_name or ""
+        if members and not has_assignor(protocol):
+            raise RemoteProtocolError(f"JoinGroup: there is no assignor {protocol[:80]!r}", api="JoinGroup")
+        if members and response.member_id not in members:
+            raise RemoteProtocolError("JoinGroup: the leader is not among the members", api="JoinGroup")
+        return cls(response.member_id, protocol, members, skip_assignment=response.skip_assignment)
 
     def assign(self, counts: dict[str, int]) -> dict[str, bytes]:
         """Return the encoded assignments of all members; none where this member does not lead or is not to assign.
