@@ -17,6 +17,7 @@ from kctl.serdes.avro_reader import AvroReader
 from kctl.serdes.avro_schema import MOST_PRECISION, is_decimal
 from kctl.serdes.avro_shape import Convert, Leaf, Shape
 from kctl.serdes.errors import EncodeError
+from kctl.serdes.json_text import MOST_JSON_BYTES, check_json_size
 from kctl.serdes.libraries import import_library
 
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -34,10 +35,17 @@ class AvroCodec:
 
     def __init__(self, text: str, dependencies: Sequence[str] = (), reader: str | None = None) -> None:
         self._reader = AvroReader(text, TO_JSON, dependencies, reader)
-        self.decode = self._reader.read
+        self._most_unchecked_bytes = self._reader.most_bytes_of_json(MOST_JSON_BYTES)
         self._fastavro = import_library("fastavro", "avro")
         self._schema: Any = None
         self._from_json: Convert | None = None
+
+    def decode(self, data: bytes) -> Any:
+        """Return the value as JSON. Raises: DecodeError: the bytes are not of this schema, or too large as JSON."""
+        value = self._reader.read(data)
+        if len(data) > self._most_unchecked_bytes:
+            check_json_size(value)
+        return value
 
     def encode(self, value: Any) -> bytes:
         """Return a JSON value as Avro. Raises: EncodeError: it does not fit the schema."""

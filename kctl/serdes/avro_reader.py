@@ -37,6 +37,7 @@ class AvroReader:
             self.schema = read_avro_schema(text, dependencies)
             self._guard = Guard.of(*self.schema)
             other = None if reader is None else read_avro_schema(reader, reader_dependencies)
+            self._names = self.schema.names if other is None else self.schema.names | other.names
             self._prepare(leaves, None if other == self.schema else other)
         except RecursionError:
             raise SchemaError("the Avro schema is nested too deeply") from None
@@ -49,6 +50,21 @@ class AvroReader:
         read_by = None if reader is None else self._parsed(reader)
         self.read = _reading(self._fastavro, self._guard, self._writer, read_by, shape)
         """Return the value. Raises: DecodeError: the bytes are not of this schema, or more than that."""
+
+    def most_bytes_of_json(self, json_bytes: int) -> int:
+        """Return how many bytes of data become no more than `json_bytes` of JSON, whatever they contain.
+
+        Between a value of no records and the schema's root each record type appears once, so that a byte of data has
+        at most all names of the schema in JSON. A schema with a guard has no such bound.
+        """
+        if self._guard is not None:
+            return 0
+        names = [
+            name
+            for full_name, each in self._names.items()
+            for name in (full_name, *each.get("symbols", ()), *(field["name"] for field in each.get("fields", ())))
+        ]
+        return json_bytes // (8 + sum(len(name) + 8 for name in names))
 
     def parsed(self) -> Any:
         """Return the writer's schema as fastavro wants it, without logical types."""

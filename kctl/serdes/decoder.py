@@ -10,6 +10,9 @@ from kctl.serdes.errors import DecodeError
 from kctl.serdes.registry import AVRO, JSON, PROTOBUF
 from kctl.serdes.wire import Header, read_frame
 
+MOST_VALUE_BYTES = 16 * 1024 * 1024
+"""Of a key or value that is decoded: as objects of Python it is several times as large."""
+
 
 class Form(Enum):
     """How bytes are to be read."""
@@ -63,6 +66,8 @@ class Decoder:
 
         Raises: DecodeError: the bytes are not as their schema says; KafkaError: the schema is not to be had.
         """
+        if len(data) > MOST_VALUE_BYTES:
+            raise DecodeError(f"it has {len(data)} bytes, and kctl decodes up to {MOST_VALUE_BYTES}")
         if self._codecs is None and self._framed is None:
             return None if self._local is None else Decoded(self._local.decode(data))
         framed = read_frame(data, headers, self._header)

@@ -4,7 +4,10 @@ import json
 import math
 from typing import Any
 
-from kctl.serdes.errors import EncodeError, SerdesError
+from kctl.serdes.errors import DecodeError, EncodeError, SerdesError
+
+MOST_JSON_BYTES = 96 * 1024 * 1024
+"""Of a decoded value: names of fields and symbols, which the schema has once, appear in JSON at each use."""
 
 
 def show_json(value: Any, *, is_ascii: bool = False) -> str:
@@ -30,6 +33,24 @@ def _text_of(value: Any, *, is_ascii: bool) -> str:
     except UnicodeEncodeError:
         text = json.dumps(value, separators=(",", ":"))
     return text
+
+
+def check_json_size(value: Any) -> None:
+    """Check the size of a decoded value as JSON, of which escapes are not counted. Raises: DecodeError: too large."""
+    size_bytes = 0
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            size_bytes += sum(map(len, value)) + 4 * len(value)
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            size_bytes += len(value)
+            left += value
+        else:
+            size_bytes += len(value) if isinstance(value, str) else 4
+        if size_bytes > MOST_JSON_BYTES:
+            raise DecodeError(f"the value is larger than {MOST_JSON_BYTES >> 20} MiB as JSON")
 
 
 def parse_json(data: bytes) -> Any:

@@ -9,17 +9,21 @@ base64), with the names of fields as in the file, and fields without presence ar
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
 from kctl.client.wording import one_line
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
+from kctl.serdes.json_text import MOST_JSON_BYTES
 from kctl.serdes.libraries import import_library
 from kctl.serdes.wire import read_indexes, write_indexes
 
 EXTRA = "protobuf"
 MOST_DEPTH = 100
+_ENTRY_BYTES = 150
+"""Of a field in a dict, besides its name, and of a dict."""
 _TEXT_1 = 0x0A
 """The tag of field 1 where it is a text."""
 _WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]{1,40})\.proto")
@@ -56,6 +60,8 @@ class ProtobufCodec:
         self._pool = import_library("google.protobuf.descriptor_pool", EXTRA).DescriptorPool()
         self._is_framed = is_framed
         self._places: dict[tuple[int, ...], Any] = {}
+        self._printed_bytes: dict[Any, int] = {}
+        """By the descriptor of a message, the cost of an empty one as JSON."""
         self._file: Any = None
         added: set[str] = set()
         for name, content in files:
@@ -170,9 +176,54 @@ class ProtobufCodec:
         if self._is_framed:
             descriptor, data = self.split(data)
         try:
-            return self.to_json(self.parser(descriptor)(data))
+            message = self.parser(descriptor)(data)
+            self._check_json_size(message)
+            return self.to_json(message)
+        except DecodeError:
+            raise
         except Exception as e:  # noqa: BLE001 - as above, for hostile messages
             raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
+
+    def _check_json_size(self, message: Any) -> None:
+        """Check the size of a message as JSON: a message of two bytes is printed with all fields without presence.
+
+        Raises: DecodeError: too large, or too deep.
+        """
+        size_bytes = 0
+        left = [(message, 0)]
+        while left:
+            found, depth = left.pop()
+            size_bytes += self._empty_bytes(found.DESCRIPTOR)
+            if size_bytes > MOST_JSON_BYTES:
+                raise DecodeError(f"the message is larger than {MOST_JSON_BYTES >> 20} MiB as JSON")
+            if depth > MOST_DEPTH:
+                raise DecodeError(f"the message is nested more than {MOST_DEPTH} levels deep")
+            left += ((each, depth + 1) for each in self._messages_in(found))
+
+    def _empty_bytes(self, descriptor: Any) -> int:
+        cost = self._printed_bytes.get(descriptor)
+        if cost is None:
+            printed = [field.name for field in descriptor.fields if not field.has_presence]
+            cost = self._printed_bytes[descriptor] = sum(len(name) + _ENTRY_BYTES for name in printed) + _ENTRY_BYTES
+        return cost
+
+    def _messages_in(self, message: Any) -> Iterator[Any]:
+        """Yield the messages in the fields of a message, and the one in an Any."""
+        if message.DESCRIPTOR.full_name == "google.protobuf.Any":
+            name = message.type_url.rpartition("/")[2]
+            with suppress(Exception):  # no such message, or damaged: `to_json` reports it
+                yield self.parser(self._pool.FindMessageTypeByName(name))(message.value)
+            return
+        for field, value in message.ListFields():
+            if field.message_type is None:
+                continue
+            if field.message_type.GetOptions().map_entry:
+                if field.message_type.fields_by_name["value"].message_type is not None:
+                    yield from value.values()
+            elif field.is_repeated:
+                yield from value
+            else:
+                yield value
 
     def parser(self, descriptor: Any) -> Callable[[bytes], Any]:
         """Return what reads a message; raises what the library does."""

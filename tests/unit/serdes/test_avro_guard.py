@@ -78,3 +78,39 @@ def test_schema_that_is_deep_without_recursion_is_no_crash() -> None:
     with pytest.raises(DecodeError, match="nested more than"):
         codec.decode(b"\x00" * 1_999 + b"\x02\x00")
     assert codec.decode(b"\x02\x02" + b"\x00" * 1_999)["t0"] == {"x": 1}
+
+
+LONG = "n" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("items", "item"),
+    [
+        ({"type": "record", "name": "R", "fields": [{"name": LONG, "type": "int"}]}, b"\0"),
+        ({"type": "enum", "name": "E", "symbols": [LONG]}, b"\0"),
+        (["null", "int", {"type": "fixed", "name": LONG, "size": 1}], b"\4\0"),
+    ],
+    ids=["field", "symbol", "branch"],
+)
+def test_names_that_make_the_json_of_few_bytes_large_are_refused(items: object, item: bytes) -> None:
+    codec = AvroCodec(json.dumps({"type": "array", "items": items}))
+    with pytest.raises(DecodeError, match="larger than 96 MiB as JSON"):
+        codec.decode(_count(20_000) + item * 20_000 + b"\0")
+    assert len(codec.decode(_count(100) + item * 100 + b"\0")) == 100
+
+
+def test_record_that_contains_itself_with_a_long_name_is_refused() -> None:
+    fields = [{"name": LONG, "type": {"type": "array", "items": "N"}}]
+    codec = AvroCodec(json.dumps({"type": "record", "name": "N", "fields": fields}))
+    with pytest.raises(DecodeError, match="larger than 96 MiB as JSON"):
+        codec.decode(_count(20_000) + b"\0" * 20_001)
+
+
+def _count(number: int) -> bytes:
+    """Return the count of a block."""
+    number <<= 1
+    out = bytearray()
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])

@@ -11,6 +11,7 @@ from kctl.serdes.avro import AvroCodec
 from kctl.serdes.codecs import Codec, Codecs, codec_of
 from kctl.serdes.decoder import Decoded, Decoder, Form
 from kctl.serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from kctl.serdes.json_schema import JsonSchemaCodec
 from kctl.serdes.registry import Schema
 from kctl.serdes.schema_store import Resolved
 from kctl.serdes.wire import VALUE_HEADER, Header, write_frame
@@ -86,3 +87,11 @@ def test_avro_with_references_and_a_readers_schema() -> None:
     new = json.dumps({"type": "record", "name": "Item", "fields": [{"name": "b", "type": "int", "default": 9}]})
     reading: Any = codec_of(Resolved(Schema("AVRO", json.dumps(item))), new)
     assert reading.decode(b"\x02") == {"b": 9}
+
+
+def test_value_that_is_too_large_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.serdes.decoder.MOST_VALUE_BYTES", 10)
+    decoder = Decoder(Form.JSON, "h", None, JsonSchemaCodec(""))
+    assert decoder.decode(b'"12345678"') == Decoded("12345678")
+    with pytest.raises(DecodeError, match="it has 11 bytes, and kctl decodes up to 10"):
+        decoder.decode(b'"123456789"')

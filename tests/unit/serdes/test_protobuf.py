@@ -159,3 +159,44 @@ def test_names_of_a_schema_stay_in_the_line_of_its_error() -> None:
     with pytest.raises(SchemaError, match=r"b\\x1b\[2J\\x0akctl: c") as raised:
         ProtobufCodec([("a.proto", file.SerializeToString())], is_framed=True)
     assert str(raised.value).isprintable()
+
+
+def wide(fields: int) -> ProtobufCodec:
+    """Return the codec of a message with many messages of many fields, directly and in an Any."""
+    file = descriptor_pb2.FileDescriptorProto(name="wide", package="w", syntax="proto3")
+    file.dependency.append("google/protobuf/any.proto")
+    many = file.message_type.add(name="Many")
+    _field(many, "items", 1, Field.TYPE_MESSAGE, type_name=".w.Wide", label=Field.LABEL_REPEATED)
+    _field(many, "any", 2, Field.TYPE_MESSAGE, type_name=".google.protobuf.Any")
+    row = file.message_type.add(name="Wide")
+    for number in range(fields):
+        _field(row, f"f{number}", number + 1, Field.TYPE_INT32)
+    return ProtobufCodec([("", file.SerializeToString())], "w.Many", is_framed=False)
+
+
+@pytest.mark.parametrize("place", ["items", "any"])
+def test_empty_messages_that_are_printed_with_many_fields_are_refused(place: str) -> None:
+    codec = wide(2_000)
+    items = b"\x0a\0" * 1_000
+    name = b"x/w.Many"
+    value = b"\x0a" + bytes([len(name)]) + name + b"\x12\xd0\x0f" + items
+    data = items if place == "items" else b"\x12" + _length(len(value)) + value
+    with pytest.raises(DecodeError, match="larger than 96 MiB as JSON"):
+        codec.decode(data)
+    assert len(codec.decode(items[:20])["items"]) == 10
+
+
+def test_any_in_any_is_refused_if_it_is_deep() -> None:
+    name, value = b"\x0a\x15x/google.protobuf.Any", b""
+    for _ in range(150):
+        value = name + b"\x12" + _length(len(value)) + value
+    with pytest.raises(DecodeError):
+        wide(1).decode(b"\x12" + _length(len(value)) + value)
+
+
+def _length(number: int) -> bytes:
+    out = bytearray()
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
