@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kctl.client.protocol.api.groups import ListedGroup, ListGroupsResponse
+from kctl.client.protocol.framing import encode_response
+from kctl.client.protocol.schema import Response
+from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import commit
 from tests.cli.live_shell import SHELLS, LiveShell
 
@@ -53,6 +57,53 @@ def test_names_of_the_cluster(shell: LiveShell, bootstrap: str, topic: str) -> N
     assert shell.run(f"{start} {topic[:-1]}\t") == ["groups", "lag", "-b", bootstrap, odd]
     assert len(shell.lookups) == 3
     assert not (shell.folder / "ran").exists()
+
+
+RUN = "touch ran"
+HOSTILE = (
+    f"$({RUN})", f"`{RUN}`", f";{RUN};", f"&{RUN}&", f"|{RUN}", f">{RUN}", f"<({RUN})", f"(e:{RUN}:)", "=ls",
+    "a~root", "$HOME", "${HOME}", "!!", "!-1", "#comment", "*", "?", "[a]", "{a,b}", "^a^b", "'q", '"q', "\\q", "a b",
+    "%1", "@(a)", "a:b[c]", "(", ")", "a\u0301",
+)  # fmt: skip
+"""Names of groups that a shell would take for something else."""
+UNPRINTABLE = (
+    "red\x1b[31m",
+    "two\nlines",
+    "tab\tbed",
+    "\u202eback",
+    "--execute",
+    "-x",
+    "nul\x00",
+    "\x7f",
+    "\x9b2J",
+    "",
+    "~root",
+    "~",
+)
+"""Names that are not offered."""
+
+
+@pytest.mark.slow
+def test_names_of_a_hostile_cluster_are_words_and_nothing_else(
+    shell: LiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker lists one group with a hostile name among groups whose names are not offered."""
+    listed: list[str] = []
+
+    def encode(response: Response, version: int, correlation_id: int) -> bytes:
+        if isinstance(response, ListGroupsResponse):
+            names = [*UNPRINTABLE, *listed]
+            response.groups = [ListedGroup(group_id=name, protocol_type="consumer") for name in names]
+        return encode_response(response, version, correlation_id)
+
+    monkeypatch.setattr("kctl.sandbox.connection.encode_response", encode)
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        for number, name in enumerate(HOSTILE):
+            listed[:] = [name]
+            start = f"kctl groups describe -b {served.bootstrap} -X client.id=c{number} "
+            assert "|".join(shell.run(f"{start}\t")).endswith(f"|{name}"), name
+    assert not (shell.folder / "ran").exists()
+    assert len(shell.lookups) >= len(HOSTILE)
 
 
 @pytest.mark.parametrize("name", SHELLS)

@@ -131,13 +131,17 @@ def _leave(data: bytes) -> Never:
 
 
 def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
-    """Return the names of a kind, a line each; a name that begins with - would become an option.
+    """Return the names of a kind, a line each.
+
+    A name that begins with - would become an option. fish replaces ~ at the beginning, which it does not quote.
 
     Args: call_ms: limit of the call to a cluster.
     Raises: whatever goes wrong.
     """
     found = _FINDERS[kind](given, call_ms)
-    names = sorted(name for name in found if name.isprintable() and not name.startswith("-"))[:MOST_NAMES]
+    names = sorted(name for name in found if name and name.isprintable() and not name.startswith(("-", "~")))[
+        :MOST_NAMES
+    ]
     return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
 
 
