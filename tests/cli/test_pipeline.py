@@ -45,6 +45,11 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
         (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is not local, local[2]"),
         (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not spark.KEY=VALUE"),
         (
+            ("export", "t", "--to", "x", "--spark-conf", "spark.hadoop.fs.s3a.secret.key=canary"),
+            "spark.hadoop.fs.s3a.secret.key is a secret",
+        ),
+        (("stats", "t", "--spark-conf", "spark.ssl.keyPassword=canary"), "spark.ssl.keyPassword is a secret"),
+        (
             ("export", "t", "--to", "x", "--file-format", "csv", "--dry-run", "-b", "a:1"),
             "Invalid value for '--file-format': 'csv' is not one of parquet, json",
         ),

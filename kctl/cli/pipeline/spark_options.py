@@ -162,6 +162,9 @@ def spark_options(
         key, equals, value = text.partition("=")
         if not equals or not key.startswith("spark."):
             raise click.BadParameter(f"{text[:80]!r} is not spark.KEY=VALUE", param_hint="'--spark-conf'")
+        if re.search(r"(?i)(password|secret|token|secret[.]?key|access[.]?key)$", key):
+            problem = f"{key[:80]} is a secret, which other users see in the list of processes"
+            raise click.BadParameter(f"{problem}: set it in spark-defaults.conf.", param_hint="'--spark-conf'")
         properties[key] = value
     return SparkOptions(url, master is not None, properties, spark_log, worker_python, dry_run)
 
