@@ -109,6 +109,25 @@ def check(ended: Ended, *, is_for_people: bool = True) -> None:
     assert "bug" not in ended.stderr, ended.stderr
 
 
+PLANTED = {
+    "messages": ("kctl.cli.environment.one_line", ("groups", "delete", "g", "--execute"), Mode.WORDS),
+    "tables": ("kctl.cli.formats.rows.harmless_text", ("groups", "members", "g"), Mode.WORDS),
+}
+"""Where text of a peer is escaped, and a command and mode by which a missing escape is found."""
+
+
+@pytest.mark.parametrize("place", PLANTED)
+def test_text_that_is_not_escaped_is_found(
+    place: str, served: ServedSandbox, strike: Callable[[Mode], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, command, mode = PLANTED[place]
+    strike(mode)
+    check(run(served, command))
+    monkeypatch.setattr(name, lambda text: text)
+    with pytest.raises(AssertionError):
+        check(run(served, command))
+
+
 COMMANDS = [
     ("topics", "list"),
     ("topics", "describe", "t"),

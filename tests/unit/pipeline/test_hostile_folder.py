@@ -4,13 +4,16 @@ import ast
 import subprocess
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kctl.cli.decode.jq_process import JqProcess
 from kctl.pipeline import spark_process
 from kctl.pipeline.filter_process import FilterProcess
+from kctl.pipeline.job_errors import RecordDataError
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.session import SessionOptions, spark_properties
 from kctl.pipeline.spark_process import SparkProcess
@@ -30,15 +33,50 @@ STARTERS = {
 _STARTING = {"Popen", "run", "call", "check_call", "check_output", "getoutput", "system", "popen", "posix_spawn"}
 _EXEC = ("exec", "spawn")
 _OWNERS = {"subprocess", "os", "pty", "multiprocessing"}
+_MODULES = {"subprocess", "pty", "multiprocessing", "concurrent.futures.process"}
+_METHODS = {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
 
 
 def starts_programs(module: Collection[ast.AST]) -> bool:
-    """Return whether a module, given by its nodes, calls what starts a program."""
+    """Return whether a module, given by its nodes, imports or calls what starts a program."""
     called = [node.func for node in module if isinstance(node, ast.Call)]
     named = [each for each in called if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)]
     calls = [each.attr for each in named if isinstance(each.value, ast.Name) and each.value.id in _OWNERS]
-    imported = [node.module for node in module if isinstance(node, ast.ImportFrom)]
-    return "subprocess" in imported or any(each in _STARTING or each.startswith(_EXEC) for each in calls)
+    imported = [str(node.module) for node in module if isinstance(node, ast.ImportFrom)]
+    imported += [each.name for node in module if isinstance(node, ast.Import) for each in node.names]
+    of_os = [
+        each.name for node in module if isinstance(node, ast.ImportFrom) and node.module == "os" for each in node.names
+    ]
+    methods = {each.attr for each in called if isinstance(each, ast.Attribute)}
+    return (
+        not _MODULES.isdisjoint(imported)
+        or not _METHODS.isdisjoint(methods)
+        or any(each in _STARTING or each.startswith(_EXEC) for each in (*calls, *of_os))
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import subprocess\nsubprocess.run(['x'])",
+        "import subprocess as programs\nprograms.Popen(['x'])",
+        "from subprocess import Popen as start\nstart(['x'])",
+        "import os\nos.execvp('x', ['x'])",
+        "from os import posix_spawn\nposix_spawn('x', ['x'], {})",
+        "import os\nos.system('x')",
+        "import pty\npty.spawn('x')",
+        "import asyncio\nasync def run():\n    await asyncio.create_subprocess_exec('x')",
+        "import concurrent.futures.process",
+        "from multiprocessing import Process",
+    ],
+)
+def test_module_that_starts_programs_is_found(source: str) -> None:
+    assert starts_programs(tuple(ast.walk(ast.parse(source))))
+
+
+def test_module_that_starts_no_program_is_not_found() -> None:
+    source = "import os\nfrom os import environ\nos.open('x', 0)\nself.run()\nfrom multiprocessing.util import Finalize"
+    assert not starts_programs(tuple(ast.walk(ast.parse(source))))
 
 
 def test_every_module_that_starts_programs_is_known() -> None:
@@ -71,10 +109,46 @@ def test_jq_process_imports_nothing_of_the_folder(hostile: HostileFolder) -> Non
     assert hostile.marks() == []
 
 
+@pytest.mark.parametrize("starter", ["filter", "jq"])
+def test_program_without_the_safe_path_is_found(
+    starter: str, hostile: HostileFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: a child that starts without -P."""
+    start = subprocess.Popen
+
+    def start_unsafely(words: list[str], **kwargs: Any) -> "subprocess.Popen[bytes]":
+        assert "-P" in words
+        return start([word for word in words if word != "-P"], **kwargs)
+
+    monkeypatch.setattr(subprocess, "Popen", start_unsafely)
+    if starter == "jq":
+        pytest.importorskip("jq")
+        list(JqProcess(".", is_ascii=False).run([b"1"]))
+    else:
+        with FilterProcess(RecordFilter(jq=".offset == 13"), 60_000) as chosen, suppress(RecordDataError):
+            chosen.wanted(BATCH)
+    assert hostile.marks() != []
+
+
+def test_python_below_a_jvm_without_the_safe_path_is_found(
+    hostile: HostileFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted bug: a JVM whose children look for modules in the working directory."""
+    monkeypatch.setattr(spark_process, "SAFE_PATH", {})
+    run_below_the_jvm(tmp_path, monkeypatch)
+    assert hostile.marks() != []
+
+
 def test_python_below_the_jvm_imports_nothing_of_the_folder(
     hostile: HostileFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program of Spark is a script that starts Python as Spark starts its workers."""
+    run_below_the_jvm(tmp_path, monkeypatch)
+    assert "usage: " in (tmp_path / "log").read_text()
+    assert hostile.marks() == []
+
+
+def run_below_the_jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a program of Spark to its end: a script that starts Python as Spark starts its workers."""
     program = tmp_path / "bin" / "spark-submit"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -m json.tool --help\n")
@@ -84,8 +158,6 @@ def test_python_below_the_jvm_imports_nothing_of_the_folder(
         process = SparkProcess({}, tmp_path, log)
         process._process.wait(bound(60))
         process.end()
-    assert "usage: " in (tmp_path / "log").read_text()
-    assert hostile.marks() == []
 
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://host:7077"])
