@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.profiles.references import JAAS, Reference, escape, split_references
+from kctl.cli.setting import Setting
 from kctl.client.config import read_bootstrap
 from kctl.client.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kctl.cli.settings import Setting
     from kctl.client.security import JaasEntry
 
 SERVERS, PROTOCOL, MECHANISM = "bootstrap.servers", "security.protocol", "sasl.mechanism"
@@ -68,9 +68,9 @@ class _Bound(NamedTuple):
 
 
 def without_foreign_logins(
-    layer: "Mapping[str, Setting]",
-    below: "Mapping[str, Setting]",
-    above: "Mapping[str, Setting]",
+    layer: Mapping[str, Setting],
+    below: Mapping[str, Setting],
+    above: Mapping[str, Setting],
     *,
     is_profile: bool,
 ) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
@@ -97,14 +97,14 @@ def without_foreign_logins(
     return kept, tuple(withheld)
 
 
-def _is_part(bound: _Bound, other: "Setting", own: "Setting | None") -> bool:
+def _is_part(bound: _Bound, other: Setting, own: Setting | None) -> bool:
     try:
         return own is not None and bound.places(other) <= bound.places(own)
     except ValueError:  # an error of its own where the address is used; references are not fetched for this
         return False
 
 
-def _without_sasl(kept: "dict[str, Setting]", others: "Mapping[str, Setting]") -> "dict[str, Setting]":
+def _without_sasl(kept: dict[str, Setting], others: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return a layer that lost its login; without SASL, too, unless other settings have a login for it."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
@@ -112,18 +112,18 @@ def _without_sasl(kept: "dict[str, Setting]", others: "Mapping[str, Setting]") -
     return kept
 
 
-def _urls(setting: "Setting") -> frozenset[object]:
+def _urls(setting: Setting) -> frozenset[object]:
     return frozenset(each.strip().rstrip("/") for each in setting.text.split(","))
 
 
-def _is_of_endpoint(name: str, setting: "Setting") -> bool:
+def _is_of_endpoint(name: str, setting: Setting) -> bool:
     """Whether a property may have the client secret of the token endpoint; a reference may be any login."""
     if name == JAAS:
         return not any(module in setting.text for module in _PASSWORD_MODULES)
     return name in (CLIENT_ID, CLIENT_SECRET)
 
 
-def _is_of_registry(name: str, _setting: "Setting") -> bool:
+def _is_of_registry(name: str, _setting: Setting) -> bool:
     return name in _REGISTRY_LOGIN or name.startswith("schema.registry.ssl.key")
 
 
@@ -151,7 +151,7 @@ def make_jaas(mechanism: str, user: str, password: str) -> str:
     return _jaas(mechanism, in_quotes(user), in_quotes(password))
 
 
-def with_jaas(by_name: "Mapping[str, Setting]", rank: "Mapping[str, int]") -> "dict[str, Setting]":
+def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict[str, Setting]:
     """Return settings in which sasl.username and sasl.password have become sasl.jaas.config.
 
     A sasl.jaas.config of a layer that is as high or higher wins.
@@ -209,15 +209,13 @@ def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     """
     if not {USERNAME, PASSWORD, *OTHER_NAMES} & set(properties):
         return properties
-    from kctl.cli.settings import Setting
-
     named = {OTHER_NAMES.get(name, name): Setting(value, "", of_profile=True) for name, value in properties.items()}
     if USERNAME in named and named.keys().isdisjoint((PASSWORD, JAAS)):
         return {name: setting.text for name, setting in named.items()}
     return {name: setting.text for name, setting in with_jaas(named, dict.fromkeys(named, 0)).items()}
 
 
-def _user_of(jaas: "Setting") -> "Setting | None":
+def _user_of(jaas: Setting) -> Setting | None:
     entry = read_written_login(jaas.text if jaas.of_profile else escape(jaas.text))
     if entry is None or "username" not in entry.options:
         return None
@@ -232,7 +230,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
     return f'{module} required username="{user}" password="{password}";'
 
 
-def _quoted(setting: "Setting", is_written: bool) -> str:
+def _quoted(setting: Setting, is_written: bool) -> str:
     """Return a value as it stands between quotes of a login; references stay, for they are quoted when fetched."""
     if not is_written:
         return in_quotes(setting.text)

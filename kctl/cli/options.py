@@ -18,7 +18,8 @@ from kctl.cli.environment import Environment
 from kctl.cli.output_options import AsJson, Output, output_option, refuse_shape, shape_of_json
 from kctl.cli.profiles.choice import FOR_OTHERS, Chosen, choose_profile
 from kctl.cli.profiles.locations import foreign_project_files, working_folder
-from kctl.cli.settings import Setting, Settings, known_variables, merge_settings, unknown_variables
+from kctl.cli.setting import Setting
+from kctl.cli.settings import Settings, known_variables, merge_settings, unknown_variables
 from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import DEFAULT_PORT, ClientConfig, has_no_port
 from kctl.client.events import Event, EventSink, ignore_events, keep_off_stderr

@@ -18,6 +18,7 @@ from kctl.cli.login import (
     without_foreign_logins,
 )
 from kctl.cli.profiles.references import JAAS, Fetched
+from kctl.cli.setting import Setting
 from kctl.cli.suggestions import Unknown, did_you_mean
 from kctl.client.config import (
     KINDS,
@@ -64,24 +65,6 @@ def is_secret(name: str) -> bool:
 def has_password(value: str) -> bool:
     """Whether a value is, or has, a URL with a password in it."""
     return mask_urls(value) != value
-
-
-class Setting(NamedTuple):
-    """One value, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
-
-    Attributes:
-        value: the text as written; of an option with a type, what it was parsed to.
-        of_profile: `${env:NAME}` and the like in it are still to be fetched.
-    """
-
-    value: str | int
-    origin: str
-    of_profile: bool = False
-
-    @property
-    def text(self) -> str:
-        """The value as a .properties file would have it."""
-        return str(self.value)
 
 
 class Settings(NamedTuple):

@@ -71,7 +71,8 @@ def test_the_target_gets_limits_and_no_credentials(tmp_path: Path) -> None:
     from kctl.cli.environment import system_environment
     from kctl.cli.options import Common
     from kctl.cli.pipeline.target_options import TargetOptions
-    from kctl.cli.settings import Setting, Settings
+    from kctl.cli.setting import Setting
+    from kctl.cli.settings import Settings
 
     given = {
         "bootstrap.servers": "a:1",

@@ -3,8 +3,6 @@
 Owns the options; run.py measures, imported only then.
 """
 
-from collections.abc import Mapping
-from enum import Enum
 from typing import Annotated, NamedTuple
 
 import typer
@@ -13,37 +11,8 @@ from kctl.cli import click
 from kctl.cli.commands import Commands
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common, with_options
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 from kctl.grammar.sizes import parse_rate, parse_size_bytes
-
-
-class Kind(Enum):
-    """What is measured."""
-
-    PRODUCE = "produce"
-    CONSUME = "consume"
-    END_TO_END = "end-to-end"
-
-
-class BenchRequest(NamedTuple):
-    """How much of what to measure, and where.
-
-    Attributes:
-        topic: one that is there; None: one is made and deleted.
-        per_second: records a second; None: as fast as it goes.
-        partitions, replication_factor: of a topic that is made; None: as the broker is set.
-        flags: properties of the producer that have an option of their own.
-    """
-
-    kind: Kind
-    records: int
-    record_bytes: int
-    topic: str | None = None
-    per_second: float | None = None
-    partitions: int | None = None
-    replication_factor: int | None = None
-    flags: Mapping[str, Setting | None] = {}
-
 
 MOST_RECORDS = 10**12
 MOST_RECORD_BYTES = 1 << 30
@@ -127,7 +96,7 @@ def bench() -> None:
 @with_options(load=load_options, sending=sending_options)
 def produce(common: Common, load: Load, sending: Sending, records: Records = 100_000) -> int:
     """Measure sending. The latency is from send() to the acknowledgment."""
-    return _run(common, Kind.PRODUCE, records, load, sending)
+    return _run(common, "produce", records, load, sending)
 
 
 @app.command()
@@ -138,7 +107,7 @@ def consume(common: Common, load: Load, records: Records = 100_000) -> int:
 
     Without --topic, kctl sends the records first. Ends early if a topic has fewer records.
     """
-    return _run(common, Kind.CONSUME, records, load, Sending(None, None))
+    return _run(common, "consume", records, load, Sending(None, None))
 
 
 @app.command("end-to-end")
@@ -149,14 +118,16 @@ def end_to_end(common: Common, load: Load, sending: Sending, records: Records = 
 
     Sends one record at a time, or --rate records per second.
     """
-    return _run(common, Kind.END_TO_END, records, load, sending)
+    return _run(common, "end-to-end", records, load, sending)
 
 
-def _run(common: Common, kind: Kind, records: int, load: Load, sending: Sending) -> int:
+def _run(common: Common, kind: str, records: int, load: Load, sending: Sending) -> int:
+    from kctl.cli.bench.run import BenchRequest, Kind, run_bench  # deferred import: the client
+
     request = BenchRequest(
-        kind,
+        Kind(kind),
         records,
-        _size(load.record_size, LEAST_RECORD_BYTES if kind is Kind.END_TO_END else 0),
+        _size(load.record_size, LEAST_RECORD_BYTES if kind == "end-to-end" else 0),
         load.topic,
         sending.per_second,
         load.partitions,
@@ -166,8 +137,6 @@ def _run(common: Common, kind: Kind, records: int, load: Load, sending: Sending)
             "compression.type": None if load.compression is None else Setting(load.compression, "--compression"),
         },
     )
-    from kctl.cli.bench.run import run_bench  # the whole client, which --help and mistakes do without
-
     return run_bench(common, request)
 
 

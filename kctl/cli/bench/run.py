@@ -4,22 +4,22 @@ Bounded by --api-timeout as a whole; what was measured until then, or until Ctrl
 if it was made here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kctl.cli.bench.command import BenchRequest, Kind
 from kctl.cli.bench.latencies import LatencyHistogram
-from kctl.cli.bench.report import Figures, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES, Listing, write_lines, write_listing
+from kctl.cli.formats.rows import Row
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
 from kctl.cli.output_options import Output
 from kctl.cli.produce.pace import Pace
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 from kctl.cli.uncompiled import note_uncompiled
 from kctl.cli.view.status import SendStatus
 from kctl.cli.view.status_texts import SendFigures
@@ -33,6 +33,105 @@ from kctl.client.network.system import system_runtime
 if TYPE_CHECKING:
     from kctl.client.consumer import Consumer, ConsumerRecord
     from kctl.client.producer import Producer, SendFuture
+
+
+class Kind(Enum):
+    """What is measured."""
+
+    PRODUCE = "produce"
+    CONSUME = "consume"
+    END_TO_END = "end-to-end"
+
+
+class BenchRequest(NamedTuple):
+    """How much of what to measure, and where.
+
+    Attributes:
+        topic: one that is there; None: one is made and deleted.
+        per_second: records a second; None: as fast as it goes.
+        partitions, replication_factor: of a topic that is made; None: as the broker is set.
+        flags: properties of the producer that have an option of their own.
+    """
+
+    kind: Kind
+    records: int
+    record_bytes: int
+    topic: str | None = None
+    per_second: float | None = None
+    partitions: int | None = None
+    replication_factor: int | None = None
+    flags: Mapping[str, Setting | None] = {}
+
+
+PERCENTS = (50, 95, 99, 99.9)
+MEANINGS = {
+    Kind.PRODUCE: "from send() to the acknowledgement",
+    Kind.CONSUME: "of a poll that returned records",
+    Kind.END_TO_END: "from send() to the consumer",
+}
+
+
+class Figures(NamedTuple):
+    """What was measured.
+
+    Attributes:
+        size_bytes: of keys and values, uncompressed.
+        elapsed_us: from the first to the last record.
+        failed: records that were not delivered.
+    """
+
+    kind: Kind
+    topic: str
+    records: int
+    size_bytes: int
+    elapsed_us: int
+    failed: int
+    latencies: LatencyHistogram
+
+    @property
+    def records_per_second(self) -> float:
+        return self.records * 1_000_000 / self.elapsed_us if self.elapsed_us else 0.0
+
+    @property
+    def megabytes_per_second(self) -> float:
+        return self.size_bytes / self.elapsed_us if self.elapsed_us else 0.0
+
+    def latencies_ms(self) -> dict[str, float | None]:
+        """Return the percentiles by name, and the longest."""
+        found = {f"p{percent}": self.latencies.percentile_us(percent) for percent in PERCENTS}
+        found["max"] = self.latencies.longest_us if self.latencies.count else None
+        return {name: None if us is None else us / 1000 for name, us in found.items()}
+
+
+def as_lines(figures: Figures) -> Iterator[str]:
+    """Yield a line a figure; narrow enough for 40 columns."""
+    yield f"records     {figures.records}"
+    if figures.failed:
+        yield f"failed      {figures.failed}"
+    yield f"bytes       {figures.size_bytes}"
+    yield f"time        {figures.elapsed_us / 1_000_000:.3f} s"
+    yield f"records/s   {figures.records_per_second:.1f}"
+    yield f"MB/s        {figures.megabytes_per_second:.3f}"
+    yield "latency"
+    yield f"  {MEANINGS[figures.kind]}"
+    for name, latency_ms in figures.latencies_ms().items():
+        yield f"  {name:<9} {'-' if latency_ms is None else f'{latency_ms:.3f} ms'}"
+
+
+def as_row(figures: Figures) -> Row:
+    """Return the figures as one row."""
+    return {
+        "test": figures.kind.value,
+        "topic": figures.topic,
+        "records": figures.records,
+        "failed": figures.failed,
+        "bytes": figures.size_bytes,
+        "elapsed_ms": figures.elapsed_us / 1000,
+        "records_per_s": round(figures.records_per_second, 3),
+        "mb_per_s": round(figures.megabytes_per_second, 6),
+        **{f"{name.replace('.', '')}_ms": latency_ms for name, latency_ms in figures.latencies_ms().items()},
+    }
+
 
 _READING = {"auto.offset.reset": "earliest", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 _NEVER_CREATES: dict[str, Setting | None] = {"allow.auto.create.topics": Setting("false", "kctl bench")}

@@ -23,7 +23,7 @@ from kctl.posix import HAS_FORK
 if TYPE_CHECKING:
     from kctl.cli.completion.last_names import LastNames
     from kctl.cli.profiles.references import Fetched, Sources
-    from kctl.cli.settings import Setting
+    from kctl.cli.setting import Setting
     from kctl.client.admin import Admin
 
 LIMIT_MS = 300
@@ -201,7 +201,7 @@ def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - a 
 
 
 def _flags(given: Given, call_ms: int) -> "dict[str, Setting]":
-    from kctl.cli.settings import Setting
+    from kctl.cli.setting import Setting
 
     joined = {"bootstrap.servers": ",".join(given.get("--bootstrap", ()))}
     joined["security.protocol"] = "".join(given.get("--security-protocol", ())[-1:])
@@ -212,7 +212,8 @@ def _flags(given: Given, call_ms: int) -> "dict[str, Setting]":
 def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
     from kctl.cli.profiles.choice import choose_profile
     from kctl.cli.profiles.references import Sources
-    from kctl.cli.settings import Setting, merge_settings  # the client: not before it is known to be wanted
+    from kctl.cli.setting import Setting  # the client: not before it is known to be wanted
+    from kctl.cli.settings import merge_settings  # the client: not before it is known to be wanted
     from kctl.client.admin import Admin
     from kctl.client.clock import SystemClock
     from kctl.client.config import AdminConfig

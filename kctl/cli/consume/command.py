@@ -4,7 +4,7 @@ Owns the options and which of them exclude each other; run.py does what they say
 """
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -27,48 +27,10 @@ from kctl.grammar.durations import parse_duration_ms
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
 from kctl.grammar.sizes import parse_size_bytes
-from kctl.grammar.topics import TopicWords, parse_partitions, parse_topics
+from kctl.grammar.topics import parse_partitions, parse_topics
 
 MOST_TAIL = 1_000_000
 """Records that --tail keeps at most."""
-
-
-class ReadRequest(NamedTuple):
-    """What to read, from where, and when to end.
-
-    Attributes:
-        partitions: only these; empty: all.
-        group: whom to share with; None: alone.
-        isolation: isolation.level, where it was given.
-        tail: how many of the newest records; None: by `specs`.
-        follow: continue after them.
-        exits_on_loss: offsets that are gone before they were read end the reading.
-        records, idle_ms, prefetch_bytes: limits, where they were given.
-        decodes: keys or values are decoded, so that a schema registry may be wanted.
-    """
-
-    topics: TopicWords
-    specs: Sequence[OffsetSpec]
-    partitions: Sequence[int]
-    group: str | None
-    isolation: str | None
-    exit_at_end: bool
-    tail: int | None
-    follow: bool
-    records: int | None
-    idle_ms: int | None
-    prefetch_bytes: int | None
-    decodes: bool = False
-    exits_on_loss: bool = False
-    skips_bad_records: bool = False
-
-    @property
-    def ends_by_itself(self) -> bool:
-        """Whether something other than Ctrl-C ends the reading."""
-        if self.tail is not None:
-            return not self.follow
-        has_end = any(spec.end is not None for spec in self.specs)
-        return self.exit_at_end or self.records is not None or self.idle_ms is not None or has_end
 
 
 LEAST_MEMORY_BYTES = 64 * 1024
@@ -214,6 +176,8 @@ def consume(
         is_csv_safe=csv_safe,
         decoding=decoding,
     )
+    from kctl.cli.consume.run import ReadRequest, run_reading  # deferred import: the client
+
     request = ReadRequest(
         topics=words,
         specs=specs,
@@ -230,8 +194,6 @@ def consume(
         exits_on_loss=exit_on_loss,
         skips_bad_records=on_bad_record == "skip",
     )
-    from kctl.cli.consume.run import run_reading  # the whole client, which --help and mistakes do without
-
     return run_reading(common, request, output)
 
 

@@ -1,9 +1,10 @@
 """A reading from its request to its exit code: config, consumer, the kind of reading, and the end."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from kctl.cli import click
 from kctl.cli.consume.bounds import BoundsLookup
-from kctl.cli.consume.command import ReadRequest
-from kctl.cli.consume.end import close_consumer, report_close
 from kctl.cli.consume.group_reading import GroupReading
 from kctl.cli.consume.partitions import choose_partitions
 from kctl.cli.consume.reading import Limits, Reading
@@ -11,18 +12,24 @@ from kctl.cli.consume.tail_reading import TailReading
 from kctl.cli.consume.targets import FOREVER
 from kctl.cli.consume.topic_watch import TopicWatch
 from kctl.cli.data_out import OutputClosed
+from kctl.cli.exit_codes import ExitCode
+from kctl.cli.failures import Failure, explain
 from kctl.cli.formats.output import RecordOutput
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import Common
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 from kctl.cli.uncompiled import note_uncompiled
 from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, RegistryConfig
-from kctl.client.consumer import PREFETCH_BYTES, Consumer
+from kctl.client.consumer import COMMITTING, LEAVING, PREFETCH_BYTES, CloseResult, Consumer
+from kctl.client.errors import KafkaError
 from kctl.client.wording import counted
-from kctl.grammar.offsets import Anchor, Position, Relative, range_of
+from kctl.grammar.durations import show_duration
+from kctl.grammar.offsets import Anchor, OffsetSpec, Position, Relative, range_of
+from kctl.grammar.topics import TopicWords
 
+_PHASES = {COMMITTING: "commit", LEAVING: "leave-group"}
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
 """Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
 _RESET = "auto.offset.reset"
@@ -36,6 +43,44 @@ SMALL_FETCH = {"max.partition.fetch.bytes": "65536"}
 FEW_RECORDS = 10
 LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
 """Largest batch that is decompressed with the smallest --max-memory: brokers take 1 MB, but of compressed bytes."""
+
+
+class ReadRequest(NamedTuple):
+    """What to read, from where, and when to end.
+
+    Attributes:
+        partitions: only these; empty: all.
+        group: whom to share with; None: alone.
+        isolation: isolation.level, where it was given.
+        tail: how many of the newest records; None: by `specs`.
+        follow: continue after them.
+        exits_on_loss: offsets that are gone before they were read end the reading.
+        records, idle_ms, prefetch_bytes: limits, where they were given.
+        decodes: keys or values are decoded, so that a schema registry may be wanted.
+    """
+
+    topics: TopicWords
+    specs: Sequence[OffsetSpec]
+    partitions: Sequence[int]
+    group: str | None
+    isolation: str | None
+    exit_at_end: bool
+    tail: int | None
+    follow: bool
+    records: int | None
+    idle_ms: int | None
+    prefetch_bytes: int | None
+    decodes: bool = False
+    exits_on_loss: bool = False
+    skips_bad_records: bool = False
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether something other than Ctrl-C ends the reading."""
+        if self.tail is not None:
+            return not self.follow
+        has_end = any(spec.end is not None for spec in self.specs)
+        return self.exit_at_end or self.records is not None or self.idle_ms is not None or has_end
 
 
 def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
@@ -172,3 +217,45 @@ def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:
 
 def _is_stored(position: Position | None) -> bool:
     return isinstance(position, Relative) and position.anchor is Anchor.STORED
+
+
+def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
+    """Close within the timer, and return the signal that came meanwhile: the first one keeps what is left of it."""
+    try:
+        return consumer.close(timer.remaining_ms / 1000), None
+    except Interrupted as interrupted:
+        timer.update()
+        return consumer.close(timer.remaining_ms / 1000), interrupted
+
+
+def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
+    """Say what was not achieved, and return the exit code of that.
+
+    Args: commit_error: why the latest commit failed.
+    """
+    if closed.expired_in is not None:
+        failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))
+    elif closed.committed is False:
+        failure = Failure(ExitCode.UNEXPECTED, "there was no time") if commit_error is None else explain(commit_error)
+        failure = failure._replace(message=f"the last offsets are not committed: {failure.message}")
+    else:
+        return ExitCode.OK
+    common.environment.say_failure(failure, is_error=False)
+    return failure.code
+
+
+def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> str:
+    phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
+    if common.close_timeout_ms:
+        parts = [f"close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+    else:
+        parts = [f"closed without waiting for the response to {phase} (--close-timeout 0s)"]
+    if closed.committed is not None:
+        cause = None if closed.committed else getattr(commit_error, "cause", None)
+        why = "" if cause is None else f" ({cause})"
+        parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}{why}")
+    if closed.left_group is False:
+        classic = config.group_protocol == "classic"
+        when = f"in {show_duration(config.session_timeout_ms)}" if classic else "after its session timeout"
+        parts.append(f"group frees member {when}")
+    return "; ".join(parts)

@@ -12,7 +12,8 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.options import Common, duration_ms
-from kctl.cli.settings import Setting, Settings
+from kctl.cli.setting import Setting
+from kctl.cli.settings import Settings
 from kctl.pipeline.locations import StoreUrl, parse_location
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import typer
 
 from kctl.cli import click
 from kctl.cli.options import Common
-from kctl.cli.settings import Setting, Settings, merge_settings
+from kctl.cli.setting import Setting
+from kctl.cli.settings import Settings, merge_settings
 from kctl.client.wording import counted, one_line
 
 if TYPE_CHECKING:

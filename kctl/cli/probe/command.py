@@ -4,40 +4,14 @@ Owns the options; session.py does what they say, imported only then.
 """
 
 import re
-from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from kctl.cli.commands import Commands, Group
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common, with_common
 from kctl.cli.probe import options
 from kctl.cli.probe.report.command import report
-
-
-class ProbeRequest(NamedTuple):
-    """What to try, and how to tell of it.
-
-    Attributes:
-        strict: whether anything that is wrong changes the exit code.
-        group: whose coordinator to find; None: no one's.
-        idle_ms: how long to keep each connection silent.
-        cert_warn_ms: how long before its end a certificate is a finding.
-        resolve: host:port:ip texts. sni: what to ask TLS peers for.
-        rounds: how many; None: until it is interrupted. interval_ms: from one to the next.
-        template: of --write-out.
-    """
-
-    strict: bool
-    group: str | None
-    idle_ms: int
-    cert_warn_ms: int
-    resolve: Sequence[str]
-    sni: str | None
-    try_protocols: bool
-    rounds: int | None
-    interval_ms: int
-    template: str | None
 
 
 class ProbeGroup(Group):
@@ -84,6 +58,8 @@ def probe(
     Exit codes: 0 if the cluster is usable, 18 if no advertised address works, 19 if the group has no coordinator,
     otherwise the code of the connection error.
     """
+    from kctl.cli.probe.session import ProbeRequest, run_probe  # deferred import: the client
+
     request = ProbeRequest(
         strict=strict,
         group=group,
@@ -96,8 +72,6 @@ def probe(
         interval_ms=INTERVAL_MS if interval is None else interval,
         template=write_out,
     )
-    from kctl.cli.probe.session import run_probe  # the client, which --help and mistakes do without
-
     return run_probe(common, request)
 
 

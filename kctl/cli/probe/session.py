@@ -4,6 +4,7 @@ The rounds are in run.py, the exit code in verdict.py, what is shown in `view/`.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kctl.cli import click
 from kctl.cli.data_out import FLUSH_BYTES, DataOut
@@ -13,7 +14,6 @@ from kctl.cli.failures import Failure, explain
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.options import Common
 from kctl.cli.output_options import Output
-from kctl.cli.probe.command import ProbeRequest
 from kctl.cli.probe.descriptors import allow_descriptors
 from kctl.cli.probe.resolve import parse_resolve
 from kctl.cli.probe.run import ProbePlan, run_rounds
@@ -39,6 +39,31 @@ MOST_SOCKETS = 10_000
 """For how many addresses room is made; how many names and brokers have is not known before."""
 OUTPUT_COLUMNS = 120
 """How wide tables are that no terminal shows."""
+
+
+class ProbeRequest(NamedTuple):
+    """What to try, and how to tell of it.
+
+    Attributes:
+        strict: whether anything that is wrong changes the exit code.
+        group: whose coordinator to find; None: no one's.
+        idle_ms: how long to keep each connection silent.
+        cert_warn_ms: how long before its end a certificate is a finding.
+        resolve: host:port:ip texts. sni: what to ask TLS peers for.
+        rounds: how many; None: until it is interrupted. interval_ms: from one to the next.
+        template: of --write-out.
+    """
+
+    strict: bool
+    group: str | None
+    idle_ms: int
+    cert_warn_ms: int
+    resolve: Sequence[str]
+    sni: str | None
+    try_protocols: bool
+    rounds: int | None
+    interval_ms: int
+    template: str | None
 
 
 def run_probe(common: Common, request: ProbeRequest) -> int:

@@ -3,8 +3,7 @@
 Owns the options and which of them exclude each other; run.py does what they say, imported only then.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,53 +12,15 @@ from kctl.cli.commands import Commands
 from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest, encode_options
 from kctl.cli.formats.escapes import parse_delimiter, parse_literal
 from kctl.cli.formats.listing import SHAPES
-from kctl.cli.input.form import LINE_FEED, STDIN, Form, InputForm
+from kctl.cli.input.form import LINE_FEED, Form, InputForm
 from kctl.cli.options import Common, duration_ms, with_common, with_options
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 from kctl.grammar.sizes import parse_rate
 
 if TYPE_CHECKING:
     from kctl.cli.input.template_reader import InputTemplate
+    from kctl.cli.produce.request import ProduceRequest
     from kctl.client.records import Header
-
-
-class ProduceRequest(NamedTuple):
-    """What to send, where to, and how.
-
-    Attributes:
-        topic: where to; None: each record's own.
-        files: what to read.
-        form: how to read it.
-        headers: of every record, behind its own.
-        partition: where to; None: the producer chooses.
-        keeps_partition: the record's own partition is taken.
-        is_now: the record's own timestamp is not taken.
-        empty_is_null: an empty value is a tombstone.
-        per_second: records a second; None: as fast as they are taken.
-        undelivered: the file for what could not be delivered.
-        is_transaction: all or nothing; without a transactional.id one is made up.
-        flags: properties that have an option of their own.
-        encoding: what keys and values are encoded by.
-    """
-
-    topic: str | None
-    files: Sequence[str]
-    form: Form
-    headers: "tuple[Header, ...]" = ()
-    partition: int | None = None
-    keeps_partition: bool = False
-    is_now: bool = False
-    empty_is_null: bool = False
-    per_second: float | None = None
-    undelivered: str | None = None
-    is_transaction: bool = False
-    flags: Mapping[str, Setting | None] = {}
-    encoding: EncodeRequest = NO_ENCODING
-
-    @property
-    def reads_stdin(self) -> bool:
-        """Whether the input, or a part of it, comes from stdin."""
-        return not self.files or STDIN in self.files
 
 
 MOST_PARTITION = 2**31 - 1
@@ -213,6 +174,9 @@ def produce(
     line are still delivered.
     """
     parsed_template = _template(template, null)
+    from kctl.cli.produce.request import ProduceRequest
+    from kctl.cli.produce.run import run_producing  # deferred import: the client
+
     request = ProduceRequest(
         topic=None if topic_from_record else _topic(words),
         files=(words or [])[0 if topic_from_record else 1 :],
@@ -247,7 +211,6 @@ def produce(
         },
     )
     _refuse_contradictions(request, keep_partition=keep_partition, delimiter=delimiter, null=null)
-    from kctl.cli.produce.run import run_producing  # the whole client, which --help and mistakes do without
 
     return run_producing(common, request)
 
@@ -270,7 +233,7 @@ def _template(text: str | None, null: str | None) -> "InputTemplate | None":
 
 
 def _refuse_contradictions(
-    request: ProduceRequest, *, keep_partition: bool, delimiter: str | None, null: str | None
+    request: "ProduceRequest", *, keep_partition: bool, delimiter: str | None, null: str | None
 ) -> None:
     form = request.form
     is_jsonl = form.form is InputForm.JSONL

@@ -17,12 +17,11 @@ from kctl.cli.input.form import Block, BlockPart, InputRecord
 from kctl.cli.input.inputs import Inputs
 from kctl.cli.interrupts import Interrupted
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common
-from kctl.cli.produce.command import ProduceRequest
 from kctl.cli.produce.delivery_account import account_code, delivery_listing, not_delivered, report_account
-from kctl.cli.produce.limits import EndBudget, api_timeout_ms, bound_delivery
 from kctl.cli.produce.outcomes import Outcomes
 from kctl.cli.produce.pace import Pace
 from kctl.cli.produce.record_sender import RecordSender
+from kctl.cli.produce.request import EndBudget, ProduceRequest, api_timeout_ms, bound_delivery
 from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.status import SendStatus
 from kctl.cli.view.status_texts import SendFigures

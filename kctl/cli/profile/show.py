@@ -14,7 +14,8 @@ from kctl.cli.profiles.files import ProfileFile
 from kctl.cli.profiles.foreign.transfer import is_reference
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.cli.profiles.trust import is_trusted
-from kctl.cli.settings import ALL_KINDS, KNOWN, Setting, is_secret
+from kctl.cli.setting import Setting
+from kctl.cli.settings import ALL_KINDS, KNOWN, is_secret
 from kctl.client.config import mask_urls
 
 HIDDEN = "***"

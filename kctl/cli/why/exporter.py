@@ -6,8 +6,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.options import Common
 from kctl.cli.why.metrics import State, metrics_text
-from kctl.cli.why.options import WhyOptions
-from kctl.cli.why.run import find_budget
+from kctl.cli.why.options import WhyOptions, find_budget
 from kctl.cli.why.serve import MetricsServer
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer

@@ -1,6 +1,6 @@
 """The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
 
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -8,7 +8,12 @@ from kctl.cli import click
 from kctl.cli.options import duration_ms
 from kctl.cli.output_options import Words
 
+if TYPE_CHECKING:
+    from kctl.client.admin import Admin
+
 DEFAULT_INTERVAL_MS, LEAST_INTERVAL_MS = 10_000, 1_000
+LEAST_BUDGET, REQUESTS_EACH = 200, 50
+"""The default of --max-requests: at least the first, and the second for each broker."""
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
 
@@ -23,6 +28,15 @@ class WhyOptions(NamedTuple):
     budget: int | None
     interval_ms: int
     address: tuple[str, int] | None
+
+
+def find_budget(admin: "Admin", options: WhyOptions) -> int:
+    """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
+    if options.budget is not None:
+        return options.budget
+    from kctl.why.gathering.gatherer import MOST_ASKED  # deferred import: keeps --help fast
+
+    return max(LEAST_BUDGET, REQUESTS_EACH * min(len(admin.describe_cluster().nodes), MOST_ASKED))
 
 
 def why_options(

@@ -11,7 +11,7 @@ from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES
 from kctl.cli.nearest_names import suggest_groups, suggest_topics
 from kctl.cli.options import Common
-from kctl.cli.why.options import WhyOptions
+from kctl.cli.why.options import WhyOptions, find_budget
 from kctl.cli.why.view import write_diagnosis
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
@@ -19,11 +19,7 @@ from kctl.client.config import nearest_name
 from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, share_s, take_looks
-from kctl.why.gathering.gatherer import MOST_ASKED
 from kctl.why.table import FINDINGS, kinds_of
-
-LEAST_BUDGET, REQUESTS_EACH = 200, 50
-"""The default of --max-requests: at least the first, and the second for each broker."""
 
 
 class Aim(NamedTuple):
@@ -94,13 +90,6 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
         f"no group or topic has the name {name!r}, or this principal may not see it",
         "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
     )
-
-
-def find_budget(admin: Admin, options: WhyOptions) -> int:
-    """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
-    if options.budget is not None:
-        return options.budget
-    return max(LEAST_BUDGET, REQUESTS_EACH * min(len(admin.describe_cluster().nodes), MOST_ASKED))
 
 
 def _show(common: Common, aim: Aim, options: WhyOptions) -> int:

@@ -10,7 +10,7 @@ from kctl.cli import click
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.options import DEFAULT_CLOSE_MS, Common, with_common, with_options
 from kctl.cli.output_options import Output
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 from kctl.client.clock import ManualClock
 from kctl.client.config import AdminConfig, ConsumerConfig, ProducerConfig
 

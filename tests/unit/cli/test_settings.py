@@ -8,16 +8,8 @@ import pytest
 from kctl.cli.login import is_of_login
 from kctl.cli.profile.change import read_overrides
 from kctl.cli.profiles.references import Fetched
-from kctl.cli.settings import (
-    KNOWN,
-    Setting,
-    Settings,
-    has_password,
-    is_secret,
-    key_and_value,
-    merge_settings,
-    unknown_variables,
-)
+from kctl.cli.setting import Setting
+from kctl.cli.settings import KNOWN, Settings, has_password, is_secret, key_and_value, merge_settings, unknown_variables
 from kctl.client.config import AdminConfig, ConsumerConfig
 from kctl.client.errors import ConfigError
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kctl.cli.bench.command import Kind
 from kctl.cli.bench.latencies import LatencyHistogram
-from kctl.cli.bench.report import Figures, as_lines, as_row
+from kctl.cli.bench.run import Figures, Kind, as_lines, as_row
 from kctl.cli.exit_codes import ExitCode
 from tests.support.in_process import run_in_process
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kctl.cli.consume.end import report_close
+from kctl.cli.consume.run import report_close
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.options import Common

@@ -7,7 +7,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.pipeline.spark_options import task_properties
-from kctl.cli.settings import Setting
+from kctl.cli.setting import Setting
 
 
 def test_a_secret_is_a_reference_to_where_it_was_found(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kctl.cli.produce.limits import EndBudget, bound_delivery
-from kctl.cli.settings import Setting, Settings
+from kctl.cli.produce.request import EndBudget, bound_delivery
+from kctl.cli.setting import Setting
+from kctl.cli.settings import Settings
 from kctl.client.clock import ManualClock
 from kctl.client.config import ProducerConfig
 

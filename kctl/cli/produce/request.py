@@ -1,10 +1,58 @@
-"""Timeouts of `kctl produce`: what --api-timeout means for a record, and the one budget of the end."""
+"""Request of `kctl produce`: the records to send, and the timeouts of a record and of the end."""
 
-from kctl.cli.settings import Setting, Settings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest
+from kctl.cli.input.form import STDIN, Form
+from kctl.cli.setting import Setting
+from kctl.cli.settings import Settings
 from kctl.client.clock import Clock, Timer
 from kctl.client.config import ProducerConfig
 
+if TYPE_CHECKING:
+    from kctl.client.records import Header
+
 _API = "--api-timeout"
+
+
+class ProduceRequest(NamedTuple):
+    """What to send, where to, and how.
+
+    Attributes:
+        topic: where to; None: each record's own.
+        files: what to read.
+        form: how to read it.
+        headers: of every record, behind its own.
+        partition: where to; None: the producer chooses.
+        keeps_partition: the record's own partition is taken.
+        is_now: the record's own timestamp is not taken.
+        empty_is_null: an empty value is a tombstone.
+        per_second: records a second; None: as fast as they are taken.
+        undelivered: the file for what could not be delivered.
+        is_transaction: all or nothing; without a transactional.id one is made up.
+        flags: properties that have an option of their own.
+        encoding: what keys and values are encoded by.
+    """
+
+    topic: str | None
+    files: Sequence[str]
+    form: Form
+    headers: "tuple[Header, ...]" = ()
+    partition: int | None = None
+    keeps_partition: bool = False
+    is_now: bool = False
+    empty_is_null: bool = False
+    per_second: float | None = None
+    undelivered: str | None = None
+    is_transaction: bool = False
+    flags: Mapping[str, Setting | None] = {}
+    encoding: EncodeRequest = NO_ENCODING
+
+    @property
+    def reads_stdin(self) -> bool:
+        """Whether the input, or a part of it, comes from stdin."""
+        return not self.files or STDIN in self.files
 
 
 def bound_delivery(settings: Settings) -> Settings:
