@@ -58,72 +58,43 @@ COMMANDS = {
 
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
-        "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'", "--regex": "'/PATTERN/' as TOPIC",
+        "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'",
         "--whitelist": "'/PATTERN/' as TOPIC", "--include": "'/PATTERN/' as TOPIC",
     },
     "produce": {
-        "--value": "the value on stdin", "-m": "the value on stdin", "--json": "-i jsonl", "-J": "-i jsonl",
+        "--json": "-i jsonl", "-J": "-i jsonl", "--value": "the value on stdin", "-m": "the value on stdin",
         "-l": "FILE: each line is a record", "--property": "-K TEXT", "-T": "tee in front of kctl",
     },
-    "topics": {
-        "--list": "topics list", "--describe": "topics describe TOPIC", "--create": "topics create TOPIC",
-        "--delete": "topics delete TOPIC", "--alter": "topics alter TOPIC",
-    },
-    "topics offsets": {"--time": "--at @TIME; without it both ends", "--offsets": "--at @TIME; without it both ends"},
+    "topics offsets": {"--time": "--at @TIME; without it both ends"},
     "groups": {
-        "--list": "groups list", "--describe": "groups describe GROUP", "--reset-offsets": "groups reset-offsets",
-        "--delete": "groups delete GROUP", "--offsets": "groups lag GROUP", "--members": "groups members GROUP",
-        "--state": "groups describe GROUP", "--verbose": "groups members GROUP",
+        "--offsets": "groups lag GROUP", "--members": "groups members GROUP", "--state": "groups describe GROUP",
         "--print-summary": "groups describe GROUP",
     },
-    "acls": {
-        "--add": "acls create", "--list": "acls list", "--remove": "acls delete",
-        "--resource-pattern-type": "--prefixed", "--pattern": "--prefixed",
-    },
+    "acls": {"--add": "acls create"},
     "configs": {
-        "--entity-default": "broker-defaults", "--describe": "configs show TYPE NAME",
-        "--alter": "configs set TYPE NAME KEY=VALUE",
-        "--add-config": "configs set TYPE NAME KEY=VALUE", "--delete-config": "configs unset TYPE NAME KEY",
-        "--all": "configs show, which shows all", "--topic": "topic NAME without an option",
-        "--broker": "broker ID without an option",
+        "--alter": "configs set TYPE NAME KEY=VALUE", "--add-config": "configs set TYPE NAME KEY=VALUE",
+        "--delete-config": "configs unset TYPE NAME KEY",
     },
     "quotas": {
-        "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--describe": "quotas list",
-        "--alter": "quotas set KEY=VALUE", "--add-config": "quotas set KEY=VALUE", "--add": "quotas set KEY=VALUE",
-        "--delete-config": "quotas unset KEY",
+        "--entity-type": "--user NAME", "--entity-name": "--user NAME", "--add-config": "quotas set KEY=VALUE",
+        "--add": "quotas set KEY=VALUE",
     },
-    "users": {"--password": "--password-file FILE", "--new-password": "--password-file FILE"},
-    "partitions": {
-        "--topics-to-move-json-file": "TOPIC without an option", "--reassignment-json-file": "PLAN without an option",
-        "--generate": "partitions plan", "--execute": "partitions move PLAN", "--verify": "partitions list",
-        "--list": "partitions list", "--additional": "partitions move PLAN",
-        "--all-topic-partitions": "partitions elect --all", "--election-type": "partitions elect --unclean",
-        "--path-to-json-file": "TOPIC[:P,P-P] without an option", "--partition": "TOPIC:P without an option",
-        "--under-replicated": "topics list --under-replicated", "--unavailable": "topics list --offline",
-        "--under-replicated-partitions": "topics list --under-replicated",
-        "--unavailable-partitions": "topics list --offline",
-    },
+    "users": {"--password": "--password-file FILE"},
+    "partitions": {"--under-replicated": "topics list --under-replicated"},
     "partitions move": {"--execute": "partitions move PLAN, which moves immediately"},
-    "transactions": {
-        "--partition": "TOPIC:P without an option", "--max-transaction-timeout": "transactions hanging",
-    },
-    "transactions abort": {"--topic": "TOPIC:P without an option"},
-    "brokers": {"--describe": "brokers log-dirs", "--broker-list": "ID without an option"},
     "profile": {"-s": "-X KEY=VALUE", "--set": "-X KEY=VALUE"},
-    "profile create": {"--brokers": "-b HOST:PORT"},
     "": {
-        "--zookeeper": "-b HOST:PORT of a broker", "--set": "-X KEY=VALUE",
-        "-L": "kctl probe, kctl topics list",
-        "-P": "kctl produce TOPIC", "-G": "kctl consume -g GROUP TOPIC", "-Q": "kctl consume TOPIC -o @TIME -n 1",
-        "--user": "-X sasl.username=NAME", "--username": "-X sasl.username=NAME",
-        "--password": "$KCTL_SASL_PASSWORD", "--sasl-mechanism": "-X sasl.mechanism=NAME",
-        "--tls": "--security-protocol SSL", "--ssl": "--security-protocol SSL",
-        "--ca": "-X ssl.truststore.location=FILE", "--cacert": "-X ssl.truststore.location=FILE",
-        "--cafile": "-X ssl.truststore.location=FILE",
+        "--zookeeper": "-b HOST:PORT of a broker", "--set": "-X KEY=VALUE", "--user": "-X sasl.username=NAME",
+        "--username": "-X sasl.username=NAME", "--password": "$KCTL_SASL_PASSWORD",
+        "--sasl-mechanism": "-X sasl.mechanism=NAME", "--tls": "--security-protocol SSL",
+        "--ssl": "--security-protocol SSL", "--ca": "-X ssl.truststore.location=FILE",
+        "--cacert": "-X ssl.truststore.location=FILE", "--cafile": "-X ssl.truststore.location=FILE",
     },
 }  # fmt: skip
-"""Options of other tools that kctl does not accept, by command and by command with subcommand, those of every command
-under ''; other_tools.py has the options that kctl accepts."""
+"""The most frequent options of other tools that kctl does not accept, by command; under '' the options of all commands.
+
+`other_tools.py` has the options that kctl accepts.
+"""
 
 PROPERTIES = {
     "brokers": "bootstrap.servers", "broker.list": "bootstrap.servers", "bootstrap.server": "bootstrap.servers",

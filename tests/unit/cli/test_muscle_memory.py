@@ -375,7 +375,7 @@ def test_subcommands_that_are_written_as_flags_exist() -> None:
 
 def test_commands_in_the_place_of_options_exist() -> None:
     named = {meant for command, table in OPTIONS.items() for meant in table.values() if meant.startswith(f"{command} ")}
-    assert len(named) > 20
+    assert len(named) > 5
     for meant in named:
         assert declared(" ".join(meant.split(",")[0].split()[:2])), meant
 
