@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from kctl.client.errors import KafkaError
 from kctl.pipeline.decoding.plan import KEY, VALUE, DecodePlan, SidePlan, task_store
-from kctl.pipeline.decoding.value_reader import Read, value_reader
+from kctl.pipeline.decoding.value_reader import Read, ValueReader
 from kctl.pipeline.record_columns import COLUMN_NAMES, REASON, schema_of
 from kctl.serdes.errors import DecodeError, LibraryMissingError, SchemaError, SchemaNotFoundError, SerdesError
-from kctl.serdes.schema_store import SchemaStore
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF
+from kctl.serdes.schema_store import Resolved, SchemaStore
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header, read_frame
 
 ERROR = "decodeError"
@@ -51,6 +52,28 @@ class DecodedTypes(NamedTuple):
 def types_of(plan: DecodePlan) -> DecodedTypes:
     """Return the types that a plan gives keys and values. Raises: SchemaError, LibraryMissingError."""
     return DecodedTypes(*(None if side is None else value_reader(*side).type for side in (plan.key, plan.value)))
+
+
+def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
+    """Return what reads values by a schema.
+
+    Args: message: the full name of the message of a Protobuf file; None: the first one.
+    Raises: SchemaError: it is invalid, or of a type that is not known; LibraryMissingError.
+    """
+    kind = reader.schema.type
+    if kind == AVRO:
+        from kctl.pipeline.decoding.avro_values import AvroValues
+
+        return AvroValues(reader)
+    if kind == PROTOBUF:
+        from kctl.pipeline.decoding.protobuf_values import ProtobufValues
+
+        return ProtobufValues(reader, message)
+    if kind == JSON:
+        from kctl.pipeline.decoding.json_values import JsonValues
+
+        return JsonValues(reader)
+    raise SchemaError(f"schemas of type {kind[:40]!r} are not supported: AVRO, PROTOBUF and JSON are")
 
 
 class RecordDecoding:

@@ -10,7 +10,6 @@ from typing import Protocol
 import pyarrow as pa
 
 from kctl.serdes.errors import SchemaError
-from kctl.serdes.registry import AVRO, JSON, PROTOBUF
 from kctl.serdes.schema_store import Resolved
 
 MOST_LEVELS = 60
@@ -30,28 +29,6 @@ class ValueReader(Protocol):
     def of_writer(self, writer: Resolved) -> Read:
         """Return what reads the payloads of a writer's schema. Raises: SchemaError, LibraryMissingError."""
         ...
-
-
-def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
-    """Return what reads values by a schema.
-
-    Args: message: the full name of the message of a Protobuf file; None: the first one.
-    Raises: SchemaError: it is invalid, or of a type that is not known; LibraryMissingError.
-    """
-    kind = reader.schema.type
-    if kind == AVRO:
-        from kctl.pipeline.decoding.avro_values import AvroValues
-
-        return AvroValues(reader)
-    if kind == PROTOBUF:
-        from kctl.pipeline.decoding.protobuf_values import ProtobufValues
-
-        return ProtobufValues(reader, message)
-    if kind == JSON:
-        from kctl.pipeline.decoding.json_values import JsonValues
-
-        return JsonValues(reader)
-    raise SchemaError(f"schemas of type {kind[:40]!r} are not supported: AVRO, PROTOBUF and JSON are")
 
 
 class TypeBudget:

@@ -51,7 +51,7 @@ from kctl.pipeline.export_files.manifests import (
 )
 from kctl.pipeline.job_errors import FolderError
 from kctl.pipeline.locations import StoreUrl
-from kctl.pipeline.object_store.store import ObjectStore, StoredObject, StoreTimeouts
+from kctl.pipeline.object_store.store import ObjectStore, StoredObject, StoreTimeouts, hidden_key, shown_key
 from kctl.pipeline.resume_point import ResumePoint
 
 if TYPE_CHECKING:
@@ -65,18 +65,6 @@ AT_ONCE = 16
 """Copies and reads of small objects at the same time."""
 CLOCK = "_tmp/clock"
 _FILE_NAME = re.compile(r"\.?.+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
-
-
-def hidden_key(key: str) -> str:
-    """Return the name of an object that is in no manifest yet."""
-    folder, slash, name = key.rpartition("/")
-    return f"{folder}{slash}.{name}"
-
-
-def shown_key(key: str) -> str:
-    """Return the name of an object whose round is finished."""
-    folder, slash, name = key.rpartition("/")
-    return f"{folder}{slash}{name.removeprefix('.')}"
 
 
 def find_object(store: ObjectStore, key: str) -> StoredObject:

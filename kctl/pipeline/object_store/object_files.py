@@ -17,8 +17,7 @@ from kctl.pipeline.export_files.folder import FORMATS
 from kctl.pipeline.export_files.range_files import RangeFiles, RangeName
 from kctl.pipeline.job_errors import FolderError, folder_error
 from kctl.pipeline.locations import StoreUrl
-from kctl.pipeline.object_store.object_export import hidden_key
-from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
+from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts, hidden_key
 
 if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind

@@ -460,3 +460,15 @@ def _profile() -> Any:
         return Boto3CredentialProvider(boto3.session.Session(profile_name=os.environ["AWS_PROFILE"]))
     except (botocore.exceptions.BotoCoreError, ValueError) as e:
         raise StoreLoginError(f"the profile {os.environ['AWS_PROFILE'][:100]!r} of $AWS_PROFILE: {e}") from None
+
+
+def hidden_key(key: str) -> str:
+    """Return the name of an object that is in no manifest yet."""
+    folder, slash, name = key.rpartition("/")
+    return f"{folder}{slash}.{name}"
+
+
+def shown_key(key: str) -> str:
+    """Return the name of an object whose round is finished."""
+    folder, slash, name = key.rpartition("/")
+    return f"{folder}{slash}{name.removeprefix('.')}"

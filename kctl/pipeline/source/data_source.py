@@ -94,7 +94,7 @@ class KctlDataSource(DataSource):
 
     def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:
         """Return what writes a stream; the names of the arguments are Spark's."""
-        from kctl.pipeline.source.writers import stream_writer
+        from pyspark.sql import datasource
 
         keep_spark_archive()
         with reported_in_one_line():
@@ -104,7 +104,13 @@ class KctlDataSource(DataSource):
                 )
             options = write_options(self.options)
             check_writable(schema, options)
-        return stream_writer(options, schema)
+        if hasattr(datasource, "DataSourceStreamArrowWriter"):  # Spark 4.1 and newer
+            from kctl.pipeline.source.arrow_stream_writer import KctlStreamWriter
+
+            return KctlStreamWriter(options)
+        from kctl.pipeline.source.writers import KctlRowStreamWriter
+
+        return KctlRowStreamWriter(options, schema)
 
     def _read_plan(
         self, schema: "StructType", *, is_stream: bool

@@ -7,7 +7,6 @@ deleted when a write is aborted.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
 from kctl.pipeline.record_writer import write_batches
@@ -67,16 +66,6 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(topic={self._options.topic})"
-
-
-def stream_writer(options: WriteOptions, schema: "StructType") -> DataSourceStreamWriter:
-    """Return the writer of a stream that this Spark can use."""
-    base: Any = getattr(datasource, "DataSourceStreamArrowWriter", None)
-    if base is None:
-        return KctlRowStreamWriter(options, schema)
-    from kctl.pipeline.source.arrow_stream_writer import KctlStreamWriter
-
-    return KctlStreamWriter(options)
 
 
 def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> WriterCommitMessage:

@@ -20,7 +20,7 @@ from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreUnreacha
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.object_store import object_export, store
 from kctl.pipeline.object_store.object_export import ObjectExport, read_object_manifests
-from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
+from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts, hidden_key
 from kctl.pipeline.targets import FileKind
 
 URL = StoreUrl("s3://bucket/kafka")
@@ -131,7 +131,7 @@ def test_round_whose_run_was_killed_after_its_manifest_is_finished_by_the_next(m
 def test_orphan_is_deleted_at_its_age_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     orphan = written(claimed(), 0, 10).files[0].path
     claimed("early")
-    assert keys() == [object_export.hidden_key(orphan)]
+    assert keys() == [hidden_key(orphan)]
     monkeypatch.setattr(object_export, "ORPHAN_AGE_MS", -1)
     claimed("late")
     assert keys() == []
@@ -179,7 +179,7 @@ def test_hidden_objects_of_a_round_are_deleted_by_one_request(monkeypatch: pytes
 
     monkeypatch.setattr(obstore, "delete", counted)
     export.commit(done, SETTINGS)
-    assert requests == [tuple(object_export.hidden_key(each.files[0].path) for each in done)]
+    assert requests == [tuple(hidden_key(each.files[0].path) for each in done)]
     assert keys() == ["_manifest/00000001.json", *(each.files[0].path for each in done)]
 
 
