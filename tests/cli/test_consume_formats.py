@@ -52,8 +52,6 @@ def filled(cluster: ServedSandbox, topic: str) -> str:
         (("-f", "%o %[ %| %] %e %K%k{hex}:%h{%k=%v,}|"), b"0 0 4 4 0 26b31:h=1,h=,=,|1 0 4 4 0 0:|2 0 4 4 0 0:|"
          b"3 0 4 4 0 2ff00:bin=\xfe,|"),
         (("-f", "%d{strftime[%T]} %a{compression} %i\\n", "-n", "2"), b"22:13:20 lz4 1\n22:13:20 lz4 2\n"),
-        (("--kcat-format", "%k %K %S %T\\n", "-n", "3"),
-         b"k1 2 17 1700000000000\n -1 0 1700000000001\n 0 -1 1700000000002\n"),
         (("--grep", "h:h=1", "-f", "%o\\n"), b"0\n"),
         (("--grep", "!v:.", "--grep", "!k:^$", "-f", "%o\\n"), b""),
         (("--grep", "!v:.", "-f", "%o %i\\n"), b"1 1\n2 2\n"),
@@ -109,7 +107,6 @@ def test_csv_has_its_head_even_without_a_record(bootstrap: str, topic: str) -> N
     ("options", "text"),
     [
         (("-f", "%v %s"), "unknown verb %s; did you mean %v?\n  %v %s\n     ^^\n"),
-        (("--kcat-format", "%v"), "kcat has no token %v"),
         (("--grep", "v:("), "not a pattern: missing ), unterminated subpattern\n  v:(\n    ^\n"),
         (("-f", "%v", "--output", "csv"), "--format and --output csv cannot be combined"),
     ],

@@ -17,7 +17,6 @@ from kctl.cli.formats.record_options import (
     DelimiterOption,
     FormatOption,
     GrepOption,
-    KcatFormatOption,
     KeySeparatorOption,
     NullOption,
     PrintOffsetsOption,
@@ -114,7 +113,6 @@ def consume(
         ),
     ] = "error",
     template: FormatOption = None,
-    kcat_format: KcatFormatOption = None,
     key_separator: KeySeparatorOption = None,
     delimiter: DelimiterOption = None,
     print_offsets: PrintOffsetsOption = False,
@@ -150,7 +148,7 @@ def consume(
     words = click.parsed(parse_topics, topics, "TOPIC")
     if since is not None and (offset or from_beginning or tail is not None):
         raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
-    if (key_separator is not None or delimiter is not None) and (template or kcat_format or common.output):
+    if (key_separator is not None or delimiter is not None) and (template or common.output):
         raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
     click.one_of("--on-bad-record", on_bad_record, ("error", "skip"))
     wall_ms = common.environment.clock.wall_ms()
@@ -169,7 +167,6 @@ def consume(
     output = choose_record_output(
         common,
         template=template if key_separator is None and delimiter is None else _separated(key_separator, delimiter),
-        kcat_format=kcat_format,
         print_offsets=print_offsets,
         null=null,
         greps=grep or (),

@@ -26,7 +26,6 @@ def choose_record_output(
     common: Common,
     *,
     template: str | None,
-    kcat_format: str | None,
     print_offsets: bool,
     null: str | None,
     greps: Sequence[str],
@@ -37,9 +36,9 @@ def choose_record_output(
 
     Raises: click.UsageError: something that is not understood, or options that cannot hold together.
     """
-    _refuse_contradictions(common, template, kcat_format, null, print_offsets=print_offsets)
+    _refuse_contradictions(common, template, null, print_offsets=print_offsets)
     if decoding.decodes or decoding.jq is not None:
-        _refuse_undecodable(common, decoding, [template, kcat_format])
+        _refuse_undecodable(common, decoding, template)
     if is_csv_safe and common.output is not Output.CSV:
         raise click.UsageError("--csv-safe is for --output csv.")
     for_terminal = common.environment.stdout_is_tty
@@ -52,10 +51,7 @@ def choose_record_output(
     for side in (sides.key, sides.value):
         conditions = [*([] if side is None else side.conditions()), *conditions]
     word = b"" if null is None else click.parsed(parse_literal, null, "'--null'")
-    if kcat_format is not None:
-        parse = partial(kcat_parts_of, null=word, for_terminal=for_terminal)
-        parts = click.parsed(parse, kcat_format, "'--kcat-format'")
-    elif common.output is not None:
+    if common.output is not None:
         parts = _shape(common.output, word, sides, for_terminal=for_terminal, is_csv_safe=is_csv_safe)
     elif decoding.jq is not None:
         parts = jsonl_parts(for_terminal=False, sides=sides)
@@ -78,39 +74,23 @@ def choose_record_output(
     return RecordOutput(parts, head=head, null=word, conditions=conditions)
 
 
-def _refuse_undecodable(common: Common, decoding: DecodeRequest, templates: Sequence[str | None]) -> None:
+def _refuse_undecodable(common: Common, decoding: DecodeRequest, template: str | None) -> None:
     """Raise the click.UsageError of shapes that have no place for what is decoded, or for what jq prints."""
     option = "--jq" if decoding.jq is not None else "--decode"
-    if decoding.jq is not None and (common.output not in (None, Output.JSONL) or any(templates)):
+    if decoding.jq is not None and (common.output not in (None, Output.JSONL) or template):
         raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")
     if common.output in (Output.RAW, Output.HEX, Output.BASE64):
         raise click.UsageError(
             f"{option} cannot be combined with --output {common.output.value}, which writes the bytes unchanged."
         )
-    if templates[1] is not None:
-        raise click.UsageError(f"{option} with --kcat-format: use --format.")
 
 
-def kcat_parts_of(text: str, null: bytes, *, for_terminal: bool) -> list[Part]:
-    """Return the parts of `--kcat-format`; its module is loaded only for who uses it."""
-    from kctl.cli.formats.kcat import kcat_parts
-
-    return kcat_parts(text, null=null, for_terminal=for_terminal)
-
-
-def _refuse_contradictions(
-    common: Common, template: str | None, kcat_format: str | None, null: str | None, *, print_offsets: bool
-) -> None:
+def _refuse_contradictions(common: Common, template: str | None, null: str | None, *, print_offsets: bool) -> None:
     if common.output is not None:
         common.choose_output(*SHAPES)
     shape = f"--output {common.output.value}" if common.output is not None else ""
-    given = [
-        *(["--format"] if template is not None else []),
-        *(["--kcat-format"] if kcat_format is not None else []),
-        *([shape] if shape else []),
-    ]
-    if len(given) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} cannot be combined: each sets the format of a record.")
+    if template is not None and shape:
+        raise click.UsageError(f"--format and {shape} cannot be combined: each sets the format of a record.")
     if common.output in (Output.JSONL, Output.CSV):
         if print_offsets:
             raise click.UsageError(f"--print-offsets with {shape} would print each offset twice.")

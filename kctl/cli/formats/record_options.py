@@ -18,12 +18,8 @@ FormatOption = Annotated[
         "-f",
         metavar="TEMPLATE",
         help="Output template: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, %d "
-        "timestamp, \\n \\t \\xNN. Templates of rpk and kcl work [default: %v\\n].",
+        "timestamp, \\n \\t \\xNN. Verbs are the verbs of rpk and kcl [default: %v\\n].",
     ),
-]
-KcatFormatOption = Annotated[
-    str | None,
-    typer.Option("--kcat-format", metavar="TEMPLATE", help="Output template of kcat: %s %S %R %k %K %T %t %p %o %h."),
 ]
 KeySeparatorOption = Annotated[
     str | None,

@@ -1,8 +1,8 @@
 """The grammar of `consume -f` and `produce -f`: text in, a list of parts out; mistakes are shown with a caret.
 
-Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: what is inside
-the braces of %h is only %k %K %v %V; `{json}` writes keys and values as JSON. Knows no records: plans.py carries a
-template out, input/template_reader.py reads one back.
+Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: %h has only
+%k %K %v %V in its braces; %d has strftime and no layout of Go; `{json}` writes keys and values as JSON. Knows no
+records: plans.py carries a template out, input/template_reader.py reads one back.
 """
 
 from collections.abc import Callable, Sequence
@@ -187,15 +187,15 @@ class _Parser:
     def _read_modifier(self, verb: Verb) -> Field:
         at, word = self._at, self._read_word()
         if verb is Verb.TIMESTAMP:
-            if word in ("go", "strftime"):
-                from kctl.cli.formats.times import compile_go, compile_strftime  # wanted only here
+            if word == "strftime":
+                from kctl.cli.formats.times import compile_strftime  # deferred import: only for this modifier
 
-                return Field(verb, self._compile(compile_go if word == "go" else compile_strftime), form=word)
+                return Field(verb, self._compile(compile_strftime), form=word)
             if word in ("iso", "local"):
                 from kctl.cli.formats.times import ISO, LOCAL
 
                 return Field(verb, ISO if word == "iso" else LOCAL, form=word)
-            return Field(verb, self._read_number_form(at, word, "iso", "local", "go[...]", "strftime[...]"), form=word)
+            return Field(verb, self._read_number_form(at, word, "iso", "local", "strftime[...]"), form=word)
         if verb not in _TEXTS:
             return Field(verb, self._read_number_form(at, word), form=word)
         if word == "unpack":

@@ -1,13 +1,11 @@
-"""`%d{iso}`, `%d{local}`, `%d{strftime[%F %T]}`, `%d{go[2006-01-02T15:04:05Z07:00]}`: timestamps as people read them.
+"""`%d{iso}`, `%d{local}`, `%d{strftime[%F %T]}`: timestamps as people read them.
 
 All are in UTC except `local`, which is in the time zone of the machine ($TZ) with its offset.
 
-Owns both layouts; a timestamp in milliseconds goes in, text comes out. Names are English whatever the locale. What no
-calendar here can show (before year 1, after year 9999) is written as its number. Sources: strftime(3), and Go's
-documentation of package time.
+Owns the directives of strftime(3); a timestamp in milliseconds goes in, text comes out. Names are English in all
+locales. If the calendar cannot show a time (before year 1, after year 9999), its number is printed.
 """
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -60,21 +58,6 @@ def _directive(letter: str, position: int) -> Piece:
         known = " ".join(f"%{known}" for known in DIRECTIVES)
         raise LayoutError(f"strftime does not know %{letter}; there are {known}", position, 1 + len(letter))
     return DIRECTIVES[letter]
-
-
-def compile_go(layout: str) -> TimeForm:
-    """Return what writes a timestamp as Go's time.Format does: the layout shows how 2 January 2006, 15:04:05 looks."""
-    pieces: list[Piece | str] = []
-    position = 0
-    while position < len(layout):
-        found = _GO_ELEMENT.match(layout, position)
-        if found is None:
-            pieces.append(layout[position])
-            position += 1
-        else:
-            pieces.append(_go_piece(found[0]))
-            position = found.end()
-    return _writer(pieces)
 
 
 def _writer(pieces: list[Piece | str]) -> TimeForm:
@@ -165,62 +148,3 @@ DIRECTIVES: dict[str, Piece] = {
     "%": lambda _: "%",
 }
 """By letter."""
-
-
-# --- Go -------------------------------------------------------------------------------------------------------------
-
-_GO_ELEMENTS: dict[str, Piece | str] = {
-    "January": DIRECTIVES["B"],
-    "Jan": DIRECTIVES["b"],
-    "Monday": DIRECTIVES["A"],
-    "Mon": DIRECTIVES["a"],
-    "MST": "UTC",
-    "01": DIRECTIVES["m"],
-    "1": lambda at: str(at.month),
-    "02": DIRECTIVES["d"],
-    "_2": DIRECTIVES["e"],
-    "2": lambda at: str(at.day),
-    "002": DIRECTIVES["j"],
-    "__2": lambda at: f"{at.timetuple().tm_yday:3}",
-    "15": DIRECTIVES["H"],
-    "03": DIRECTIVES["I"],
-    "3": lambda at: str(_hour12(at)),
-    "04": DIRECTIVES["M"],
-    "4": lambda at: str(at.minute),
-    "05": DIRECTIVES["S"],
-    "5": lambda at: str(at.second),
-    "2006": DIRECTIVES["Y"],
-    "06": DIRECTIVES["y"],
-    "PM": _half,
-    "pm": lambda at: _half(at).lower(),
-    "-070000": "+000000",
-    "-07:00:00": "+00:00:00",
-    "-0700": "+0000",
-    "-07:00": "+00:00",
-    "-07": "+00",
-    **dict.fromkeys(("Z070000", "Z07:00:00", "Z0700", "Z07:00", "Z07"), "Z"),
-}
-
-_GO_ELEMENT = re.compile(
-    # A month or a weekday in short is not one where a small letter follows; _2006 is an underscore and a year.
-    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|PM|pm|002|0[1-6]|15|1|2006|__2|_2(?!006)|2|3|4|5"
-    r"|-070000|-07:00:00|-0700|-07:00|-07|Z070000|Z07:00:00|Z0700|Z07:00|Z07"
-    # A fraction of a second: zeros are all shown, nines only as far as they say something.
-    r"|[.,](?:0+|9+)(?![0-9])"
-)
-
-
-def _go_piece(element: str) -> Piece | str:
-    return _fraction(element) if element[0] in ".," else _GO_ELEMENTS[element]
-
-
-def _fraction(element: str) -> Piece:
-    mark, count = element[0], len(element) - 1
-
-    def write(at: datetime) -> str:
-        digits = f"{at.microsecond:06}"[:count].ljust(count, "0")
-        if element[1] == "9":
-            digits = digits.rstrip("0")
-        return mark + digits if digits else ""
-
-    return write

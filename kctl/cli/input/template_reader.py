@@ -60,7 +60,7 @@ def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
 def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str:
     """Return why the field cannot be read back after those before it, or nothing."""
     letter = field.verb.value
-    if field.verb is Verb.ATTRIBUTE or field.form in ("go", "strftime", "unpack"):
+    if field.verb is Verb.ATTRIBUTE or field.form in ("strftime", "unpack"):
         return f"%{letter}{{{field.form or '...'}}} can be written, not read back"
     if _has(before, field.verb):
         return f"%{letter} appears twice"

@@ -19,7 +19,6 @@ RECORDS: list[Content] = [(b"k", b"a\x1b", []), (None, None, [("h", b"1")])]
 def run(
     output: Output | None = None,
     template: str | None = None,
-    kcat_format: str | None = None,
     *,
     print_offsets: bool = False,
     null: str | None = None,
@@ -37,9 +36,7 @@ def run(
         secrets=Secrets(),
     )
     common = Common(environment, Settings({}), 0, output, False, False)
-    chosen = choose_record_output(
-        common, template=template, kcat_format=kcat_format, print_offsets=print_offsets, null=null, greps=greps
-    )
+    chosen = choose_record_output(common, template=template, print_offsets=print_offsets, null=null, greps=greps)
     return written(chosen, chunk_of(*RECORDS))
 
 
@@ -50,7 +47,6 @@ def test_values_in_lines_are_the_default() -> None:
 
 def test_templates() -> None:
     assert run(template="%k=%v;") == b"k=a\x1b;=;"
-    assert run(kcat_format="%k=%s/%S;") == b"k=a\x1b/2;=/-1;"
 
 
 @pytest.mark.parametrize("is_tty", [False, True])
@@ -82,13 +78,11 @@ def test_outputs(output: Output, expected: bytes, is_tty: bool) -> None:
 def test_offsets_before_each_record() -> None:
     assert run(print_offsets=True) == b"Partition:3\tOffset:40\ta\x1b\nPartition:3\tOffset:41\t\n"
     assert run(Output.HEX, print_offsets=True).startswith(b"Partition:3\tOffset:40\t611b\nPartition:3")
-    assert run(kcat_format="%k\\n", print_offsets=True).startswith(b"Partition:3\tOffset:40\tk\nPartition:3")
 
 
 def test_null_has_the_word_it_is_given() -> None:
     assert run(null="NULL") == b"a\x1b\nNULL\n"
     assert run(template="%k\\n", null="\\x00") == b"k\n\x00\n"
-    assert run(kcat_format="%k %K\\n", null="NULL") == b"k 1\nNULL -1\n"
     assert run(Output.HEX, null="-") == b"611b\n-\n"
     assert run(Output.RAW, null="-") == b"a\x1b-"
 
@@ -102,12 +96,9 @@ def test_greps() -> None:
     ("options", "problem"),
     [
         ({"template": "%q"}, "unknown verb %q"),
-        ({"kcat_format": "%q"}, "kcat has no token %q"),
         ({"greps": ("(",)}, "not a pattern"),
         ({"null": "\\q"}, "unknown escape"),
-        ({"template": "", "kcat_format": ""}, "--format and --kcat-format cannot be combined"),
         ({"template": "%v", "output": Output.CSV}, "--format and --output csv cannot be combined"),
-        ({"kcat_format": "%s", "output": Output.JSONL}, "--kcat-format and --output jsonl cannot be combined"),
         ({"output": Output.TABLE}, "--output table: this command offers jsonl, csv, raw, hex, base64"),
         ({"output": Output.JSONL, "print_offsets": True}, "--print-offsets with --output jsonl"),
         ({"output": Output.RAW, "print_offsets": True}, "--print-offsets cannot be combined with --output raw"),

@@ -15,7 +15,6 @@ import typer
 from kctl.cli.consume.command import app
 from kctl.cli.environment import ClosingNotice, Environment, Secrets
 from kctl.cli.formats.choice import choose_record_output
-from kctl.cli.formats.kcat import TOKENS as KCAT_TOKENS
 from kctl.cli.formats.numbers import NUMBER_FORMS
 from kctl.cli.formats.template import Attribute, Verb
 from kctl.cli.formats.texts import TEXT_FORMS
@@ -68,7 +67,6 @@ def run(command: str) -> bytes:
     output = choose_record_output(
         Common(environment, Settings({}), 0, given["output"] and Output(given["output"]), False, False),
         template=given["template"],
-        kcat_format=given["kcat_format"],
         print_offsets=given["print_offsets"],
         null=given["null"],
         greps=given["grep"] or (),
@@ -108,7 +106,6 @@ def test_everything_is_documented() -> None:
         *NUMBER_FORMS,
         *TEXT_FORMS,
         *(f"%a{{{attribute.value}}}" for attribute in Attribute),
-        *(f"%{token}" for token in KCAT_TOKENS),
         *(shape.value for shape in (Output.RAW, Output.HEX, Output.BASE64, Output.JSONL, Output.CSV)),
     ]
     assert [each for each in wanted if each not in spelled] == []

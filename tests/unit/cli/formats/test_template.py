@@ -44,7 +44,14 @@ def test_every_verb_has_its_letter(letter: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["%d{go[x]}", "%d{go##2006]##}", "%d{strftime{{%F}}}", "%d{strftime(%F)}", "%v{unpack<b>}", "%v{unpack///s///}"],
+    [
+        "%d{strftime[x]}",
+        "%d{strftime##%F]##}",
+        "%d{strftime{{%F}}}",
+        "%d{strftime(%F)}",
+        "%v{unpack<b>}",
+        "%v{unpack///s///}",
+    ],
 )
 def test_brackets_of_any_kind_and_number(text: str) -> None:
     (field,) = parse_template(text)
@@ -75,7 +82,7 @@ def test_brackets_of_any_kind_and_number(text: str) -> None:
         ("%h{%k", "%h{ has no end", "%h{%k", "^^^"),
         ("%h{%t}", "%t inside %h{...}: a header has", "%h{%t}", "   ^^"),
         ("%h{%v{hex}", "%h{ has no end", "%h{%v{hex}", "^^^"),
-        ("%d{go}", "something in brackets must follow", "%d{go}", "     ^"),
+        ("%d{strftime}", "something in brackets must follow", "%d{strftime}", "           ^"),
         ("%d{strftime[%F}", "the end is missing: ]", "%d{strftime[%F}", "           ^"),
         ("%d{strftime[%F %Q]}", "strftime does not know %Q", "%d{strftime[%F %Q]}", "               ^^"),
         ("%v{unpack[>bz]}", "unpack does not know 'z'", "%v{unpack[>bz]}", "            ^"),

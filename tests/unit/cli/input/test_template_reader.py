@@ -133,7 +133,7 @@ def test_numbers(form: str, number: int) -> None:
         ("%p%v", "where %p ends is unknown: give it a size", 2),
         ("%v %V", "%V must come before %v", 3),
         ("%v %v", "%v appears twice", 3),
-        ("%d{go[2006]} %v", "%d{go} can be written, not read back", 0),
+        ("%d{strftime[%F]} %v", "%d{strftime} can be written, not read back", 0),
         ("%v{unpack[b]}", "%v{unpack} can be written", 0),
         ("%a{compression} %v", "can be written, not read back", 0),
         ("%h{%k=%v}|", "where %v ends is unknown", 0),
