@@ -18,7 +18,8 @@ from typing import IO, Any, Generic, NamedTuple, TypeVar
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError, worker_start_error
-from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, check_reachable, last_log_line
+from kctl.pipeline.masters import check_master
+from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
 from kctl.pipeline.spark_archive import keep_spark_archive
@@ -119,7 +120,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
     Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises.
     """
     check_installed()
-    check_reachable(options)
+    check_master(options)
     gateway = Gateway()
     with ExitStack() as stack:
         folder = stack.enter_context(session_folder())

@@ -9,7 +9,6 @@ import importlib.util
 import os
 import re
 import shutil
-import socket
 import sys
 import threading
 from collections.abc import Mapping
@@ -39,8 +38,6 @@ LONGEST_SOCKET_FOLDER = 60
 """The path of a socket has at most 103 bytes, and Spark's names for them have 42."""
 JAVA_WANTED = "jobs need Java 17 or newer"
 INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
-MASTER_S = 10.0
-"""Spark itself tries for a minute."""
 STOP_S = 10.0
 SOCKET_TIMEOUT = "60s"
 """How long Spark waits for Python to connect, at the start of a worker and for each result. Its own 15 s pass where
@@ -58,7 +55,7 @@ class SessionOptions(NamedTuple):
     """How Spark is to be run.
 
     Attributes:
-        master: `local[*]`, `local[N]` or `spark://host:port`.
+        master: `local[*]`, `local[N]`, `spark://host:port`, `yarn`, or `k8s://URL`.
         properties: further Spark properties, which win over kctl's own.
         log_path: where Spark's log goes; None for a temporary file, kept only when something went wrong.
         worker_python: the interpreter on the workers; None for $PYSPARK_PYTHON, or the one that runs this.
@@ -128,31 +125,6 @@ def check_installed() -> None:
         raise SparkMissingError(f"{JAVA_WANTED}: there is no java on PATH, and {where}", INSTALL_JAVA)
 
 
-def check_reachable(options: SessionOptions) -> None:
-    """Raise SparkSetUpError for what Spark would tell after a minute only, or in words of its own."""
-    python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
-    if options.master.startswith("local"):
-        if python and shutil.which(python) is None:
-            raise SparkSetUpError(f"the Python for tasks, {python}, is not a program here", "--worker-python PATH")
-        return
-    refused = [_refusal(address) for address in options.master.removeprefix("spark://").split(",")]
-    if all(refused):
-        raise SparkSetUpError(
-            f"no Spark master responds at {options.master}: {refused[0]}",
-            "the first lines of the master's log have its address, spark://HOST:7077",
-        )
-
-
-def _refusal(address: str) -> str:
-    """Return why no connection to host:port is possible; empty when one is."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), MASTER_S).close()
-    except OSError as e:
-        return e.strerror or str(e)
-    return ""
-
-
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
     """Return the properties of a session.
 
@@ -170,7 +142,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     }
     ours |= {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
     ours["spark.python.authenticate.socketTimeout"] = SOCKET_TIMEOUT
-    if version >= (4, 1):
+    if version >= (4, 1) and not options.master.startswith(("yarn", "k8s")):  # paths of containers are too long
         ours["spark.python.unix.domain.socket.enabled"] = "true"
     if options.master.startswith("local"):
         ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -1,4 +1,4 @@
-"""What a standalone cluster gets of kctl: an archive of its own installed files and its compiled dependencies.
+"""Code for the workers of a cluster: an archive of the files of kctl and of compiled dependencies.
 
 A zip on the Python path cannot hold extensions, so it is an archive that Spark unpacks beside each worker process
 (`spark.archives`). `describe_python` is asked here and, by a probe, on the workers: what is not alike is named before

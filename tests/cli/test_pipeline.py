@@ -42,7 +42,7 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
         (("sync", "t", "--to", "x", "--start", "end"), "'end' is not one of earliest, latest"),
         (("sync", "t", "--to", "x", "--available-now", "--trigger", "1s"), "--trigger cannot be combined with"),
         (("sync", "t", "--to", "delta:/x", "-b", "a:1", "--dry-run"), "needs --checkpoint FOLDER"),
-        (("export", "t", "--to", "x", "--master", "yarn"), "'yarn' is not local, local[2]"),
+        (("export", "t", "--to", "x", "--master", "mesos://m:5050"), "'mesos://m:5050' is not local, local[2]"),
         (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not spark.KEY=VALUE"),
         (
             ("export", "t", "--to", "x", "--spark-conf", "spark.hadoop.fs.s3a.secret.key=canary"),

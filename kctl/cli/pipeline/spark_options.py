@@ -92,6 +92,7 @@ def files_at(text: str) -> Path | StoreUrl:
 T = TypeVar("T")
 
 LOCAL_MASTER = "local[*]"
+MASTERS = r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|spark://[^\s/]+:\d+|yarn|k8s://(https?://)?[^\s/:]+(:\d+)?/?"
 
 
 class SparkOptions(NamedTuple):
@@ -131,7 +132,9 @@ def spark_options(
     master: Annotated[
         str | None,
         typer.Option(
-            "--master", metavar="URL", help=f"Spark master: local[N] or spark://HOST:PORT [default: {LOCAL_MASTER}]."
+            "--master",
+            metavar="URL",
+            help=f"Spark master: local[N], spark://HOST:PORT, yarn, or k8s://URL [default: {LOCAL_MASTER}].",
         ),
     ] = None,
     spark_conf: Annotated[
@@ -155,8 +158,8 @@ def spark_options(
     import re
 
     url = LOCAL_MASTER if master is None else master
-    if re.fullmatch(r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|spark://[^\s/]+:\d+", url) is None:
-        problem = f"{url[:80]!r} is not local, local[2], local[*] or spark://HOST:PORT"
+    if re.fullmatch(MASTERS, url) is None:
+        problem = f"{url[:80]!r} is not local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
         raise click.BadParameter(problem, param_hint="'--master'")
     properties = {}
     for text in spark_conf or ():

@@ -16,6 +16,14 @@ def test_spark_properties_omit_what_a_version_lacks() -> None:
     assert spark_properties(SessionOptions(), "x", version=(4, 1))[sockets] == "true"
 
 
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443"])
+def test_containers_have_no_sockets_with_paths(master: str) -> None:
+    """The directory of a container has more bytes than the address of a socket."""
+    assert "spark.python.unix.domain.socket.enabled" not in spark_properties(
+        SessionOptions(master), "x", version=(4, 1)
+    )
+
+
 def test_the_users_properties_win() -> None:
     options = SessionOptions(properties={"spark.ui.enabled": "true", "spark.app.name": "mine"})
     properties = spark_properties(options, "kctl export", version=(4, 1))

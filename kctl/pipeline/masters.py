@@ -1,0 +1,120 @@
+"""Masters: what Spark needs to reach one, checked before Spark starts, which reports it after a minute or never."""
+
+import os
+import re
+import shlex
+import shutil
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kctl.client.errors import ConfigError
+from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
+from kctl.pipeline.job_errors import SparkSetUpError
+from kctl.pipeline.session import SessionOptions
+
+MASTER_S = 10.0
+"""Spark itself tries for a minute."""
+HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+YARN_SITE = "yarn-site.xml"
+RESOURCE_MANAGER = "spark.hadoop.yarn.resourcemanager."
+IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
+LOGIN = re.compile(r"spark\.kubernetes\.(context|authenticate\.(oauthToken|oauthTokenFile|clientKeyFile))")
+"""Properties with credentials for Kubernetes, or with the name of those in the kubeconfig."""
+POD_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+def check_master(options: SessionOptions) -> None:
+    """Raise SparkSetUpError for what a master needs and is missing, with the setting to change."""
+    if options.master.startswith("local"):
+        python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
+        if python and shutil.which(python) is None:
+            raise SparkSetUpError(f"the Python for tasks, {python}, is not a program here", "--worker-python PATH")
+    elif options.master == "yarn":
+        _check_yarn(_configured(options.properties))
+    elif options.master.startswith("k8s://"):
+        _check_kubernetes(options.master, _configured(options.properties))
+    else:
+        _check_standalone(options.master)
+
+
+def _check_standalone(master: str) -> None:
+    refused = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        refused.append(_refusal(host.strip("[]"), int(port)))
+    if all(refused):
+        raise SparkSetUpError(
+            f"no Spark master responds at {master}: {refused[0]}",
+            "the first lines of the master's log have its address, spark://HOST:7077",
+        )
+
+
+def _check_yarn(properties: Mapping[str, str]) -> None:
+    if any(name.startswith(RESOURCE_MANAGER) for name in properties) or _is_set_by_script(HADOOP):
+        return
+    given = {name: os.environ[name] for name in HADOOP if os.environ.get(name)}
+    hint = "set HADOOP_CONF_DIR, such as: export HADOOP_CONF_DIR=/etc/hadoop/conf"
+    if not given:
+        raise SparkSetUpError(f"HADOOP_CONF_DIR is not set: Spark finds YARN by its {YARN_SITE}", hint)
+    if not any(Path(folder, YARN_SITE).is_file() for folder in given.values()):
+        name, folder = next(iter(given.items()))
+        raise SparkSetUpError(f"{name}={folder} has no {YARN_SITE}", hint)
+
+
+def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
+    if not any(properties.get(name) for name in IMAGES):
+        hint = f"--spark-conf {IMAGES[0]}=IMAGE, with pyarrow and the Python version of this machine"
+        raise SparkSetUpError(f"{IMAGES[0]} is not set: executors need an image", hint)
+    configs = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    known = [*(configs or [Path.home() / ".kube/config"]), POD_TOKEN]
+    if not any(map(LOGIN.match, properties)) and not any(path.is_file() for path in known):
+        raise SparkSetUpError(
+            f"no credentials for Kubernetes: no file {known[0]}, and no service account of a pod",
+            "--spark-conf spark.kubernetes.authenticate.oauthTokenFile=FILE, or set KUBECONFIG",
+        )
+    url = master.removeprefix("k8s://")
+    parts = urlsplit(url if "://" in url else f"https://{url}")
+    if why := _refusal(parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)):
+        raise SparkSetUpError(
+            f"no Kubernetes API server responds at {master}: {why}", "get its address with: kubectl cluster-info"
+        )
+
+
+def _refusal(host: str, port: int) -> str:
+    """Return why no connection is possible; empty if one is."""
+    try:
+        socket.create_connection((host, port), MASTER_S).close()
+    except OSError as e:
+        return e.strerror or str(e)
+    return ""
+
+
+def _configured(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties that Spark will have: of its defaults, of $PYSPARK_SUBMIT_ARGS, and those of the job."""
+    found: dict[str, str] = {}
+    with suppress(OSError, ConfigError):
+        found |= read_properties(_content("spark-defaults.conf"))
+    with suppress(ValueError):
+        words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+        found |= dict(word.split("=", 1) for word in words if word.startswith("spark.") and "=" in word)
+    return found | dict(properties)
+
+
+def _is_set_by_script(names: tuple[str, ...]) -> bool:
+    """Return whether Spark's own script, which runs before the JVM, sets a variable."""
+    with suppress(OSError):
+        return any(name.encode() in _content("spark-env.sh") for name in names)
+    return False
+
+
+def _content(name: str) -> bytes:
+    """Return the content of a file of Spark's configuration. Raises: OSError."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
+    if not folder:
+        return b""
+    with Path(folder, name).open("rb") as file:
+        return file.read(LARGEST_FILE_BYTES)
