@@ -1,12 +1,13 @@
 """`kctl pipeline export` next to Spark's Kafka connector with Spark's own Parquet writer: same topics, same session.
 
-    python benchmarks/bench_pipeline_export.py [--quick] [--records N] [--rounds N] [--codec NAME ...]
+    python benchmarks/bench_pipeline_export.py [--quick] [--records N ...] [--rounds N] [--codec NAME ...]
 
 One core a partition: local[2], two partitions, real Kafka beside them on the same machine. Both write every column of
 the connector (ours the headers, too) as Parquet with zstd, from the plan to the last file that is complete; ours syncs
 its files and writes a manifest as well. In turns, after one round that does not count; each figure is the median of the
-rounds with the least and the largest, the ratio that of neighbours in a round. Memory is the largest resident size of a
-Python worker. `--quick` takes less than four minutes.
+rounds with the least and the largest, the ratio that of neighbours in a round. CPU is that of this process, the JVM and
+all Python workers. Memory is the largest resident size of a Python worker. The last way commits every second: its CPU
+beyond that of one commit, divided by its commits, is the cost of a round. `--quick` takes less than four minutes.
 """
 
 import argparse
@@ -17,7 +18,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -28,6 +31,7 @@ import pyarrow.dataset as ds
 
 from benchmarks.bytecode import use_bytecode
 from kctl.client.producer import Producer
+from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.session import session_over
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 
 VALUE_BYTES = 100
 PARTITIONS = 2
+LONGEST_ROUND_MS = 3_600_000
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 
 
@@ -60,41 +65,67 @@ def by_connector(spark: "SparkSession", kafka: KafkaCluster, topic: str, folder:
     reader.load().select(*COLUMNS).write.option("compression", "zstd").parquet(folder.as_uri())
 
 
-def by_kctl(spark: "SparkSession", kafka: KafkaCluster, topic: str, folder: Path) -> None:
+def by_kctl(
+    spark: "SparkSession", kafka: KafkaCluster, topic: str, folder: Path, round_ms: int = LONGEST_ROUND_MS
+) -> None:
     request = ExportRequest(Selection(topics=(topic,)), folder, {"bootstrap.servers": kafka.bootstrap()})
-    export(request, session=session_over(spark))
+    export(request._replace(round_ms=round_ms), session=session_over(spark))
 
 
 WAYS: dict[str, Callable[["SparkSession", KafkaCluster, str, Path], None]] = {
     "connector": by_connector,
     "kctl": by_kctl,
+    "kctl, 1 s": partial(by_kctl, round_ms=1000),
 }
 
 
 def measure(spark: "SparkSession", kafka: KafkaCluster, topic: str, records: int, rounds: int, scratch: Path) -> None:
     taken: dict[str, list[float]] = {name: [] for name in WAYS}
+    used: dict[str, list[float]] = {name: [] for name in WAYS}
+    commits: list[int] = []
     size_bytes: dict[str, int] = {}
     for turn in range(rounds + 1):
         for name, write in WAYS.items():
             folder = scratch / f"{name}-{turn}"
-            began = perf_counter()
+            began, cpu_s = perf_counter(), cpu_of_tree_s()
             write(spark, kafka, topic, folder)
-            seconds = perf_counter() - began
+            seconds, cpu_s = perf_counter() - began, cpu_of_tree_s() - cpu_s
             found = sum(ds.dataset(path).count_rows() for path in _data_folders(folder))
             if found != records:
                 raise SystemExit(f"{name} wrote {found} of {records} records")
             size_bytes[name] = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
-            shutil.rmtree(folder)
             if turn:
                 taken[name].append(seconds)
+                used[name].append(cpu_s)
+                if name == "kctl, 1 s":
+                    commits.append(ExportFolder(folder).read()[-1].number)
+            shutil.rmtree(folder)
     for name, seconds_each in taken.items():
         rates = [records / seconds / 1e6 for seconds in seconds_each]
         print(
             f"  {name:10} {statistics.median(rates):6.2f} M records/s ({min(rates):.2f} to {max(rates):.2f}), "
-            f"{size_bytes[name] / 1e6:.0f} MB"
+            f"{size_bytes[name] / 1e6:.0f} MB, {shown(used[name])} s of CPU"
         )
-    ratios = [theirs / ours for theirs, ours in zip(taken["connector"], taken["kctl"], strict=True)]
-    print(f"  ratio      {statistics.median(ratios):6.2f} ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
+    for what, of in (("wall", taken), ("CPU", used)):
+        ratios = [ours / theirs for theirs, ours in zip(of["connector"], of["kctl"], strict=True)]
+        print(f"  {what:10} {shown(ratios)} x the connector")
+    each = [(more - less) / n for more, less, n in zip(used["kctl, 1 s"], used["kctl"], commits, strict=True)]
+    print(f"  a round    {shown(each)} s of CPU, in {commits} rounds", flush=True)
+
+
+def shown(values: list[float]) -> str:
+    """Return the median, and the least and the largest."""
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def cpu_of_tree_s() -> float:
+    """Return the CPU time of this process and all that descend from it, with those that have ended."""
+    ticks = 0
+    for pid in {os.getpid(), *children_of(os.getpid())}:
+        with suppress(OSError):  # it has ended meanwhile
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _data_folders(folder: Path) -> list[Path]:
@@ -153,18 +184,18 @@ def spark_session() -> Iterator["SparkSession"]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="kctl pipeline export next to Spark's connector and writer.")
     parser.add_argument("--quick", action="store_true", help="fewer records, plain and zstd alone")
-    parser.add_argument("--records", type=int, help="of each topic (4,000,000; --quick: 2,000,000)")
+    parser.add_argument("--records", type=int, action="append", help="of each topic (4,000,000; --quick: 2,000,000)")
     parser.add_argument("--rounds", type=int, help="that count (5; --quick: 3)")
     parser.add_argument("--codec", action="append", choices=("none", "lz4", "zstd"), help="of the topic; repeatable")
     args = parser.parse_args()
-    records = args.records or (2_000_000 if args.quick else 4_000_000)
+    counts = args.records or [2_000_000 if args.quick else 4_000_000]
     rounds = args.rounds or (3 if args.quick else 5)
     codecs = args.codec or (["none", "zstd"] if args.quick else ["none", "lz4", "zstd"])
-    print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {records} records of {VALUE_BYTES} bytes")
+    print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, records of {VALUE_BYTES} bytes")
     with KafkaCluster(NEWEST_KAFKA) as kafka, tempfile.TemporaryDirectory() as scratch, spark_session() as spark:
-        for codec in codecs:
+        for codec, records in product(codecs, counts):
             topic = fill(kafka, codec, records)
-            print(f"topic with {codec}:", flush=True)
+            print(f"topic of {records} records with {codec}:", flush=True)
             with largest_worker() as largest:
                 measure(spark, kafka, topic, records, rounds, Path(scratch))
             print(f"  worker     {largest[0] / 1e6:6.0f} MB at most", flush=True)
