@@ -125,28 +125,13 @@ class SyncCheckpoint:
     def batch_end(self, batch_id: int) -> StreamOffsets:
         """Return where a batch ends, as Spark wrote it before the batch began."""
         path = self.path / "offsets" / str(batch_id)
-        _, offsets = self._lines(path, 3)
         try:
+            version, _metadata, offsets = self._written(path).decode().splitlines()
+            if version != "v1":
+                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
             written: Mapping[str, Mapping[str, Any]] = json.loads(offsets)
             return as_offsets(written)
         except (ValueError, OverflowError, TypeError, AttributeError, RecursionError) as e:
-            raise self._damaged(path, e) from None
-
-    def _lines(self, path: Path, count: int) -> list[str]:
-        """Return the lines of a file of Spark after its version."""
-        try:
-            content = self._content(path)
-            if content is None:
-                raise ValueError("it does not exist")
-            version, *lines = content.decode().splitlines()
-            if version != "v1":
-                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
-            if len(lines) != count - 1:
-                raise ValueError(f"it has {len(lines) + 1} lines, and {count} are expected")
-            return lines
-        except OSError as e:
-            raise self._failed(e) from e
-        except ValueError as e:
             raise self._damaged(path, e) from None
 
     def committed_end(self) -> StreamOffsets | None:
@@ -166,7 +151,9 @@ class SyncCheckpoint:
         """Check what Spark reads at a restart: the newest batch, the batch before, the newest commit, and its id."""
         newest, committed = self._newest("offsets"), self._newest("commits")
         if committed is not None:
-            self._lines(self.path / "commits" / str(committed), 2)
+            path = self.path / "commits" / str(committed)
+            if len(self._written(path).splitlines()) < 2:
+                raise self._damaged(path, ValueError("it has no second line"))
             newest = max(committed, -1 if newest is None else newest)
         if newest is not None:
             for number in range(max(0, newest - 1), newest + 1):
@@ -204,6 +191,16 @@ class SyncCheckpoint:
                     raise FolderError(
                         f"checkpoint {path}: not a regular file", "choose another directory with --checkpoint"
                     )
+
+    def _written(self, path: Path) -> bytes:
+        """Return the content of a file of Spark that must exist."""
+        try:
+            content = self._content(path)
+        except OSError as e:
+            raise self._failed(e) from e
+        if content is None:
+            raise self._damaged(path, ValueError("it does not exist"))
+        return content
 
     def _content(self, path: Path) -> bytes | None:
         try:
