@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from obstore.store import MemoryStore
 
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.producer import Producer
@@ -18,7 +19,9 @@ from kctl.pipeline.export_files import exported_records
 from kctl.pipeline.job_errors import JobError
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, ImportResult, import_files, plan_import
-from kctl.pipeline.progress_marks import FolderMarks
+from kctl.pipeline.locations import StoreUrl
+from kctl.pipeline.object_store import store
+from kctl.pipeline.progress_marks import FolderMarks, ObjectMarks
 from kctl.pipeline.ranges import Selection
 from kctl.sandbox.sandbox import Sandbox
 from tests.pipeline.exports import data_of, on_topic
@@ -261,15 +264,19 @@ class Killed(BaseException):
     """The end of a process."""
 
 
+@pytest.mark.parametrize("kind", [FolderMarks, ObjectMarks])
 @pytest.mark.parametrize("is_marked", [False, True])
-@pytest.mark.parametrize("number", range(PARTITIONS * ROUNDS))
+@pytest.mark.parametrize("number", [0, PARTITIONS * ROUNDS - 1])
 def test_killed_import_repeats_at_most_the_range_that_was_not_marked(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, number: int, is_marked: bool
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, number: int, is_marked: bool, kind: type[FolderMarks | ObjectMarks]
 ) -> None:
+    kept = MemoryStore()
+    monkeypatch.setattr(store, "_opened", lambda *_: kept)
+    progress = StoreUrl("s3://bucket/progress") if kind is ObjectMarks else None
     marks = 0
-    add = FolderMarks.add
+    add: Any = kind.add
 
-    def die(self: FolderMarks, name: str) -> None:
+    def die(self: object, name: str) -> None:
         nonlocal marks
         if is_marked or marks < number:
             add(self, name)
@@ -278,10 +285,10 @@ def test_killed_import_repeats_at_most_the_range_that_was_not_marked(
             raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(FolderMarks, "add", die)
+        patched.setattr(kind, "add", die)
         with pytest.raises(Killed):
-            scene.run()
-    found = scene.run()
+            scene.run(progress=progress)
+    found = scene.run(progress=progress)
     done = number + is_marked
     assert (found.skipped, found.ranges) == (done, PARTITIONS * ROUNDS - done)
     assert scene.rows("t") - scene.rows() == Counter()
