@@ -85,10 +85,11 @@ def measure(spark: "SparkSession", kafka: KafkaCluster, topic: str, records: int
     commits: list[int] = []
     size_bytes: dict[str, int] = {}
     for turn in range(rounds + 1):
-        for name, write in WAYS.items():
+        names = [*WAYS] * 2
+        for name in names[turn % len(WAYS) :][: len(WAYS)]:  # each way comes first, between, and last
             folder = scratch / f"{name}-{turn}"
             began, cpu_s = perf_counter(), cpu_of_tree_s()
-            write(spark, kafka, topic, folder)
+            WAYS[name](spark, kafka, topic, folder)
             seconds, cpu_s = perf_counter() - began, cpu_of_tree_s() - cpu_s
             found = sum(ds.dataset(path).count_rows() for path in _data_folders(folder))
             if found != records:
