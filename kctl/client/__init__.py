@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kctl.client.consumer import Consumer as Consumer
     from kctl.client.consumer import ConsumerRecord as ConsumerRecord
     from kctl.client.consumer import GroupMetadata as GroupMetadata
+    from kctl.client.consumer import OffsetTracker as OffsetTracker
     from kctl.client.consumer import RebalanceListener as RebalanceListener
     from kctl.client.consumer import WaitReason as WaitReason
     from kctl.client.loop.close import CloseResult as CloseResult
@@ -48,6 +49,7 @@ _HOMES = {
     "NewTopic": "kctl.client.admin",
     "OffsetAndMetadata": "kctl.client.requests.group_offsets",
     "OffsetAndTimestamp": "kctl.client.admin",
+    "OffsetTracker": "kctl.client.consumer.offset_tracker",
     "Producer": "kctl.client.producer",
     "ProducerConfig": "kctl.client.config",
     "ProducerMetrics": "kctl.client.producer",
@@ -77,6 +79,7 @@ __all__ = [
     "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetTracker",
     "Producer",
     "ProducerConfig",
     "ProducerMetrics",

@@ -35,6 +35,8 @@ INT64 = (-(2**63), 2**63 - 1)
 INT32 = (-(2**31), 2**31 - 1)
 INT16 = (-(2**15), 2**15 - 1)
 BOUNDS = {
+    "level": INT16,
+    "port": (0, 2**16 - 1),
     "replication_factor": INT16,
     "iterations": (1, 2**20),
     **dict.fromkeys(
@@ -49,6 +51,7 @@ BOUNDS = {
             "num_partitions",
             "partition",
             "targets",
+            "voter_id",
             "version",
         ),
         INT32,

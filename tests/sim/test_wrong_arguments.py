@@ -158,7 +158,7 @@ def test_consumer_refuses_wrong_types_in_every_parameter() -> None:
     def app(cluster: SimCluster) -> None:
         with cluster.producer() as producer:
             producer.send("t", b"v", partition=0)
-        consumer = cluster.enter(cluster.consumer(group_id="g"))
+        consumer = cluster.enter(cluster.consumer(group_id="g", enable_auto_offset_store=False))
         for name, hints in public_methods(Consumer):
 
             def call(name: str = name, **arguments: Any) -> None:

@@ -27,6 +27,14 @@ from kctl.client.admin import api_request, cluster, group_descriptions, group_of
 from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
 from kctl.client.admin.cluster import ClusterDescription, Feature, MetadataView, QuorumDescription, QuorumReplica
+from kctl.client.admin.cluster_calls import ClusterCalls
+from kctl.client.admin.cluster_values import (
+    FeatureUpdate,
+    Replica,
+    ReplicaLogDir,
+    UpgradeType,
+    VoterEndpoint,
+)
 from kctl.client.admin.configs import (
     CONFIG_SOURCES,
     CONFIG_TYPES,
@@ -64,6 +72,7 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offset
 from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
+from kctl.client.wording import listed
 
 __all__ = [
     "BROKER_DEFAULT",
@@ -97,6 +106,7 @@ __all__ = [
     "EligibleLeaders",
     "EpochEnd",
     "Feature",
+    "FeatureUpdate",
     "GroupDescription",
     "GroupList",
     "GroupListing",
@@ -119,6 +129,8 @@ __all__ = [
     "Reassignment",
     "RecordShape",
     "RecordTime",
+    "Replica",
+    "ReplicaLogDir",
     "ResourceType",
     "Results",
     "ScramChange",
@@ -129,7 +141,9 @@ __all__ = [
     "TransactionDescription",
     "TransactionList",
     "TransactionListing",
+    "UpgradeType",
     "Verdict",
+    "VoterEndpoint",
     "api_key_of",
     "api_name",
     "decide",
@@ -138,7 +152,7 @@ __all__ = [
 ]
 
 
-class Admin(OperatorCalls, NotCopied):
+class Admin(OperatorCalls, ClusterCalls, NotCopied):
     """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
 
     Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until
@@ -311,6 +325,14 @@ class Admin(OperatorCalls, NotCopied):
         Args: broker_id: what this broker alone knows of them; None: any, and another one about unknown topics.
         """
         return topics.describe_topics(self._call("describing topics", timeout), names, broker_id)
+
+    @checked
+    def wait_for_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> dict[str, TopicInfo]:
+        """Wait until topics exist and all their partitions have a leader, and return the topics.
+
+        Raises: ApiTimeout: with the topic that is missing as `cause`. Errors that do not pass, immediately.
+        """
+        return topics.wait_for_topics(self._call(f"waiting for {listed(names)}", timeout), names)
 
     # --- cluster ------------------------------------------------------------------------------------------------------
 

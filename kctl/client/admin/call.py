@@ -273,9 +273,9 @@ class Call:
         assert answer.response is not None
         api = answer.response.NAME
         items = each_once(found, keys, api, self.name_of(answer.node_id))
-        return {key: self._judged(item, api, answer.node_id) for key, item in items.items()}
+        return {key: self.judged(item, api, answer.node_id) for key, item in items.items()}
 
-    def _judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
+    def judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
         """Return an item of a response; its error says whether the change may have been made all the same."""
         if not isinstance(item, KafkaError):
             return item

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kctl.client.admin.call import Call, Results, any_node
 from kctl.client.broker_errors import broker_error
-from kctl.client.cluster import NO_NODE, Node, TopicInfo
+from kctl.client.cluster import NO_NODE, NO_TOPIC_ID, Node, TopicId, TopicInfo
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.metadata import nodes_in
@@ -140,6 +140,7 @@ class QuorumReplica(NamedTuple):
         is_voter: it takes part in the election of the leader; others are observers.
         lag: records that it lacks.
         last_fetch_at_ms, last_caught_up_at_ms: instants by the leader's clock; -1 where it does not report them.
+        directory_id: of the log of metadata; empty before Kafka 3.9, and without kraft.version 1.
     """
 
     node_id: int
@@ -148,6 +149,7 @@ class QuorumReplica(NamedTuple):
     lag: int
     last_fetch_at_ms: int
     last_caught_up_at_ms: int
+    directory_id: TopicId = TopicId(NO_TOPIC_ID)
 
 
 class QuorumDescription(NamedTuple):
@@ -182,6 +184,7 @@ def describe_quorum(call: Call) -> QuorumDescription:
             lag,
             state.last_fetch_timestamp,
             state.last_caught_up_timestamp,
+            TopicId(state.replica_directory_id),
         )
 
     replicas = [

@@ -37,30 +37,44 @@ def describe_log_dirs(
     call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None = None
 ) -> Results[int, list[LogDir]]:
     """Return the directories of each broker, with the sizes of some replicas or of all."""
+
+    def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
+        return {
+            node_id: found if isinstance(found, KafkaError) else [_log_dir(each, _what(node_id)) for each in found]
+            for node_id, found in log_dirs_of(call, pending, partitions).items()
+        }
+
+    return call.each(node_ids, attempt, ADMIN_GROUPS.is_retried)
+
+
+def log_dirs_of(
+    call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None
+) -> dict[int, list[DescribeLogDirsResult] | KafkaError]:
+    """Request the directories of each broker once."""
     topics = None
     if partitions is not None:
         topics = [
             DescribableLogDirTopic(topic=topic, partitions=indexes) for topic, indexes in by_topic(partitions).items()
         ]
-
-    def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
-        request = DescribeLogDirsRequest(topics=topics)
-        answers = call.ask_nodes({node_id: lambda _: request for node_id in pending})
-        return {node_id: _read(call, node_id, answer) for node_id, answer in answers.items()}
-
-    return call.each(node_ids, attempt, ADMIN_GROUPS.is_retried)
+    request = DescribeLogDirsRequest(topics=topics)
+    answers = call.ask_nodes({node_id: lambda _: request for node_id in node_ids})
+    return {node_id: _read(call, node_id, answer) for node_id, answer in answers.items()}
 
 
-def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[LogDir] | KafkaError:
+def _what(node_id: int) -> str:
+    return f"describe log directories of broker {node_id}"
+
+
+def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[DescribeLogDirsResult] | KafkaError:
     if isinstance(answer, KafkaError):
         return not_registered(node_id) if call.client.metadata.cluster.node(node_id) is None else answer
     assert isinstance(answer.response, DescribeLogDirsResponse)
-    what = f"describe log directories of broker {node_id}"
+    what = _what(node_id)
     if answer.response.error_code:
         return broker_error(answer.response.error_code, what)
     if not answer.response.results:  # a broker has a directory: before Kafka 3.2 it refuses so, without an error code
         return broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, what)
-    return [_log_dir(each, what) for each in answer.response.results]
+    return answer.response.results
 
 
 def _log_dir(found: DescribeLogDirsResult, what: str) -> LogDir:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kctl.client.admin.call import Call, Results, any_node, broker, controller
 from kctl.client.admin.spread import BrokersBehind, is_unknown_topic
 from kctl.client.broker_errors import ErrorCode, broker_error
-from kctl.client.cluster import NOTHING, PartitionInfo, TopicId, TopicInfo
+from kctl.client.cluster import NO_NODE, NOTHING, PartitionInfo, TopicId, TopicInfo
 from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -24,7 +24,7 @@ from kctl.client.protocol.api.topics import (
     DeleteTopicState,
 )
 from kctl.client.protocol.schema import Request
-from kctl.client.requests.retry import ADMIN_TOPICS
+from kctl.client.requests.retry import ADMIN, ADMIN_TOPICS
 from kctl.client.requests.topics import described_topics, metadata_request
 
 BROKER_DEFAULT = -1
@@ -112,23 +112,52 @@ def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = No
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
-        route = behind.route if broker_id is None else broker(broker_id)
-        is_for_any = broker_id is None
-        answer = call.answer_of(route, lambda _: metadata_request(pending), MetadataResponse, is_for_any=is_for_any)
-        items = [
-            (info.name, info.error or info._replace(topic_id=TopicId(info.topic_id))) for info in _topics(call, answer)
-        ]
-        found = call.items(answer, pending, lambda _: items)
-        if broker_id is None:
-            behind.note(answer.node_id, found.values())
-            behind.connect_another()
-        return found
+        return _described(call, behind, pending, broker_id)
 
     def is_retried(error: KafkaError, tries: int) -> bool:
         may_be_behind = broker_id is None and tries == 1 and len(call.client.metadata.cluster.nodes) != 1
         return ADMIN_TOPICS.is_retried(error) or (may_be_behind and is_unknown_topic(error))
 
     return call.each(names, attempt, is_retried)
+
+
+def wait_for_topics(call: Call, names: Sequence[str]) -> dict[str, TopicInfo]:
+    """Return topics once they exist and all their partitions have a leader."""
+    behind = BrokersBehind(call)
+
+    def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
+        return {name: _with_leaders(found) for name, found in _described(call, behind, pending).items()}
+
+    results = call.each(names, attempt, lambda error, _tries: ADMIN.is_retried(error))
+    results.raise_first()
+    return {name: results.done[name] for name in names}
+
+
+def _with_leaders(found: TopicInfo | KafkaError) -> TopicInfo | KafkaError:
+    if isinstance(found, KafkaError):
+        return found
+    for partition in found.partitions.values():
+        if partition.leader_id == NO_NODE:
+            what = f"find the leader of {found.name}-{partition.partition}"
+            return partition.error or broker_error(ErrorCode.LEADER_NOT_AVAILABLE, what)
+    return found
+
+
+def _described(
+    call: Call, behind: BrokersBehind, names: list[str], broker_id: int | None = None
+) -> dict[str, TopicInfo | KafkaError]:
+    """Request the metadata of topics once: of one broker, or of any that is not behind."""
+    route = behind.route if broker_id is None else broker(broker_id)
+    is_for_any = broker_id is None
+    answer = call.answer_of(route, lambda _: metadata_request(names), MetadataResponse, is_for_any=is_for_any)
+    items = [
+        (info.name, info.error or info._replace(topic_id=TopicId(info.topic_id))) for info in _topics(call, answer)
+    ]
+    found = call.items(answer, names, lambda _: items)
+    if broker_id is None:
+        behind.note(answer.node_id, found.values())
+        behind.connect_another()
+    return found
 
 
 def _topics(call: Call, answer: Answer) -> list[TopicInfo]:

@@ -29,6 +29,7 @@ CHANGES = frozenset(
         "ElectLeaders",
         "ExpireDelegationToken",
         "IncrementalAlterConfigs",
+        "InitProducerId",
         "LeaveGroup",
         "OffsetCommit",
         "OffsetDelete",

@@ -80,6 +80,7 @@ class AsyncAdmin:
     create_partitions = awaited(Admin.create_partitions)
     delete_records = awaited(Admin.delete_records)
     list_offsets = awaited(Admin.list_offsets)
+    wait_for_topics = awaited(Admin.wait_for_topics)
 
     describe_cluster = awaited(Admin.describe_cluster)
     describe_features = awaited(Admin.describe_features)
@@ -125,6 +126,18 @@ class AsyncAdmin:
     find_records = awaited(Admin.find_records)
     inspect_records = awaited(Admin.inspect_records)
     sample_keys = awaited(Admin.sample_keys)
+
+    create_delegation_token = awaited(Admin.create_delegation_token)
+    describe_delegation_tokens = awaited(Admin.describe_delegation_tokens)
+    renew_delegation_token = awaited(Admin.renew_delegation_token)
+    expire_delegation_token = awaited(Admin.expire_delegation_token)
+    fence_producers = awaited(Admin.fence_producers)
+    alter_replica_log_dirs = awaited(Admin.alter_replica_log_dirs)
+    describe_replica_log_dirs = awaited(Admin.describe_replica_log_dirs)
+    update_features = awaited(Admin.update_features)
+    add_raft_voter = awaited(Admin.add_raft_voter)
+    remove_raft_voter = awaited(Admin.remove_raft_voter)
+    unregister_broker = awaited(Admin.unregister_broker)
 
     async def close(self) -> CloseResult:
         """Close the sockets, after the calls that wait for their turn. Idempotent."""

@@ -239,6 +239,10 @@ class AsyncConsumer:
         on_done = callback if callback is None or not callable(callback) else _awaiting(callback)
         self._now(self._client.commit_async, offsets, on_done)
 
+    def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        """Set the offsets that later commits commit; as `Consumer.store_offsets`."""
+        self._now(self._client.store_offsets, offsets)
+
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
         """Request a rebalance of the group, with the next polls."""
         self._now(self._client.enforce_rebalance, reason)

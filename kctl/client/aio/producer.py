@@ -14,7 +14,7 @@ from kctl.client.awaiting import wakes_of
 from kctl.client.clock import Timer
 from kctl.client.config import ProducerConfig
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.producer import Producer, ProducerMetrics, ProducerRecord, RecordMetadata, SendFuture
+from kctl.client.producer import Partitioning, Producer, ProducerMetrics, ProducerRecord, RecordMetadata, SendFuture
 from kctl.client.producer.record import Content, GivenHeaders
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transaction_methods import TransactionalReader
@@ -35,6 +35,11 @@ class _Producer(Producer):
             raise _WouldWait
         super()._wait_to_accept(partition, record, timer)
 
+    def _wait_to_choose(self, topic: str, timer: Timer) -> None:
+        if not is_bridged():
+            raise _WouldWait
+        super()._wait_to_choose(topic, timer)
+
 
 class AsyncProducer:
     """Sends records to topics from coroutines; any number of tasks can use it.
@@ -46,7 +51,7 @@ class AsyncProducer:
     `async with` flushes and closes. A block that ends with an exception, such as asyncio.CancelledError, drops what is
     not acknowledged yet, and logs the number of records.
 
-    Args: as for `Producer`; `events` is called on the network thread.
+    Args: as for `Producer`; `events` is called on the network thread, `partitioner` on the event loop.
     """
 
     def __init__(
@@ -55,9 +60,10 @@ class AsyncProducer:
         runtime: Runtime | None = None,
         *,
         events: EventSink = ignore_events,
+        partitioner: Partitioning | None = None,
     ) -> None:
         made, _ = async_runtime(runtime)
-        self._client = _Producer(config, made, events=events)
+        self._client = _Producer(config, made, events=events, partitioner=partitioner)
 
     async def _run(self, call: Callable[[], R]) -> R:
         return await run(call)

@@ -1,10 +1,11 @@
 """ConsumerConfig: what a consumer takes beside the common properties."""
 
 import re
-from typing import ClassVar
+from types import FunctionType
+from typing import Any, ClassVar
 
 from kctl.client.config.common import ClientConfig
-from kctl.client.config.property import Choice, Kind, Property, choice, flag, optional_text, text, whole, words
+from kctl.client.config.property import Choice, Kind, Property, choice, flag, optional_text, text, whole
 from kctl.client.errors import ConfigError
 
 _JAVA_ASSIGNORS = "org.apache.kafka.clients.consumer."
@@ -15,6 +16,8 @@ ASSIGNORS = {
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 """Assignors by their name on the wire, with Java's class; either spelling is taken."""
+
+_LONGEST_NAME = 255
 
 _ISO_DURATION = (
     r"(?i:P(?=.)(?:(?P<d>[0-9]{1,9})D)?"
@@ -50,6 +53,50 @@ def iso_duration_ms(duration: str) -> int:
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + fraction_ms
 
 
+class Strategy(Kind[tuple[Any, ...]]):
+    """Assignors by name, Java's class names, and assignors of the application.
+
+    The latter are functions, or objects with the methods of `Assignor`; each has its own name on the wire.
+    """
+
+    _METHODS = ("name", "supports_cooperative", "subscription_user_data", "assign")
+
+    def __init__(self) -> None:
+        spelled = {prefix + java: name for name, java in ASSIGNORS.items() for prefix in ("", _JAVA_ASSIGNORS)}
+        self._named = Choice(tuple(ASSIGNORS), spelled)
+        self.accepted = f"a comma-separated list, each {self._named.accepted}, or a list with functions"
+
+    def read(self, raw: object) -> tuple[Any, ...]:
+        if isinstance(raw, str):
+            raw = raw.split(",") if raw else []
+        entries = raw if isinstance(raw, list | tuple) else [raw]
+        found = {_name_of(each): each for each in map(self._assignor, entries)}
+        return tuple(found.values())
+
+    def _assignor(self, given: object) -> object:
+        if isinstance(given, str):
+            return self._named.read(given.strip())
+        if not isinstance(given, FunctionType) and not all(hasattr(given, each) for each in self._METHODS):
+            raise ValueError
+        name = _name_of(given)
+        if not isinstance(name, str) or not name.isidentifier() or len(name) > _LONGEST_NAME:
+            raise ValueError("the name of an assignor must be an identifier")
+        if name in ASSIGNORS:
+            raise ValueError(f"{name} is the name of an assignor of Kafka")
+        return given
+
+    def write(self, value: tuple[Any, ...]) -> str:
+        return ",".join(map(_name_of, value))
+
+
+def _name_of(assignor: Any) -> str:
+    """Return the name of an assignor on the wire."""
+    if isinstance(assignor, str):
+        return assignor
+    name: str = assignor.__name__ if isinstance(assignor, FunctionType) else assignor.name
+    return name
+
+
 class ConsumerConfig(ClientConfig):
     """What to read, with whom to share it, and how much at a time."""
 
@@ -68,14 +115,11 @@ class ConsumerConfig(ClientConfig):
     )
     heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between heartbeats.", low=1)
     max_poll_interval_ms = whole("max.poll.interval.ms", 300_000, "Longest time between two polls.", low=1)
-    partition_assignment_strategy = words(
+    partition_assignment_strategy: Property[tuple[Any, ...]] = Property(
         "partition.assignment.strategy",
+        Strategy(),
         ("range", "cooperative-sticky"),
-        "Assignors to agree on, best first; Java's class names are accepted.",
-        Choice(
-            tuple(ASSIGNORS),
-            {prefix + java: name for name, java in ASSIGNORS.items() for prefix in ("", _JAVA_ASSIGNORS)},
-        ),
+        "Assignors to agree on, best first; Java's class names and Python functions are accepted.",
     )
 
     # --- offsets ------------------------------------------------------------------------------------------------------
@@ -83,6 +127,11 @@ class ConsumerConfig(ClientConfig):
         "auto.offset.reset", OffsetReset(), "latest", "Where to start without a committed offset."
     )
     enable_auto_commit = flag("enable.auto.commit", True, "Commit offsets in the background; false without a group.")
+    enable_auto_offset_store = flag(
+        "enable.auto.offset.store",
+        True,
+        "false commits the offsets of store_offsets() only (a property of librdkafka).",
+    )
     auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Time between automatic commits.")
     isolation_level = choice(
         "isolation.level",
@@ -123,6 +172,9 @@ class ConsumerConfig(ClientConfig):
             if self.is_given(kind.enable_auto_commit) and self.enable_auto_commit:
                 raise ConfigError("enable.auto.commit=true needs group.id, which is not set", key="enable.auto.commit")
             self._default(kind.enable_auto_commit, False)
+            if not self.enable_auto_offset_store:
+                text = "enable.auto.offset.store=false needs group.id, which is not set"
+                raise ConfigError(text, key="enable.auto.offset.store")
         self._settle_fetch_wait()
         self._settle_group_protocol()
 

@@ -104,7 +104,6 @@ LIBRDKAFKA_HINTS = {
     "queue.buffering.max.messages": "buffer.memory limits the records that wait",
     "queue.buffering.max.kbytes": "buffer.memory limits the records that wait",
     "batch.num.messages": "batch.size limits a batch, in bytes",
-    "enable.auto.offset.store": "commit the offsets of processed records with commit_sync()",
     "queued.max.messages.kbytes": "use the argument prefetch_bytes of Consumer",
     "error_cb": "use the argument events of the client",
     "on_delivery": "use the argument callback of send()",

@@ -8,6 +8,7 @@
     lookups.py           questions to the cluster, with a timer or in background   application
     mailbox.py           the queues between the two threads; all waiting           both
     events.py            the events in the two queues: all that is shared          both
+    offset_tracker.py    offsets to commit while worker threads process records    both
     waiting.py           why nothing arrives, as a value                           both
     close.py             a consumer's part of the close sequence                   both
     network_loop.py      owns the sockets and the request managers                 network
@@ -34,6 +35,7 @@ from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import GroupMetadata, Offsets
 from kctl.client.consumer.lookups import OffsetLookup
+from kctl.client.consumer.offset_tracker import OffsetTracker
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.loop.close import CloseResult
 
@@ -49,6 +51,7 @@ __all__ = [
     "FetchedChunk",
     "GroupMetadata",
     "OffsetLookup",
+    "OffsetTracker",
     "Offsets",
     "RebalanceListener",
     "WaitKind",

@@ -150,14 +150,15 @@ class Consumer(NotCopied):
     ) -> None:
         """Commit, and wait for it; the callbacks of every commit_async before it have run when this returns.
 
-        Args: offsets: the next offset to read of each partition; None for the positions.
+        Args: offsets: the next offset to read of each partition; None for the positions, or with
+            enable.auto.offset.store=false for the stored offsets.
         Raises:
             CommitFailedError: the group has given the partitions away; what was read since is read by others again.
             ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that trying again does not cure.
         Source: KIP-266. Differs: a rebalance under way is waited for while this member keeps its partitions.
         """
         group, timer = self._need_group("commit_sync"), self._timer(timeout)
-        group.commit_sync(group.positions() if offsets is None else checked_offsets(offsets), timer)
+        group.commit_sync(group.to_commit() if offsets is None else checked_offsets(offsets), timer)
         self._side.data.processed()
 
     @for_one_user
@@ -173,8 +174,24 @@ class Consumer(NotCopied):
         """
         group = self._need_group("commit_async")
         check("callback", callback, OnCommit | None)
-        group.commit_async(group.positions() if offsets is None else checked_offsets(offsets), callback)
+        group.commit_async(group.to_commit() if offsets is None else checked_offsets(offsets), callback)
         self._side.data.processed()
+
+    @for_one_user
+    def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        """Set the offsets of later commits: of automatic commits, of close, and of commits without offsets.
+
+        Sends nothing. Needs enable.auto.offset.store=false. The stored offset of a partition is forgotten once the
+        partition is not assigned any more.
+
+        Args: offsets: the next offset to read of each partition.
+        Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.
+        Source: librdkafka. Differs: Java has none.
+        """
+        group = self._need_group("store_offsets")
+        if self._config.enable_auto_offset_store:
+            raise IllegalStateError("store_offsets() needs enable.auto.offset.store=false, or positions are committed")
+        group.store(checked_offsets(offsets))
 
     @for_one_user
     @checked
@@ -281,7 +298,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the next offset of each assigned partition, as a commit would commit it; never blocks.
+        """Return the next offset of each assigned partition, with the leader epoch for a commit; never blocks.
 
         Partitions without a position are left out. Raises: IllegalStateError: no group.id.
         Differs: Java has none.

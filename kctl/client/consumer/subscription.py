@@ -16,6 +16,7 @@ from kctl.client.consumer.group.events import NO_IDS, IdsByName
 from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import ResetCause
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 PAUSED = WaitReason(WaitKind.PAUSED, "paused")
 DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
@@ -42,7 +43,7 @@ class PartitionState:
 
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "leader_epoch", "lost_by", "lost_offset", "may_be_committed",
-        "paused", "position", "reset_timestamp_ms", "stage", "topic_id", "waiting"
+        "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -64,6 +65,8 @@ class PartitionState:
         self.may_be_committed = True
         """The group's committed offset comes before the reset policy: until a reset, or until there is none."""
         self.paused = False
+        self.stored: OffsetAndMetadata | None = None
+        """The offset to commit, with enable.auto.offset.store=false."""
         self.stage = Stage.UNPOSITIONED
         self.waiting: WaitReason | None = None
         self.end_offset: int | None = None

@@ -18,7 +18,7 @@ delivery_tracker.py  futures completed and counted; metrics.py
 from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture, SettledRows
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
-from kctl.client.producer.producer import Producer
+from kctl.client.producer.producer import Partitioning, Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "CloseResult",
     "ColumnsFuture",
     "PartitionResult",
+    "Partitioning",
     "Producer",
     "ProducerMetrics",
     "ProducerRecord",

@@ -5,7 +5,7 @@ Owns what happens on the application's threads: checks, memory, hand-over and wa
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
@@ -49,9 +49,13 @@ from kctl.client.producer.transactions.states import Step
 from kctl.client.records import LAST_TIMESTAMP_MS
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.runtime import Runtime
+from kctl.client.wording import listed
 
 logger = logging.getLogger("kctl.client.producer")
 
+Partitioning = Callable[[ProducerRecord, Sequence[PartitionInfo]], int | None]
+"""Returns the number of a partition for a record, or None for the choice of the producer. Gets the partitions of the
+topic by number, with their leaders. Runs on the thread of `send`, which raises what it raises."""
 STUCK_CALLBACK_MS = 5
 """A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
 STARVED_MS = 5_000
@@ -65,6 +69,8 @@ class Producer(TransactionMethods, NotCopied):
         config: Kafka property names and values, or a parsed ProducerConfig; `bootstrap.servers` is required.
         runtime: the surroundings; None is the real ones.
         events: called with every connection attempt.
+        partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
+            chooses (equal to the Java client), or the producer.
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
     """
@@ -75,9 +81,12 @@ class Producer(TransactionMethods, NotCopied):
         runtime: Runtime | None = None,
         *,
         events: EventSink = ignore_events,
+        partitioner: Partitioning | None = None,
     ) -> None:
         self.config = ProducerConfig.parse(config)
         check("events", events, EventSink)
+        check("partitioner", partitioner, Partitioning | None)
+        self._partitioner = partitioner
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
@@ -146,11 +155,17 @@ class Producer(TransactionMethods, NotCopied):
             TransportError: no wait can help, for example refused credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
             TransactionError: the open transaction can only be aborted, or the producer only be closed.
-            TypeError, ValueError: an argument that no record can have, or a clock that shows a time before 1970.
+            TypeError, ValueError: an argument that no record can have, a partitioner that returned no partition of the
+                topic, or a clock that shows a time before 1970.
         """
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
         self._check_send(callback)
+        timer: Timer | None = None
+        if self._partitioner is not None and partition is None:
+            value, key, headers, timestamp_ms, _ = checked_record(topic, value, key, None, headers, timestamp_ms)
+            timer = Timer(self._clock, self.config.max_block_ms)
+            partition = self._chosen(ProducerRecord(topic, value, key, None, headers, timestamp_ms), timer)
         if (
             type(value) is bytes
             and not headers
@@ -189,7 +204,7 @@ class Producer(TransactionMethods, NotCopied):
             info = self._metadata.cluster.topics.get(topic)
             if info is None or not is_usable(info, partition) or not self._memory.try_acquire(future):
                 check_topic(topic)
-                self._wait_to_accept(partition, future, Timer(clock, self.config.max_block_ms))
+                self._wait_to_accept(partition, future, timer or Timer(clock, self.config.max_block_ms))
                 if timestamp_ms is None:
                     future.timestamp_ms = now_timestamp_ms(clock)
                 future.created_at_ms = clock.start_ms()
@@ -225,6 +240,7 @@ class Producer(TransactionMethods, NotCopied):
             timeout: seconds; None is max.block.ms.
         Raises:
             TypeError, ValueError: about a row, before any is accepted.
+            ValueError: the producer has a partitioner, which chooses for `send` alone, and partition is None.
             RecordTooLargeError: `row` is the first that is too large, before any is accepted.
             MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
@@ -233,6 +249,8 @@ class Producer(TransactionMethods, NotCopied):
         check_topic(topic)
         if partition is not None:
             check_partition(partition)
+        elif self._partitioner is not None:
+            raise ValueError("partition is None: the partitioner of this producer chooses for send() alone")
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
         wall_ms = now_timestamp_ms(self._clock) if has_rows_of_now(timestamps_ms) else 0
         limits = self._encoder.limits(topic, partition)
@@ -267,6 +285,26 @@ class Producer(TransactionMethods, NotCopied):
             self._transactions.status.check_send()
         if callback is not None and not callable(callback):
             raise wrong_type("callback", callback, "a function")
+
+    def _chosen(self, record: ProducerRecord, timer: Timer) -> int | None:
+        """Return the partition that the partitioner of the application chooses."""
+        assert self._partitioner is not None
+        while (info := self._metadata.cluster.topics.get(record.topic)) is None or not info.partitions:
+            self._wait_to_choose(record.topic, timer)
+        chosen = self._partitioner(record, list(info.partitions.values()))
+        number: int | None = check("the partition that the partitioner returned", chosen, int | None)
+        if number is not None and number not in info.partitions:
+            text = f"the partitioner returned {number}, and topic {record.topic} has partitions"
+            raise ValueError(f"{text} {listed(sorted(info.partitions))}")
+        return number
+
+    def _wait_to_choose(self, topic: str, timer: Timer) -> None:
+        """Wait for the partitions of a topic."""
+        try:
+            self._wait_for_topic(topic, None, timer)
+        except KafkaError as error:
+            self._refused(error)
+            raise
 
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         """Wait for the topic's metadata, then for memory, and take it."""

@@ -97,6 +97,18 @@ def test_clients_on_each_event_loop(kafka: KafkaSandbox, run: Run) -> None:
     run(main())
 
 
+def test_admin_waits_for_topics_and_fences_producers(kafka: KafkaSandbox, run: Run) -> None:
+    async def body() -> None:
+        async with AsyncAdmin(servers(kafka)) as admin:
+            waiting = asyncio.create_task(admin.wait_for_topics(["late"], timeout=PATIENCE_S))
+            await asyncio.sleep(0)
+            kafka.create_topic("late", 1)
+            assert list(await waiting) == ["late"]
+            assert (await admin.fence_producers(["x"], timeout=PATIENCE_S))["x"].epoch == 0
+
+    run(body())
+
+
 def test_admin_call_ends_at_its_timeout_and_the_event_loop_runs_on(kafka: KafkaSandbox, run: Run) -> None:
     async def main() -> None:
         ticks = 0

@@ -109,6 +109,7 @@ CONSUMER = (
     Row("seek_to_beginning", lambda c, _: c.seek_to_beginning(), LOCAL),
     Row("seek_to_committed", lambda c, _: c.seek_to_committed(), LOCAL),
     Row("seek_to_end", lambda c, _: c.seek_to_end(), LOCAL),
+    Row("store_offsets", lambda c, tps: c.store_offsets(_numbers(tps)), LOCAL),
     Row("subscribe", lambda c, _: c.subscribe(["t"]), LOCAL, lambda c, _: c.unsubscribe()),
     Row("subscription", lambda c, _: c.subscription, FLAT, _read_group),
     Row("unassign", lambda c, tps: c.unassign(tps), LOCAL),
@@ -171,7 +172,7 @@ def _cost_at(make: Make, row: Row, n: int) -> Cost:
 
 def _consumer(cluster: SimCluster, partitions: Partitions) -> Consumer:
     """Return a consumer that has read all partitions and rests."""
-    consumer = cluster.consumer(group_id="g", enable_auto_commit=False)
+    consumer = cluster.consumer(group_id="g", enable_auto_commit=False, enable_auto_offset_store=False)
     consumer.assign(partitions)
     drain(consumer, len(partitions))
     for _ in range(SETTLED_AFTER_S):

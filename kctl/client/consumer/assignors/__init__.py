@@ -1,10 +1,15 @@
 """Assignors of classic groups: pure functions that the leader of a group applies to the subscriptions of its members.
 
-`assignor_by_name` is the way in; the names are those of `partition.assignment.strategy` and of the wire.
+`assignors_of` is the way in: by the names of `partition.assignment.strategy` and of the wire.
 """
+
+from collections.abc import Iterable
+from types import FunctionType
+from typing import cast
 
 from kctl.client.consumer.assignors.assignor import NO_GENERATION, Assignment, Assignor, MemberSubscription
 from kctl.client.consumer.assignors.counting import RangeAssignor, RoundRobinAssignor
+from kctl.client.consumer.assignors.custom import Assign, FunctionAssignor, assignment_of
 from kctl.client.consumer.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 
 _ASSIGNORS: tuple[Assignor, ...] = (
@@ -16,14 +21,30 @@ _ASSIGNORS: tuple[Assignor, ...] = (
 _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 
-def has_assignor(name: str) -> bool:
-    """Return whether there is an assignor with this name on the wire."""
-    return name in _BY_NAME
-
-
 def assignor_by_name(name: str) -> Assignor:
-    """Return the assignor with this name on the wire; KeyError for others."""
+    """Return the assignor of Kafka with this name on the wire; KeyError for others."""
     return _BY_NAME[name]
 
 
-__all__ = ["NO_GENERATION", "Assignment", "Assignor", "MemberSubscription", "assignor_by_name", "has_assignor"]
+def assignors_of(strategy: Iterable[str | Assignor | Assign]) -> dict[str, Assignor]:
+    """Return the assignors of `partition.assignment.strategy` by their names on the wire, in order."""
+    found = [_assignor(each) for each in strategy]
+    return {assignor.name: assignor for assignor in found}
+
+
+def _assignor(given: str | Assignor | Assign) -> Assignor:
+    if isinstance(given, str):
+        return assignor_by_name(given)
+    return FunctionAssignor(given, given.__name__) if isinstance(given, FunctionType) else cast(Assignor, given)
+
+
+__all__ = [
+    "NO_GENERATION",
+    "Assign",
+    "Assignment",
+    "Assignor",
+    "MemberSubscription",
+    "assignment_of",
+    "assignor_by_name",
+    "assignors_of",
+]

@@ -258,7 +258,7 @@ class GroupSide:
     # --- commits ----------------------------------------------------------------------------------------------------
 
     def positions(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return where the application stands in these partitions (None: all assigned), for a commit."""
+        """Return where the application stands in these partitions (None: all assigned)."""
         self._data.settle()
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
         states = {tp: self._subscription.state(tp) for tp in asked}
@@ -267,6 +267,20 @@ class GroupSide:
             for tp, state in states.items()
             if state.position is not None
         }
+
+    def store(self, offsets: Offsets) -> None:
+        """Keep offsets for the next commits, all of them or none. Raises: IllegalStateError: one is not assigned."""
+        states = {tp: self._subscription.state(tp) for tp in offsets}
+        for tp, state in states.items():
+            state.stored = offsets[tp]
+
+    def to_commit(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
+        """Return what a commit without offsets commits of these partitions (None: all assigned)."""
+        if self._config.enable_auto_offset_store:
+            return self.positions(topic_partitions)
+        asked = self._subscription.assignment if topic_partitions is None else topic_partitions
+        stored = {tp: self._subscription.state(tp).stored for tp in asked}
+        return {tp: offset for tp, offset in stored.items() if offset is not None}
 
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
         """Commit, and run the callbacks of every commit_async that came before."""
@@ -289,7 +303,7 @@ class GroupSide:
         return commit_id
 
     def _commit_positions(self, topic_partitions: Sequence[TopicPartition]) -> int | None:
-        offsets = self.positions(topic_partitions)
+        offsets = self.to_commit(topic_partitions)
         return self.commit_async(offsets, None, may_retry=True) if offsets else None
 
     # --- events of the network loop ---------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 Owns the values that go into the requests; no state of the conversation.
 """
 
+from collections.abc import Mapping
+
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.assignors import MemberSubscription, assignor_by_name, has_assignor
+from kctl.client.consumer.assignors import Assignor, MemberSubscription, assignment_of, assignors_of
 from kctl.client.consumer.assignors.protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
@@ -59,6 +61,7 @@ class ClassicRequests:
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
+        self.assignors = assignors_of(config.partition_assignment_strategy)
         self.joined_topics: tuple[str, ...] = ()
         self._request_timeout_ms = config.request_timeout_ms
         self.join_timeout_ms = max(config.request_timeout_ms, config.max_poll_interval_ms + JOIN_MARGIN_MS)
@@ -93,8 +96,8 @@ class ClassicRequests:
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
-        for name in self._config.partition_assignment_strategy:
-            user_data = assignor_by_name(name).subscription_user_data(self._previous, self._previous_generation)
+        for name, assignor in self.assignors.items():
+            user_data = assignor.subscription_user_data(self._previous, self._previous_generation)
             subscription = MemberSubscription(topics, owned, generation, rack, user_data)
             protocols.append(JoinGroupRequestProtocol(name=name, metadata=encode_subscription(subscription)))
         return JoinGroupRequest(
@@ -151,7 +154,7 @@ class Joined:
         self.keeps_assignment = bool(members) and skip_assignment
 
     @classmethod
-    def from_response(cls, response: JoinGroupResponse) -> "Joined":
+    def from_response(cls, response: JoinGroupResponse, assignors: Mapping[str, Assignor]) -> "Joined":
         """Raises: RemoteProtocolError: a member's subscription cannot be read, or this leader cannot assign."""
         is_leader = response.leader == response.member_id
         members = {
@@ -159,13 +162,13 @@ class Joined:
             for each in (response.members if is_leader else ())
         }
         protocol = response.protocol_name or ""
-        if members and not has_assignor(protocol):
+        if members and protocol not in assignors:
             raise RemoteProtocolError(f"JoinGroup: there is no assignor {protocol[:80]!r}", api="JoinGroup")
         if members and response.member_id not in members:
             raise RemoteProtocolError("JoinGroup: the leader is not among the members", api="JoinGroup")
         return cls(response.member_id, protocol, members, skip_assignment=response.skip_assignment)
 
-    def assign(self, counts: dict[str, int]) -> dict[str, bytes]:
+    def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:
         """Return the encoded assignments of all members; none where this member does not lead or is not to assign.
 
         A static leader adds the counts to its own assignment, which the coordinator keeps, so that the process that
@@ -173,11 +176,12 @@ class Joined:
         cooperative rebalance, when some partitions are assigned to no member.
         Source: KIP-814. Differs: Java's returning leader takes the partitions that exist then for those of the
         assignment, and never assigns what was added while no leader ran.
+        Raises: IllegalStateError: an assignor of the application failed.
         """
         if not self.members or self.keeps_assignment:
             return {}
         self.counts = counts
-        assigned = assignor_by_name(self.protocol).assign(self.members, counts)
+        assigned = assignment_of(assignors[self.protocol], self.members, counts)
         encoded = {member_id: encode_assignment(assigned[member_id]) for member_id in assigned}
         is_static = self.members[self.member_id].group_instance_id is not None
         if is_static and sum(map(len, assigned.values())) == sum(counts.values()):

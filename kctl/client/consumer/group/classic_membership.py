@@ -16,7 +16,6 @@ from random import Random
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.assignors import assignor_by_name
 from kctl.client.consumer.group.classic_generation import (
     ARRIVES_WITHIN_MS,
     FORGOTTEN,
@@ -61,9 +60,7 @@ class ClassicMembership(Membership):
         self._metadata = metadata
         self._requests = ClassicRequests(config, coordinator.key)
         self._heartbeat = Heartbeat(config.heartbeat_interval_ms, config.retry_backoff_ms)
-        self._is_cooperative = all(
-            assignor_by_name(name).supports_cooperative for name in config.partition_assignment_strategy
-        )
+        self._is_cooperative = all(assignor.supports_cooperative for assignor in self._requests.assignors.values())
         self._choice: TopicChoice | None = None
         self._owned: tuple[TopicPartition, ...] = ()
         self._rebalance = Rebalance(

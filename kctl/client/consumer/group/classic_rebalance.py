@@ -22,7 +22,7 @@ from kctl.client.consumer.group.classic_generation import (
 from kctl.client.consumer.group.membership import MemberPlace
 from kctl.client.consumer.group.states import MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat, JoinBackoff
-from kctl.client.errors import BrokerError, KafkaError, RemoteProtocolError
+from kctl.client.errors import BrokerError, IllegalStateError, KafkaError, RemoteProtocolError
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
@@ -147,9 +147,13 @@ class Rebalance:
         counts = partition_counts(self._metadata, self._joined.topics)
         if counts is None or not self._coordinator.ready(HELD):
             return Poll([])
+        try:
+            assignments = self._joined.assign(counts, self._requests.assignors)
+        except IllegalStateError as failed:
+            self._on_failed(failed)
+            return Poll([])
         self._place.move(MemberEvent.SEND_SYNC)
         attempt = self._attempt
-        assignments = self._joined.assign(counts)
         request = self._requests.sync(self._place.member_id, self._place.generation, self._joined.protocol, assignments)
         timeout_ms = self._config.request_timeout_ms
         on_done = partial(self._on_synced, attempt, now_ms)
@@ -181,7 +185,7 @@ class Rebalance:
         self._place.generation = response.generation_id
         self._heartbeat.restart(answer.received_at_ms)
         try:
-            self._joined = Joined.from_response(response)
+            self._joined = Joined.from_response(response, self._requests.assignors)
         except RemoteProtocolError as malformed:
             self._on_failed(malformed)
             return

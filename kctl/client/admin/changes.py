@@ -1,0 +1,51 @@
+"""Changes without items: one request to the cluster, repeated where a broker may accept it later."""
+
+from typing import Any, TypeVar
+
+from kctl.client.admin.call import Build, Call, Route
+from kctl.client.admin.topics import item_error
+from kctl.client.errors import KafkaError
+from kctl.client.protocol.schema import Request, Response
+from kctl.client.requests.retry import ADMIN_TOPICS
+
+R = TypeVar("R", bound=Response)
+
+
+def make_change(
+    call: Call,
+    route: Route,
+    build: Build,
+    response_type: type[R],
+    *,
+    action: str,
+    made: int | None = None,
+) -> R:
+    """Return the response without an error code.
+
+    Args:
+        action: the change, as an imperative: `unregister broker 3`.
+        made: the error code of a change that was made before: success, if an earlier response was lost.
+    Raises: KafkaError: the broker rejects the change, or does not respond; `outcome_unknown` if it may have been made.
+    """
+    sent = answered = 0
+
+    def counted(timeout_ms: int) -> Request:
+        nonlocal sent
+        sent += 1
+        return build(timeout_ms)
+
+    while True:
+        answer = call.answer_of(route, counted, response_type)
+        answered += 1
+        response: Any = answer.response
+        was_lost = sent > answered
+        if not response.error_code or (response.error_code == made and was_lost):
+            found: R = response
+            return found
+        text = getattr(response, "error_message", None)
+        error = item_error(call, response.error_code, action, text)
+        judged = call.judged(error, response_type.NAME, answer.node_id)
+        assert isinstance(judged, KafkaError)
+        if not ADMIN_TOPICS.is_retried(judged):
+            raise judged
+        call.pause(judged)

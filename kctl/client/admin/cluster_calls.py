@@ -1,0 +1,176 @@
+"""ClusterCalls: the methods of `Admin` that change the cluster itself: tokens, features, voters, brokers, replicas.
+
+Owns their arguments; one file per resource does the work, and is imported for those who want it.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from kctl.client.admin.call import Call, Results
+from kctl.client.admin.cluster_values import FeatureUpdate, Replica, ReplicaLogDir, VoterEndpoint
+from kctl.client.arguments import checked
+
+if TYPE_CHECKING:
+    from kctl.client.admin.delegation_tokens import DelegationToken
+    from kctl.client.requests.producer_id import ProducerId
+
+Timeout = float | timedelta | None
+
+
+class ClusterCalls:
+    """What `Admin` has for changes of the cluster itself."""
+
+    def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
+        raise NotImplementedError
+
+    # --- delegation tokens --------------------------------------------------------------------------------------------
+
+    @checked
+    def create_delegation_token(
+        self,
+        *,
+        owner: str | None = None,
+        renewers: Sequence[str] = (),
+        max_lifetime_ms: int = -1,
+        timeout: Timeout = None,
+    ) -> "DelegationToken":
+        """Create a token with which clients authenticate in place of a user.
+
+        Args:
+            owner: a principal such as `User:ann` (Kafka 3.3); None: the principal of this client.
+            renewers: principals that may renew it.
+            max_lifetime_ms: -1 is the limit of the brokers.
+        Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does
+            not authenticate, or the client has itself logged in with a token.
+        """
+        from kctl.client.admin import delegation_tokens  # imported for those who want it
+
+        call = self._call("creating a delegation token", timeout)
+        return delegation_tokens.create_token(call, owner, renewers, max_lifetime_ms)
+
+    @checked
+    def describe_delegation_tokens(
+        self, owners: Sequence[str] | None = None, *, timeout: Timeout = None
+    ) -> "list[DelegationToken]":
+        """Return the delegation tokens of some owners, or all that this client may see."""
+        from kctl.client.admin import delegation_tokens  # imported for those who want it
+
+        return delegation_tokens.describe_tokens(self._call("describing delegation tokens", timeout), owners)
+
+    @checked
+    def renew_delegation_token(self, hmac: bytes, *, renew_period_ms: int = -1, timeout: Timeout = None) -> int:
+        """Renew a delegation token and return the instant at which it expires, in ms since the epoch.
+
+        Args: renew_period_ms: from now; -1 is the limit of the brokers.
+        """
+        from kctl.client.admin import delegation_tokens  # imported for those who want it
+
+        return delegation_tokens.renew_token(self._call("renewing a delegation token", timeout), hmac, renew_period_ms)
+
+    @checked
+    def expire_delegation_token(self, hmac: bytes, *, expiry_period_ms: int = -1, timeout: Timeout = None) -> int:
+        """Change when a delegation token expires and return that instant, in ms since the epoch.
+
+        Args: expiry_period_ms: from now; -1 ends the token immediately.
+        """
+        from kctl.client.admin import delegation_tokens  # imported for those who want it
+
+        call = self._call("expiring a delegation token", timeout)
+        return delegation_tokens.expire_token(call, hmac, expiry_period_ms)
+
+    # --- producers ----------------------------------------------------------------------------------------------------
+
+    @checked
+    def fence_producers(
+        self, transactional_ids: Sequence[str], *, timeout: Timeout = None
+    ) -> "Results[str, ProducerId]":
+        """Fence the producers of transactional.ids, abort what they left open, and return the new epochs."""
+        from kctl.client.admin import fencing  # imported for those who want it
+
+        return fencing.fence_producers(self._call("fencing producers", timeout), transactional_ids)
+
+    # --- replicas -----------------------------------------------------------------------------------------------------
+
+    @checked
+    def alter_replica_log_dirs(
+        self, moves: Mapping[Replica, str], *, timeout: Timeout = None
+    ) -> Results[Replica, None]:
+        """Start to move replicas to other log directories of their brokers; returns before they have moved.
+
+        Args: moves: for each replica the path of the directory.
+        """
+        from kctl.client.admin import replica_dirs  # imported for those who want it
+
+        return replica_dirs.alter_replica_log_dirs(self._call("moving replicas between directories", timeout), moves)
+
+    @checked
+    def describe_replica_log_dirs(
+        self, replicas: Sequence[Replica], *, timeout: Timeout = None
+    ) -> Results[Replica, ReplicaLogDir]:
+        """Return the log directory of each replica, and the directory that it moves to."""
+        from kctl.client.admin import replica_dirs  # imported for those who want it
+
+        call = self._call("describing directories of replicas", timeout)
+        return replica_dirs.describe_replica_log_dirs(call, replicas)
+
+    # --- the cluster --------------------------------------------------------------------------------------------------
+
+    @checked
+    def update_features(
+        self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout: Timeout = None
+    ) -> Results[str, None]:
+        """Change the levels of features, such as metadata.version; brokers of Kafka 4.0 change all or none.
+
+        Args: validate_only: let the controller check, and change nothing.
+        Raises: UnsupportedVersionError: the brokers are older than Kafka 2.7.
+        """
+        from kctl.client.admin import quorum_changes  # imported for those who want it
+
+        call = self._call("updating features", timeout)
+        return quorum_changes.update_features(call, updates, validate_only=validate_only)
+
+    @checked
+    def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str | bytes,
+        endpoints: Sequence[VoterEndpoint],
+        *,
+        timeout: Timeout = None,
+    ) -> None:
+        """Make a controller a voter of the KRaft quorum.
+
+        Args:
+            voter_id: its node.id.
+            directory_id: of its metadata log, as in meta.properties or `QuorumReplica.directory_id`.
+            endpoints: its listeners for controllers.
+        Raises:
+            BrokerError: DUPLICATE_VOTER: it is a voter.
+            UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
+        """
+        from kctl.client.admin import quorum_changes  # imported for those who want it
+
+        quorum_changes.add_voter(self._call("adding a voter", timeout), voter_id, directory_id, list(endpoints))
+
+    @checked
+    def remove_raft_voter(self, voter_id: int, directory_id: str | bytes, *, timeout: Timeout = None) -> None:
+        """Remove a voter from the KRaft quorum.
+
+        Raises:
+            BrokerError: VOTER_NOT_FOUND: it is not a voter.
+            UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
+        """
+        from kctl.client.admin import quorum_changes  # imported for those who want it
+
+        quorum_changes.remove_voter(self._call("removing a voter", timeout), voter_id, directory_id)
+
+    @checked
+    def unregister_broker(self, broker_id: int, *, timeout: Timeout = None) -> None:
+        """Remove the registration of a broker that was shut down for good.
+
+        Raises: BrokerError: BROKER_ID_NOT_REGISTERED.
+        """
+        from kctl.client.admin import quorum_changes  # imported for those who want it
+
+        quorum_changes.unregister_broker(self._call("unregistering a broker", timeout), broker_id)

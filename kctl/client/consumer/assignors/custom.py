@@ -1,0 +1,66 @@
+"""Assignors of the application: functions as assignors, and the check of what they return."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.assignors.assignor import Assignment, Assignor, MemberSubscription
+from kctl.client.errors import IllegalStateError
+
+Assign = Callable[[Mapping[str, MemberSubscription], Mapping[str, int]], Assignment]
+"""Shares partitions out, as `Assignor.assign`; the name of the function is the name of the assignor."""
+
+
+class FunctionAssignor:
+    """A function of the application, by its name. Members revoke their partitions before they join."""
+
+    supports_cooperative = False
+
+    def __init__(self, function: Assign, name: str) -> None:
+        self.name = name
+        self._function = function
+
+    def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:  # noqa: ARG002
+        return b""
+
+    def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
+        return self._function(members, partitions_of)
+
+
+def assignment_of(
+    assignor: Assignor, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]
+) -> Assignment:
+    """Return the assignment of all members, with a list for each.
+
+    Raises: IllegalStateError: the assignor raised, or its result is not an assignment of the group.
+    """
+    try:
+        found = assignor.assign(members, partitions_of)
+        shares = {member_id: list(found.get(member_id, ())) for member_id in members}
+        _check(found, shares, members, partitions_of)
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise IllegalStateError(f"assignor {assignor.name} cannot share out the partitions: {reason}") from error
+    return shares
+
+
+def _check(
+    found: Mapping[str, object],
+    shares: Assignment,
+    members: Mapping[str, MemberSubscription],
+    partitions_of: Mapping[str, int],
+) -> None:
+    strangers = [member_id for member_id in found if member_id not in members]
+    if strangers:
+        raise ValueError(f"{strangers[0]!r} is not a member of the group")
+    assigned: set[tuple[str, int]] = set()
+    for member_id, share in shares.items():
+        wanted = set(members[member_id].topics)
+        for tp in share:
+            topic, partition = tp
+            if not 0 <= partition < partitions_of.get(topic, 0):
+                raise ValueError(f"{topic}-{partition} does not exist")
+            if topic not in wanted:
+                raise ValueError(f"member {member_id} gets {topic}-{partition}, and does not subscribe to {topic}")
+            if (topic, partition) in assigned:
+                raise ValueError(f"{topic}-{partition} is assigned twice")
+            assigned.add((topic, partition))

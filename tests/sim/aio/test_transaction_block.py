@@ -1,0 +1,100 @@
+"""The block of AsyncProducer.transaction(): how it ends, and the event loop meanwhile."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from kctl.client.aio import AsyncProducer
+from kctl.client.errors import AbortableTransactionError
+from kctl.sandbox import Fault
+from tests.sim.aio.scene import AioCluster, play
+
+TICK_S = 0.1
+FROZEN_MS = 2000
+
+
+async def ticking(ticks: list[int], cluster: AioCluster) -> None:
+    """Note the time ten times a second, if the event loop runs."""
+    while True:
+        ticks.append(cluster.hub.now_ms)
+        await asyncio.sleep(TICK_S)
+
+
+async def begun(cluster: AioCluster) -> AsyncProducer:
+    producer = cluster.async_producer(transactional_id="x", max_block_ms=30_000)
+    await producer.init_transactions()
+    return producer
+
+
+def longest_pause_ms(ticks: list[int]) -> int:
+    return max(later - earlier for earlier, later in pairwise(ticks))
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), asyncio.CancelledError()])
+def test_abort_of_a_block_is_awaited_while_other_tasks_run(error: BaseException) -> None:
+    failed_at_ms = 0
+
+    async def failing(cluster: AioCluster, producer: AsyncProducer) -> None:
+        nonlocal failed_at_ms
+        async with producer.transaction():
+            await producer.send("t", b"v", partition=0)
+            cluster.break_all(Fault.FREEZE)
+            cluster.at(cluster.hub.now_ms + FROZEN_MS, lambda: cluster.sandbox.heal())
+            failed_at_ms = cluster.hub.now_ms
+            raise error
+
+    async def body(cluster: AioCluster) -> None:
+        producer = await begun(cluster)
+        ticks: list[int] = []
+        ticker = asyncio.create_task(ticking(ticks, cluster))
+        with pytest.raises(type(error)):
+            await failing(cluster, producer)
+        assert cluster.hub.now_ms - failed_at_ms >= FROZEN_MS, "the block ended before its abort"
+        assert longest_pause_ms(ticks) <= 2 * TICK_S * 1000, "the abort blocked the event loop"
+        ticker.cancel()
+        async with producer.transaction():
+            await producer.send("t", b"w", partition=0)
+        await producer.close()
+
+    play(body)
+
+
+def test_commit_of_a_block_is_awaited_while_other_tasks_run() -> None:
+    async def body(cluster: AioCluster) -> None:
+        producer = await begun(cluster)
+        ticks: list[int] = []
+        ticker = asyncio.create_task(ticking(ticks, cluster))
+        async with producer.transaction():
+            await producer.send("t", b"v", partition=0)
+            cluster.break_all(Fault.FREEZE)
+            cluster.at(cluster.hub.now_ms + FROZEN_MS, lambda: cluster.sandbox.heal())
+            ended_at_ms = cluster.hub.now_ms
+        assert cluster.hub.now_ms - ended_at_ms >= FROZEN_MS
+        assert longest_pause_ms(ticks) <= 2 * TICK_S * 1000
+        ticker.cancel()
+        await producer.close()
+
+    play(body)
+
+
+def test_record_that_is_lost_aborts_the_block() -> None:
+    async def losing(cluster: AioCluster, producer: AsyncProducer) -> None:
+        async with producer.transaction():
+            await producer.partitions_for("t")
+            cluster.break_all(Fault.FREEZE)
+            cluster.at(cluster.hub.now_ms + FROZEN_MS, lambda: cluster.sandbox.heal())
+            await producer.enqueue("t", b"v", partition=0)
+
+    async def body(cluster: AioCluster) -> None:
+        producer = cluster.async_producer(
+            transactional_id="x", delivery_timeout_ms=1000, request_timeout_ms=500, linger_ms=0
+        )
+        await producer.init_transactions()
+        with pytest.raises(AbortableTransactionError):
+            await losing(cluster, producer)
+        async with producer.transaction():
+            await producer.send("t", b"w", partition=0)
+        await producer.close()
+
+    play(body)

@@ -1,0 +1,129 @@
+"""Assignors of the application: functions and objects that share out the partitions of a classic group."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from kctl.client import Consumer, TopicPartition
+from kctl.client.consumer.assignors import Assignment, MemberSubscription
+from kctl.client.errors import ConfigError, IllegalStateError
+from tests.sim.kit import SimCluster, run, settle
+
+Members = Mapping[str, MemberSubscription]
+
+
+def all_to_one(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    """Give everything to the last member."""
+    return {max(members): [TopicPartition(topic, n) for topic, count in partitions_of.items() for n in range(count)]}
+
+
+class Even:
+    """Deals partitions out in turn, whatever topic they are of."""
+
+    name = "even"
+    supports_cooperative = True
+
+    def subscription_user_data(self, owned: object, generation: int) -> bytes:
+        return b"hello"
+
+    def assign(self, members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+        assert {member.user_data for member in members.values()} == {b"hello"}
+        tps = [TopicPartition(topic, n) for topic, count in partitions_of.items() for n in range(count)]
+        return {each: tps[at :: len(members)] for at, each in enumerate(sorted(members))}
+
+
+def poll_often(consumer: Consumer) -> None:
+    for _ in range(20):
+        consumer.poll(1)
+
+
+def member(cluster: SimCluster, strategy: object) -> Consumer:
+    return cluster.enter(cluster.classic_member("g", partition_assignment_strategy=strategy))
+
+
+def test_function_shares_out_the_partitions() -> None:
+    def app(cluster: SimCluster) -> None:
+        members = [member(cluster, [all_to_one, "range"]) for _ in range(2)]
+        for _ in range(10):
+            for each in members:
+                each.poll(1)
+        assert sorted(len(each.assignment) for each in members) == [0, 4]
+
+    run(app, topics={"t": 4})
+
+
+def test_object_shares_out_the_partitions_and_sends_its_data() -> None:
+    def app(cluster: SimCluster) -> None:
+        members = [member(cluster, Even()) for _ in range(2)]
+        settle(*members)
+        assert [len(each.assignment) for each in members] == [2, 2]
+
+    run(app, topics={"t": 4})
+
+
+def test_member_without_the_function_makes_the_group_agree_on_another_assignor() -> None:
+    def app(cluster: SimCluster) -> None:
+        members = [member(cluster, [all_to_one, "range"]), member(cluster, "range")]
+        settle(*members)
+        assert [len(each.assignment) for each in members] == [2, 2]
+
+    run(app, topics={"t": 4})
+
+
+def missing(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    return {each: [TopicPartition("t", 7)] for each in members}
+
+
+def stranger(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    return {"nobody": []}
+
+
+def other_topic(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    return {each: [TopicPartition("u", 0)] for each in members}
+
+
+def twice(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    return {each: [TopicPartition("t", 0)] * 2 for each in members}
+
+
+def raising(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    raise KeyError("weights")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (missing, "t-7 does not exist"),
+        (stranger, "'nobody' is not a member of the group"),
+        (other_topic, "u-0 does not exist"),
+        (twice, "t-0 is assigned twice"),
+        (raising, "'weights'"),
+    ],
+)
+def test_wrong_assignment_is_the_error_of_the_leaders_poll(function: object, reason: str) -> None:
+    def app(cluster: SimCluster) -> None:
+        consumer = member(cluster, function)
+        with pytest.raises(IllegalStateError, match=f"assignor {function.__name__} cannot share out .*{reason}"):  # type: ignore[attr-defined]
+            poll_often(consumer)
+
+    run(app, topics={"t": 4, "u": 1})
+
+
+@pytest.mark.parametrize("strategy", [object(), 7, [None], [lambda *_: {}]])
+def test_value_that_is_no_assignor_is_rejected(strategy: object) -> None:
+    def app(cluster: SimCluster) -> None:
+        with pytest.raises(ConfigError, match=r"partition\.assignment\.strategy takes"):
+            cluster.consumer(group_id="g", partition_assignment_strategy=strategy)
+
+    run(app)
+
+
+def test_function_may_not_have_the_name_of_an_assignor_of_kafka() -> None:
+    def range(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+        return {}
+
+    def app(cluster: SimCluster) -> None:
+        with pytest.raises(ConfigError, match="range is the name of an assignor of Kafka"):
+            cluster.consumer(group_id="g", partition_assignment_strategy=range)
+
+    run(app)
