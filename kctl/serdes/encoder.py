@@ -5,7 +5,7 @@ decoded by. Nothing is registered here, except where the caller gives a schema t
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kctl.serdes.codecs import Codec, Codecs, codec_of
@@ -107,14 +107,20 @@ class Encoder:
 
         Raises: EncodeError: it is not JSON, or does not fit; KafkaError: the registry's.
         """
-        target = self._target
-        if target.is_of_record:
+        if self._target.is_of_record:
             return data if schema is None else self._encode_of_record(data, schema, headers)
+        return self.encode_value(read_json(data), topic)
+
+    def encode_value(self, value: Any, topic: str) -> bytes:
+        """Return a JSON value as bytes with the id of the schema of the target, which is not each record's own.
+
+        Raises: EncodeError: it does not fit; KafkaError: the registry's.
+        """
+        target = self._target
         if target.schema_id is not None:
-            return write_frame(target.schema_id, self._codec_of(target.schema_id).encode(read_json(data)))
-        subject = (target.subject or "").replace("{topic}", topic)
-        number, codec = self._found(subject)
-        return write_frame(number, codec.encode(read_json(data)))
+            return write_frame(target.schema_id, self._codec_of(target.schema_id).encode(value))
+        number, codec = self._found((target.subject or "").replace("{topic}", topic))
+        return write_frame(number, codec.encode(value))
 
     def _encode_of_record(self, data: bytes, schema: int | UUID, headers: Sequence[Header]) -> bytes:
         payload = self._codec_of(schema).encode(read_json(data))

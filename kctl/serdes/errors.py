@@ -17,6 +17,24 @@ class DecodeError(SerdesError):
     """Bytes are not what their schema says."""
 
 
+class RecordDecodeError(DecodeError):
+    """A key or value of a record that cannot be decoded.
+
+    Attributes:
+        topic, partition, offset: of the record.
+        side: `key` or `value`.
+        raw: the bytes.
+    """
+
+    def __init__(self, message: str, *, topic: str, partition: int, offset: int, side: str, raw: bytes) -> None:
+        super().__init__(message)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.side = side
+        self.raw = raw
+
+
 class EncodeError(SerdesError):
     """A value does not fit its schema."""
 

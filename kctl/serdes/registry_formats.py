@@ -1,0 +1,103 @@
+"""Registry: serdes of Avro, Protobuf and JSON Schema whose schemas are in a registry."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from kctl.client.config import AdminConfig, RegistryConfig
+from kctl.client.network.system import system_runtime
+from kctl.serdes.codecs import Codecs
+from kctl.serdes.decoder import Decoder, Form
+from kctl.serdes.encoder import Encoder, Target, parse_target
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF, Schema, SchemaRegistry
+from kctl.serdes.schema_store import SchemaStore
+from kctl.serdes.system_registry import open_system_registry
+from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header
+
+_NO_CLUSTER = {"bootstrap.servers": "registry:1"}
+
+
+class RegistrySerde:
+    """JSON values with the id of their schema before them; any thread."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, lock: threading.Lock) -> None:
+        self._encoder = encoder
+        self._decoder = decoder
+        self._lock = lock
+
+    def serialize(self, value: Any, topic: str) -> bytes:
+        """Return the bytes of a value. Raises: EncodeError; KafkaError: of the registry."""
+        with self._lock:
+            return self._encoder.encode_value(value, topic)
+
+    def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
+        """Return the value of bytes. Raises: DecodeError; KafkaError: of the registry."""
+        with self._lock:
+            decoded = self._decoder.decode(data, headers)
+        assert decoded is not None  # the format is given
+        return decoded.value
+
+
+class Registry:
+    """A schema registry, and serdes whose schemas are in it.
+
+    Args: config: properties `schema.registry.*`, and those of a Kafka client for timeouts.
+    Attributes: client: the requests to the registry, such as `subjects()` and `register()`.
+    Raises: ConfigError: no URL, or a property is unknown or malformed.
+    """
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        names = RegistryConfig.names()
+        limits = AdminConfig.parse({**_NO_CLUSTER, **{key: each for key, each in config.items() if key not in names}})
+        own = RegistryConfig.parse({key: each for key, each in config.items() if key in names})
+        clock = system_runtime().clock
+        self.client: SchemaRegistry = open_system_registry(own, limits, clock)
+        self._store = SchemaStore(self.client, clock, None)
+        self._lock = threading.Lock()
+
+    def avro(
+        self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False, reader: str | None = None
+    ) -> RegistrySerde:
+        """Return the serde of Avro.
+
+        Args:
+            schema: registered under the subject before the first value is written; None: the subject has it.
+            subject: names the schema of written values: `topic` (TOPIC-value, or TOPIC-key), `record:NAME`,
+                `topic-record:NAME`, `SUBJECT`, `SUBJECT@VERSION`, or `id:N`. Read values name their schema.
+            is_key: whether keys are meant.
+            reader: a schema to read all values by.
+        Raises: ValueError: the subject is malformed.
+        """
+        return self._serde(Form.AVRO, AVRO, schema, subject, is_key=is_key, reader=reader)
+
+    def protobuf(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
+        """Return the serde of Protobuf; as `avro`."""
+        return self._serde(Form.PROTOBUF, PROTOBUF, schema, subject, is_key=is_key)
+
+    def json_schema(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
+        """Return the serde of JSON Schema; as `avro`. Written values are checked."""
+        return self._serde(Form.JSON_SCHEMA, JSON, schema, subject, is_key=is_key)
+
+    def _serde(
+        self, form: Form, kind: str, schema: str | None, subject: str, *, is_key: bool, reader: str | None = None
+    ) -> RegistrySerde:
+        target: Target = parse_target(subject, "key" if is_key else "value")
+        if target.is_of_record or (schema is not None and target.subject is None):
+            raise ValueError(f"invalid subject {subject!r}: use topic, record:NAME, or a subject")
+        header = KEY_HEADER if is_key else VALUE_HEADER
+        new = None if schema is None else Schema(kind, schema)
+        encoder = Encoder(target, header, self.client, self._store, new)
+        return RegistrySerde(encoder, Decoder(form, header, Codecs(self._store, reader)), self._lock)
+
+    def close(self) -> None:
+        """Close the connections to the registry."""
+        self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,227 @@
+"""Typed producers and consumers: records with keys of type K and values of type V, by serdes.
+
+A record that cannot be decoded is an error with its place and its bytes, or goes to a handler such as DeadLetters.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from kctl.client import Consumer, ConsumerRecord, Producer, RecordMetadata, SendFuture, TopicPartition
+from kctl.client.consumer.consumer import Timeout
+from kctl.client.producer.future import Callback
+from kctl.client.producer.record import GivenHeaders
+from kctl.serdes.errors import DecodeError, RecordDecodeError, SchemaError, SchemaNotFoundError
+from kctl.serdes.formats import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
+OnError = Callable[[ConsumerRecord, RecordDecodeError], object]
+"""Handles a record that cannot be decoded; the consumer continues behind it. If it raises, the record comes again."""
+
+
+class TypedRecord(Generic[K, V]):
+    """A record with its decoded key and value. Attributes: record: as it was read, with its bytes and headers."""
+
+    __slots__ = ("key", "record", "value")
+
+    def __init__(self, key: K | None, value: V | None, record: ConsumerRecord) -> None:
+        self.key = key
+        self.value = value
+        self.record = record
+
+    @property
+    def topic(self) -> str:
+        """The topic."""
+        return self.record.topic
+
+    @property
+    def partition(self) -> int:
+        """The partition."""
+        return self.record.partition
+
+    @property
+    def offset(self) -> int:
+        """The offset."""
+        return self.record.offset
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The timestamp, in ms since the epoch."""
+        return self.record.timestamp_ms
+
+    def __repr__(self) -> str:
+        place = f"{self.topic}-{self.partition} offset {self.offset}"
+        return f"TypedRecord({place}, key={self.key!r}, value={self.value!r})"
+
+
+class TypedConsumer(Generic[K, V]):
+    """Reads records with a consumer and decodes them.
+
+    `client` is the consumer: subscribe, commit, seek and pause with it. Closing this closes the consumer.
+
+    Args:
+        client: the consumer.
+        key, value: the formats. Null keys and values are None.
+        on_error: handles records that cannot be decoded; None: `poll` and the loop raise the error.
+    """
+
+    def __init__(self, client: Consumer, key: Serde[K], value: Serde[V], *, on_error: OnError | None = None) -> None:
+        self.client = client
+        self._key = key
+        self._value = value
+        self._on_error = on_error
+
+    def poll(self, timeout: Timeout = None) -> list[TypedRecord[K, V]]:
+        """Return the next records, decoded; as `Consumer.poll`.
+
+        After an error the position is at its record: the next poll meets it again, and a seek passes it. Records
+        before it are returned first.
+
+        Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
+            not respond, and as `Consumer.poll`.
+        """
+        records = self.client.poll(timeout)
+        found: list[TypedRecord[K, V]] = []
+        try:
+            for at, record in enumerate(records):
+                try:
+                    typed = self._decoded(record)
+                except Exception:
+                    if not found:
+                        raise
+                    self._return_to(records[at:])
+                    break
+                if typed is not None:
+                    found.append(typed)
+        except BaseException:  # Ctrl-C too: no record was returned
+            self._return_to(records)
+            raise
+        return found
+
+    def __iter__(self) -> Iterator[TypedRecord[K, V]]:
+        """Yield decoded records for ever; as the loop over a `Consumer`. Raises: as `poll`."""
+        for record in self.client:
+            try:
+                typed = self._decoded(record)
+            except BaseException:
+                self._return_to([record])
+                raise
+            if typed is not None:
+                yield typed
+
+    def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V] | None:
+        """Return a record; None if the handler has taken it."""
+        try:
+            key = self._read("key", self._key, record.key, record)
+            return TypedRecord(key, self._read("value", self._value, record.value, record), record)
+        except RecordDecodeError as error:
+            if self._on_error is None:
+                raise
+            self._on_error(record, error)
+            return None
+
+    @staticmethod
+    def _read(side: str, serde: Serde[Any], data: bytes | None, record: ConsumerRecord) -> Any:
+        if data is None:
+            return None
+        try:
+            return serde.deserialize(data, record.topic, record.headers)
+        except (DecodeError, SchemaError, SchemaNotFoundError) as error:
+            text = f"cannot decode the {side} of {record.topic}-{record.partition} at offset {record.offset}: {error}"
+            raise RecordDecodeError(
+                text, topic=record.topic, partition=record.partition, offset=record.offset, side=side, raw=data
+            ) from error
+
+    def _return_to(self, records: Sequence[ConsumerRecord]) -> None:
+        """Let records come again."""
+        first: dict[TopicPartition, int] = {}
+        for record in records:
+            first.setdefault(TopicPartition(record.topic, record.partition), record.offset)
+        assigned = set(self.client.assignment)
+        for tp, offset in first.items():
+            if tp in assigned:
+                self.client.seek(tp, offset)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.client.__exit__(kind, error, traceback)
+
+
+class TypedProducer(Generic[K, V]):
+    """Encodes records and sends them with a producer.
+
+    `client` is the producer: flush and transactions are its methods. Closing this closes the producer.
+
+    Args:
+        client: the producer.
+        key, value: the formats. None is sent as null.
+    """
+
+    def __init__(self, client: Producer, key: Serde[K], value: Serde[V]) -> None:
+        self.client = client
+        self._key = key
+        self._value = value
+
+    def send(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        partition: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
+        callback: Callback | None = None,
+    ) -> SendFuture:
+        """Return the future of one record; as `Producer.send`.
+
+        Raises: EncodeError: key or value does not fit its format. KafkaError: of the registry; as `Producer.send`.
+        """
+        value_bytes = None if value is None else self._value.serialize(value, topic)
+        key_bytes = None if key is None else self._key.serialize(key, topic)
+        return self.client.send(topic, value_bytes, key_bytes, partition, headers, timestamp_ms, callback)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.client.__exit__(kind, error, traceback)
+
+
+class DeadLetters:
+    """Sends records that cannot be processed to a topic, with the reason and their place as headers.
+
+    A handler for `on_error` of a typed consumer; call `send` for records that your own code rejects. Key, value and
+    headers stay as they are. The headers of the reason have the names of Kafka Connect.
+
+    Args:
+        producer: sends the records; it stays open.
+        topic: of the dead letters.
+    """
+
+    def __init__(self, producer: Producer, topic: str) -> None:
+        self._producer = producer
+        self._topic = topic
+
+    def __call__(self, record: ConsumerRecord, error: Exception) -> RecordMetadata:
+        """Send a record and wait for its acknowledgement, so that its offset can be committed."""
+        return self.send(record, error).result()
+
+    def send(self, record: ConsumerRecord, error: Exception) -> SendFuture:
+        """Send a record; await the result before its offset is committed."""
+        reasons = {
+            "topic": record.topic,
+            "partition": str(record.partition),
+            "offset": str(record.offset),
+            "exception.class.name": f"{type(error).__module__}.{type(error).__qualname__}",
+            "exception.message": str(error),
+        }
+        added = [(f"__connect.errors.{name}", text.encode(errors="replace")) for name, text in reasons.items()]
+        return self._producer.send(self._topic, record.value, record.key, headers=[*record.headers, *added])
