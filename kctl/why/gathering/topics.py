@@ -7,6 +7,7 @@ from kctl.client.admin import ConfigEntry, ConfigResource, MetadataView, Resourc
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, KafkaTimeoutError, ProtocolError, RequestBudgetError
+from kctl.client.wording import counted
 from kctl.why.gathering.asker import PATIENCE_S, Asker
 from kctl.why.gathering.selection import Selection
 from kctl.why.look import ConfigValue, Gap, Look
@@ -16,6 +17,8 @@ MOST_VIEWS = 8
 """Brokers that report the metadata of topics at the same time: with 200,000 partitions each response has 9 MB."""
 MOST_DOUBTED = 100
 """Topics with an error that are read from further brokers."""
+MOST_NAMED = 50_000
+"""Topics of groups that are read, as members may subscribe to any number of names; further ones are a gap."""
 MOST_LEADERLESS = 100
 """Topics without a leader of which is read who may lead."""
 TOPIC_CONFIGS = frozenset(
@@ -141,11 +144,14 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
         return look._replace(
             topics=_newest(look.newest_leaders, {name: each.partitions for name, each in (listed or {}).items()})
         )
-    names = sorted({*selection.topics, *(topic for group in look.groups.values() for topic in group.topics)})
-    if any(_lacks_coordinator(gap) for gap in asker.gaps):
-        names.append(OFFSETS_TOPIC)
+    first = [*selection.topics, *([OFFSETS_TOPIC] if any(map(_lacks_coordinator, asker.gaps)) else [])]
+    names = list(dict.fromkeys([*first, *sorted({name for each in look.groups.values() for name in each.topics})]))
     if not names:
         return look
+    if len(names) > MOST_NAMED:
+        further = counted(len(names) - MOST_NAMED, "further topic")
+        asker.gaps.append(Gap("Metadata", further, None, f"kctl checks at most {MOST_NAMED:,} topics"))
+        del names[MOST_NAMED:]
     results = asker.ask("Metadata", "topics", lambda s: asker.admin.describe_topics(names, timeout=s))
     if results is None:
         return look
