@@ -44,6 +44,7 @@ help:  ## list the tasks
 
 $(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch] kctl/client/protocol/*.c)
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@echo "installing kctl in $(VENV): compiling takes one to two minutes"
 	$(PIP) --editable '.$(EXTRAS)'
 	@touch $@
 
