@@ -30,6 +30,8 @@ from kctl.why.probing import Probed
 
 LEAST_SILENCE_MS = 500
 """A broker that is far away, or has much to do, takes that long to accept a connection and answer."""
+FUTURE_MS = 3_600_000
+"""Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""
 LEAST_FREE_PERCENT = 10
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 THROTTLE_LISTS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
@@ -129,8 +131,11 @@ class Look(NamedTuple):
         topics: partitions by topic and number.
         log_dirs: by broker, with `has_brokers`: with the replicas of compacted topics alone unless the disk is filling.
         missing_topics: topics of the groups that cannot be described, with the reason.
-        starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records.
-        newest: the record with the largest timestamp; offset -1 where there is none.
+        starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records. Of topics that
+            were not named, that no group reads and that are not compacted, only those of partitions whose readers wait
+            for a transaction, and `ends` if looks are compared.
+        newest: the record with the largest timestamp; offset -1 where there is none. Of these topics only timestamps
+            of the future.
         markers_from: of partitions that a group has almost read to the end, or of short ones without a committed
             offset, the first offset of a group from which on there are no records, but only markers of transactions.
         epoch_ends: by partition and leader epoch, where that epoch ends in the log of the present leader: of epochs

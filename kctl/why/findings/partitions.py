@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.wording import brokers_text, counted, size_text
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import ConfigValue, Look, Looks, in_sync_missing
+from kctl.why.look import FUTURE_MS, ConfigValue, Look, Looks, in_sync_missing
 from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, date_text, more_text, place, source_text, worst_of
 
-FUTURE_MS = 3_600_000
-"""Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""
 _MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 _OLD = {
     "message.format.version": (

@@ -89,7 +89,7 @@ class Gatherer:
         look = with_configs(asker, look, selection, kept)
         look = with_checked_leaders(asker, look)
         look = with_eligible_leaders(asker, look)
-        look = with_offsets(asker, look)
+        look = with_offsets(asker, look, selection)
         look = with_markers(asker, look)
         look = with_epoch_ends(asker, look, before)
         look = with_expiring(asker, look, selection)

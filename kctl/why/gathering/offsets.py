@@ -1,6 +1,6 @@
 """Offsets and records as parts of a look: where logs start and end, what retention deletes next, single records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 
 from kctl.client.admin import (
@@ -15,12 +15,14 @@ from kctl.client.cluster import TopicPartition
 from kctl.why.finding import NEWEST_TIMESTAMPS
 from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.gathering.selection import Selection
-from kctl.why.look import ExpiringOffsets, Look, Looks, frozen_partitions
+from kctl.why.look import FUTURE_MS, ExpiringOffsets, Look, Looks, frozen_partitions
 
 OLD_PERCENT = 90
 """A record that has reached this part of retention.ms is about to be deleted."""
 NEIGHBOURS = 3
 """Records in front of one at which a group stands still, to compare it with."""
+MOST_LEADERS = 20
+"""Leaders that report the offsets of their partitions at the same time."""
 MOST_AGES = 1_000
 """Partitions of which a record is read where the age of each group's next record is wanted."""
 
@@ -30,17 +32,60 @@ MOST_TAILS, MOST_TURNS = 200, 3
 """Partitions whose end is read for that, and committed offsets of each."""
 
 
-def with_offsets(asker: Asker, look: Look) -> Look:
-    """Add starts, ends, last stable offsets and newest timestamps of all partitions that can be read."""
-    wanted = asker.readable(look.partitions, look.partitions)
-    if not wanted:
-        return look
+def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
+    """Add starts, ends, last stable offsets and newest timestamps of partitions that can be read.
+
+    Each leader is asked about all of its partitions; offsets that no finding needs are dropped before the next leaders
+    are asked.
+    """
+    known = look.partitions
+    of_leader: dict[int, list[TopicPartition]] = {}
+    for tp in asker.readable(known, known):
+        of_leader.setdefault(known[tp].leader_id, []).append(tp)
+    del known
+    topics, leaders = _topics_in_full(look, selection), list(of_leader)
+    parts: list[Look] = []
+    for at in range(0, len(leaders), MOST_LEADERS):
+        wanted = [tp for node_id in leaders[at : at + MOST_LEADERS] for tp in of_leader.pop(node_id)]
+        part = look._replace(
+            starts=_offsets(asker, wanted, EARLIEST, "log starts"),
+            ends=_offsets(asker, wanted, LATEST, "log ends"),
+            stable_ends=_offsets(asker, wanted, LATEST, "last stable offsets", "read_committed"),
+            newest=_offsets(asker, wanted, MAX_TIMESTAMP, "newest timestamps"),
+        )
+        parts.append(_reduced(part, topics, selection))
     return look._replace(
-        starts=_offsets(asker, wanted, EARLIEST, "log starts"),
-        ends=_offsets(asker, wanted, LATEST, "log ends"),
-        stable_ends=_offsets(asker, wanted, LATEST, "last stable offsets", "read_committed"),
-        newest=_offsets(asker, wanted, MAX_TIMESTAMP, "newest timestamps"),
+        starts={tp: each for part in parts for tp, each in part.starts.items()},
+        ends={tp: each for part in parts for tp, each in part.ends.items()},
+        stable_ends={tp: each for part in parts for tp, each in part.stable_ends.items()},
+        newest={tp: each for part in parts for tp, each in part.newest.items()},
     )
+
+
+def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
+    """Return a part of the offsets: those of these topics, and of others those that a finding may need."""
+    held = set(held_back(part))
+    has_ends = selection.is_compared
+    future_ms = part.wall_ms + FUTURE_MS
+    return part._replace(
+        starts={tp: each for tp, each in part.starts.items() if tp.topic in topics or tp in held},
+        ends={tp: each for tp, each in part.ends.items() if has_ends or tp.topic in topics or tp in held},
+        stable_ends={tp: each for tp, each in part.stable_ends.items() if tp.topic in topics or tp in held},
+        newest={tp: each for tp, each in part.newest.items() if tp.topic in topics or each.timestamp_ms > future_ms},
+    )
+
+
+def _topics_in_full(look: Look, selection: Selection) -> set[str]:
+    """Return the topics of which the offsets of all partitions are kept: of groups, by name, and compacted ones."""
+    of_groups = {topic for group in look.groups.values() for topic in group.topics}
+    policies = {topic: configs.get("cleanup.policy") for topic, configs in look.topic_configs.items()}
+    compacted = {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
+    return {*of_groups, *compacted, *(selection.topics or ())}
+
+
+def held_back(look: Look) -> list[TopicPartition]:
+    """Return the partitions with records that wait for the end of a transaction."""
+    return [tp for tp, stable in look.stable_ends.items() if tp in look.ends and stable.offset < look.ends[tp].offset]
 
 
 def with_markers(asker: Asker, look: Look) -> Look:

@@ -2,6 +2,7 @@
 
 from kctl.client.wording import counted
 from kctl.why.gathering.asker import Asker
+from kctl.why.gathering.offsets import held_back
 from kctl.why.look import Look
 
 MOST_TRANSACTIONS = 200
@@ -10,7 +11,7 @@ MOST_TRANSACTIONS = 200
 
 def with_open_transactions(asker: Asker, look: Look) -> Look:
     """Add the transactions that are open where readers of committed records are held back."""
-    held = [tp for tp, stable in look.stable_ends.items() if tp in look.ends and stable.offset < look.ends[tp].offset]
+    held = held_back(look)
     if not held:
         return look
     what = f"open transactions of {counted(len(held), 'partition')}"

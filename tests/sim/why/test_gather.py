@@ -8,6 +8,7 @@ import pytest
 
 from kctl.client.admin import Admin, ConfigEntry, ConfigResource, ResourceType, Results
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
@@ -18,6 +19,7 @@ from kctl.sandbox import Fault
 from kctl.sandbox.apis import api_versions
 from kctl.why import Scope, Selection, diagnose
 from kctl.why.finding import PROBE
+from kctl.why.look import FUTURE_MS
 from tests.sim.why.story import Story, run_story
 
 ALL = Selection(groups=None, topics=None, has_brokers=True)
@@ -238,5 +240,46 @@ def test_brokers_beyond_the_limit_are_counted_and_get_no_request(monkeypatch: py
         unchecked = diagnose(looks, tuple(Scope)).unchecked
         gap = next(each.gap for each in unchecked if each.gap.request == "Metadata")
         assert (gap.of, gap.reason) == ("1 further broker", "kctl checks at most 2 brokers")
+
+    run_story(body)
+
+
+def test_topics_beyond_the_limit_are_counted_and_named_topics_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.why.gathering.topics.MOST_NAMED", 1)
+
+    def body(story: Story) -> None:
+        story.sim.commit("g", {("t", 0): 0})
+        looks = story.looks(Selection(groups=("g",), topics=("u",)))
+        assert list(looks.now.topics) == ["u"]
+        gap = next(gap for gap in looks.now.gaps if gap.request == "Metadata")
+        assert (gap.of, gap.reason) == ("1 further topic", "kctl checks at most 1 topics")
+
+    run_story(body)
+
+
+@pytest.mark.parametrize("most", [1, 20])
+def test_offsets_of_topics_that_no_group_reads_are_dropped(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kctl.why.gathering.offsets.MOST_LEADERS", most)
+
+    def body(story: Story) -> None:
+        story.produce(2, "t", 1)
+        story.sim.commit("g", {("u", 0): 0})
+        topic = ConfigResource(ResourceType.TOPIC, "t")
+        story.admin.alter_configs({topic: {"message.timestamp.after.max.ms": str(1 << 60)}}).raise_first()
+        late_ms = story.sim.clock.wall_ms() + 2 * FUTURE_MS
+        with story.sim.producer() as producer:
+            producer.send("t", b"x", partition=0, timestamp_ms=late_ms)
+        look = story.looks(ALL).now
+        assert {tp.topic for tp in (*look.starts, *look.ends, *look.stable_ends)} == {"u", "__consumer_offsets"}
+        assert [tp for tp in look.newest if tp.topic == "t"] == [TopicPartition("t", 0)]
+        named = story.looks(Selection(topics=("t",))).now
+        assert {number: named.ends[TopicPartition("t", number)].offset for number in range(4)} == {
+            0: 1,
+            1: 2,
+            2: 0,
+            3: 0,
+        }
+        compared = story.looks(ALL, meanwhile=lambda: None).now
+        assert "t" in {tp.topic for tp in compared.ends}
 
     run_story(body)
