@@ -194,7 +194,7 @@ def test_certificate_of_one_broker_that_clients_refuse_is_named(
 @incident(
     "topics create new --if-not-exists",
     "TOPIC_AUTHORIZATION_FAILED",
-    "CreateTopics",
+    "cannot create topic new",
     fix="kctl acls create --allow",
     code=ExitCode.NOT_AUTHORISED,
     settings=ClusterSettings(authorizer=True),
