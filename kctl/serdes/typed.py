@@ -84,18 +84,18 @@ class TypedConsumer(Generic[K, V]):
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []
+        passed = 0
         try:
-            for at, record in enumerate(records):
-                try:
-                    typed = self._decoded(record)
-                except Exception:
-                    if not found:
-                        raise
-                    self._return_to(records[at:])
-                    break
+            for record in records:
+                typed = self._decoded(record)
                 if typed is not None:
                     found.append(typed)
-        except BaseException:  # Ctrl-C too: no record was returned
+                passed += 1
+        except Exception:
+            self._return_to(records[passed:])
+            if not found:
+                raise
+        except BaseException:  # Ctrl-C: no record was returned
             self._return_to(records)
             raise
         return found

@@ -158,6 +158,27 @@ def test_record_whose_handler_fails_comes_again() -> None:
     run(app, topics={"t": 2})
 
 
+def test_records_before_a_failure_of_the_handler_are_handled_once() -> None:
+    handled: list[int] = []
+
+    def handle(record: ConsumerRecord, error: RecordDecodeError) -> None:
+        if record.offset == 1 and handled.count(1) == 0:
+            handled.append(1)
+            raise RuntimeError("no room")
+        handled.append(record.offset)
+
+    def app(cluster: SimCluster) -> None:
+        write(cluster, b"{", b"[", b'{"id":2}')
+        consumer = consumer_of(cluster, handle)
+        with pytest.raises(RuntimeError, match="no room"):
+            consumer.poll(5)
+        assert consumer.client.position(T0, 5) == 1
+        assert values(consumer.poll(5)) == [("k", Order(2))]
+        assert handled == [0, 1, 1]
+
+    run(app, topics={"t": 2})
+
+
 class Interrupted(Text):
     """Keys whose second one is interrupted once."""
 
