@@ -171,14 +171,15 @@ def _acl_command(error: errors.AuthorizationError) -> str:
         return ""
     from kctl.grammar.command_lines import fill_command  # wanted only for mistakes
 
-    command = f"kctl acls create --allow PRINCIPAL --operation {OPERATIONS[found['action']]}"
+    operation = OPERATIONS[found["action"]]
+    command = "kctl acls create --allow PRINCIPAL --operation"
     if error.name == "CLUSTER_AUTHORIZATION_FAILED":
-        return f": {command} --cluster"
+        return f": {command} {'idempotent-write' if operation == 'write' else operation} --cluster"
     kind, name = found["kind"], found["name"]
-    if kind is None or name is None:
-        return ""
+    if kind is None or error.name != f"{kind.replace('.', '_').upper()}_AUTHORIZATION_FAILED":
+        return ""  # a commit for a group is also denied by a topic
     option = kind.replace(".", "-")
-    return ": " + fill_command(f"{command} --{option} {{name}}", {"name": name})
+    return ": " + fill_command(f"{command} {operation} --{option} {{name}}", {"name": name})
 
 
 def _root_cause(error: BaseException) -> BaseException:

@@ -200,6 +200,9 @@ def test_control_characters_never_show() -> None:
             "describe --transactional-id t1",
         ),
         (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "describe ACLs", "describe --cluster"),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "obtain a producer id", "idempotent-write --cluster"),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "produce to t-0 on broker 2", "idempotent-write --cluster"),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, "commit the offset of t-0 for group g", "read --group g"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "create topic a.b-1", "create --topic a.b-1"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "delete topic t", "delete --topic t"),
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "add partitions to topic t", "alter --topic t"),
@@ -214,7 +217,15 @@ def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what:
 
 
 @pytest.mark.parametrize(
-    "what", ["commit offsets", "produce to t-0 on broker 2", "delete records of t-0", "do more with topic t"]
+    "what",
+    [
+        "commit offsets",
+        "commit the offset of t-0 for group g",
+        "delete the offset of t-0 for group g",
+        "produce to t-0 on broker 2",
+        "delete records of t-0",
+        "do more with topic t",
+    ],
 )
 def test_denied_request_without_a_resource_has_no_command(what: str) -> None:
     hint = explain(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, what)).hint
