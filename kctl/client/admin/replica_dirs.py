@@ -87,27 +87,35 @@ def describe_replica_log_dirs(call: Call, replicas: Iterable[Replica]) -> Result
     def attempt(pending: list[Replica]) -> dict[Replica, ReplicaLogDir | KafkaError]:
         brokers = list(dict.fromkeys(each.broker_id for each in pending))
         partitions = {TopicPartition(each.topic, each.partition) for each in pending}
-        found = log_dirs_of(call, brokers, partitions)
+        found = {broker_id: _places(dirs) for broker_id, dirs in log_dirs_of(call, brokers, partitions).items()}
         return {each: _place(each, found[each.broker_id]) for each in pending}
 
     return call.each(replicas, attempt, _is_retried)
 
 
-def _place(replica: Replica, dirs: list[DescribeLogDirsResult] | KafkaError) -> ReplicaLogDir | KafkaError:
+def _places(dirs: list[DescribeLogDirsResult] | KafkaError) -> dict[TopicPartition, ReplicaLogDir] | KafkaError:
+    """Return the directory of each replica on a broker, and the directory that it moves to."""
     if isinstance(dirs, KafkaError):
         return dirs
-    place: ReplicaLogDir | None = None
-    future: tuple[str, int, int] | None = None
+    present: dict[TopicPartition, tuple[str, int, int]] = {}
+    future: dict[TopicPartition, tuple[str, int, int]] = {}
     for each in dirs:
         for topic in each.topics:
             for part in topic.partitions:
-                if (topic.name, part.partition_index) != replica[:2]:
-                    continue
-                if part.is_future_key:
-                    future = each.log_dir, part.partition_size, part.offset_lag
-                else:
-                    place = ReplicaLogDir(each.log_dir, part.partition_size, part.offset_lag)
+                places = future if part.is_future_key else present
+                tp = TopicPartition(topic.name, part.partition_index)
+                places[tp] = each.log_dir, part.partition_size, part.offset_lag
+    return {
+        tp: ReplicaLogDir(*place, *future[tp]) if tp in future else ReplicaLogDir(*place)
+        for tp, place in present.items()
+    }
+
+
+def _place(replica: Replica, found: Mapping[TopicPartition, ReplicaLogDir] | KafkaError) -> ReplicaLogDir | KafkaError:
+    if isinstance(found, KafkaError):
+        return found
+    place = found.get(TopicPartition(replica.topic, replica.partition))
     if place is None:
         what = f"find {replica.topic}-{replica.partition} on broker {replica.broker_id}"
         return broker_error(ErrorCode.REPLICA_NOT_AVAILABLE, what)
-    return place if future is None else ReplicaLogDir(*place[:3], *future)
+    return place
