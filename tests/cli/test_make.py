@@ -27,7 +27,8 @@ def project(tmp_path: Path) -> Path:
     """A folder with the Makefile, and an environment whose programs only note how they were called."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (
-        "kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "tools/test_versions.sh", "pyproject.toml",
+        "kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "tools/test_versions.sh",
+        "tools/build_binary.py", "tools/binary.spec", "tools/binary_start.py", "pyproject.toml",
         "setup.py",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -105,7 +106,7 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
 def test_make_nightly_without_packages_fails_the_tiers_that_need_them(project: Path) -> None:
     code, lines, _ = make(project, "nightly", "build_packages")
     assert code != 0
-    assert "failed tiers: dist installed packages" in lines
+    assert "failed tiers: binary dist installed packages" in lines
 
 
 def test_tier_that_fails_is_not_run_again(project: Path) -> None:

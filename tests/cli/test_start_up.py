@@ -179,7 +179,7 @@ RUNS = [
     Row(EXPORT, 340, SANDBOX | WHY | DECODING | PRODUCER),
     Row((*EXPORT, "--dry-run"), 330, SANDBOX | WHY | DECODING | LIVE_VIEW | PRODUCER),
     Row((*EXPORT, "--master", "mesos"), 120, OFFLINE),
-    Row(("pipeline", "import", "/nonexistent"), 266, SANDBOX | WHY | DECODING | CONSUMER | PRODUCER),
+    Row(("pipeline", "import", "/nonexistent"), 267, SANDBOX | WHY | DECODING | CONSUMER | PRODUCER),
     Row(("pipeline", "mirror", "t", "--to-topic", "u"), 330, SANDBOX | WHY | DECODING | PRODUCER),
     Row(("pipeline", "mirror", "t"), 120, OFFLINE),
     Row(("pipeline", "verify", "t", "--to-topic", "u"), 340, SANDBOX | WHY | DECODING | PRODUCER),
