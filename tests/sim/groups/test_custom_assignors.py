@@ -1,6 +1,7 @@
 """Assignors of the application: functions and objects that share out the partitions of a classic group."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,14 @@ def twice(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
     return {each: [TopicPartition("t", 0)] * 2 for each in members}
 
 
+def with_floats(members: Members, partitions_of: Mapping[str, int]) -> Any:
+    return {each: [("t", 1.0)] for each in members}
+
+
+def exiting(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
+    raise SystemExit(3)
+
+
 def raising(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
     raise KeyError("weights")
 
@@ -98,6 +107,8 @@ def raising(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
         (other_topic, "u-0 does not exist"),
         (twice, "t-0 is assigned twice"),
         (raising, "'weights'"),
+        (with_floats, r"partition 1\.0 of t is not an integer"),
+        (exiting, "3"),
     ],
 )
 def test_wrong_assignment_is_the_error_of_the_leaders_poll(function: object, reason: str) -> None:
@@ -107,6 +118,62 @@ def test_wrong_assignment_is_the_error_of_the_leaders_poll(function: object, rea
             poll_often(consumer)
 
     run(app, topics={"t": 4, "u": 1})
+
+
+class Silent(Even):
+    """An assignor without bytes for the group."""
+
+    name = "silent"
+
+    def subscription_user_data(self, owned: object, generation: int) -> Any:
+        return "text"
+
+
+class Refusing(Even):
+    """An assignor that ends the program while its member joins."""
+
+    name = "refusing"
+
+    def subscription_user_data(self, owned: object, generation: int) -> bytes:
+        raise SystemExit("no weights")
+
+
+@pytest.mark.parametrize(
+    ("assignor", "reason"),
+    [(Silent(), r"subscription_user_data\(\) must return bytes, not str"), (Refusing(), "no weights")],
+)
+def test_user_data_that_cannot_be_sent_is_the_error_of_poll(assignor: Even, reason: str) -> None:
+    def app(cluster: SimCluster) -> None:
+        consumer = member(cluster, assignor)
+        for _ in range(2):
+            with pytest.raises(
+                IllegalStateError, match=f"assignor {assignor.name} cannot describe this member: {reason}"
+            ):
+                poll_often(consumer)
+        assert consumer.close(5).committed
+
+    run(app, topics={"t": 4})
+
+
+def using_up(members: dict[str, MemberSubscription], partitions_of: dict[str, int]) -> Assignment:
+    """Share partitions out, and remove the members and topics that are done from the arguments."""
+    found: Assignment = {member_id: [] for member_id in members}
+    while partitions_of:
+        topic, count = partitions_of.popitem()
+        found[members.popitem()[0]] += [TopicPartition(topic, n) for n in range(count)]
+    return found
+
+
+def test_assignor_that_changes_what_it_gets_shares_out_the_partitions_once() -> None:
+    def app(cluster: SimCluster) -> None:
+        consumer = member(cluster, using_up)
+        settle(consumer)
+        assert len(consumer.assignment) == 4
+        poll_often(consumer)
+        assert len(consumer.assignment) == 4
+        assert len(cluster.sent("SyncGroup")) == 1
+
+    run(app, topics={"t": 4})
 
 
 @pytest.mark.parametrize("strategy", [object(), 7, [None], [lambda *_: {}]])

@@ -9,7 +9,7 @@ from typing import cast
 
 from kctl.client.consumer.assignors.assignor import NO_GENERATION, Assignment, Assignor, MemberSubscription
 from kctl.client.consumer.assignors.counting import RangeAssignor, RoundRobinAssignor
-from kctl.client.consumer.assignors.custom import Assign, FunctionAssignor, assignment_of
+from kctl.client.consumer.assignors.custom import Assign, FunctionAssignor, assignment_of, user_data_of
 from kctl.client.consumer.assignors.sticky import CooperativeStickyAssignor, StickyAssignor
 
 _ASSIGNORS: tuple[Assignor, ...] = (
@@ -47,4 +47,5 @@ __all__ = [
     "assignment_of",
     "assignor_by_name",
     "assignors_of",
+    "user_data_of",
 ]

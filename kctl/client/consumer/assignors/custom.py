@@ -34,13 +34,30 @@ def assignment_of(
     Raises: IllegalStateError: the assignor raised, or its result is not an assignment of the group.
     """
     try:
-        found = assignor.assign(members, partitions_of)
+        found = assignor.assign(dict(members), dict(partitions_of))  # copies: the application may change them
         shares = {member_id: list(found.get(member_id, ())) for member_id in members}
         _check(found, shares, members, partitions_of)
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise IllegalStateError(f"assignor {assignor.name} cannot share out the partitions: {reason}") from error
+    except BaseException as error:  # sys.exit() too: it would end the network thread
+        raise _failed(assignor, "share out the partitions", error) from error
     return shares
+
+
+def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation: int) -> bytes:
+    """Return the data that a member adds to its subscription for an assignor.
+
+    Raises: IllegalStateError: the assignor raised, or its result is not bytes.
+    """
+    try:
+        found = assignor.subscription_user_data(owned, generation)
+        if not isinstance(found, bytes):
+            raise TypeError(f"subscription_user_data() must return bytes, not {type(found).__name__}")
+    except BaseException as error:  # as in assignment_of
+        raise _failed(assignor, "describe this member", error) from error
+    return found
+
+
+def _failed(assignor: Assignor, action: str, error: BaseException) -> IllegalStateError:
+    return IllegalStateError(f"assignor {assignor.name} cannot {action}: {str(error) or type(error).__name__}")
 
 
 def _check(
@@ -57,6 +74,8 @@ def _check(
         wanted = set(members[member_id].topics)
         for tp in share:
             topic, partition = tp
+            if type(partition) is not int:
+                raise TypeError(f"partition {partition!r} of {topic} is not an integer")
             if not 0 <= partition < partitions_of.get(topic, 0):
                 raise ValueError(f"{topic}-{partition} does not exist")
             if topic not in wanted:

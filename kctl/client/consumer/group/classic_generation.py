@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer.assignors import Assignor, MemberSubscription, assignment_of, assignors_of
+from kctl.client.consumer.assignors import Assignor, MemberSubscription, assignment_of, assignors_of, user_data_of
 from kctl.client.consumer.assignors.protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
@@ -93,11 +93,12 @@ class ClassicRequests:
         owned: tuple[TopicPartition, ...],
         reason: str,
     ) -> JoinGroupRequest:
+        """Raises: IllegalStateError: an assignor of the application failed."""
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
         for name, assignor in self.assignors.items():
-            user_data = assignor.subscription_user_data(self._previous, self._previous_generation)
+            user_data = user_data_of(assignor, self._previous, self._previous_generation)
             subscription = MemberSubscription(topics, owned, generation, rack, user_data)
             protocols.append(JoinGroupRequestProtocol(name=name, metadata=encode_subscription(subscription)))
         return JoinGroupRequest(

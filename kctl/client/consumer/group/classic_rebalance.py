@@ -120,12 +120,16 @@ class Rebalance:
         connection, timeout_ms = HELD, self._requests.join_timeout_ms
         if self._is_new and self._coordinator.speaks(PROMPT, JoinGroupRequest, FIRST_VERSION_WITH_ID_FIRST):
             connection, timeout_ms = PROMPT, self._requests.id_timeout_ms(self._backoff.failures)
+        try:
+            request = self._requests.join(self._place.member_id, self._place.generation, topics, owned, self.reason)
+        except IllegalStateError as failed:
+            self._on_failed(failed)
+            return Poll([])
         self._place.move(MemberEvent.SEND_JOIN)
         self.is_under_way = True
         self.join_sent_at_ms = now_ms
         self._attempt += 1
         attempt = self._attempt
-        request = self._requests.join(self._place.member_id, self._place.generation, topics, owned, self.reason)
         on_done = partial(self._on_joined, attempt)
         return Poll([self._coordinator.outgoing(connection, request, timeout_ms, on_done)])
 
