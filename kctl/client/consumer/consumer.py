@@ -181,8 +181,8 @@ class Consumer(NotCopied):
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
         """Set the offsets of later commits: of automatic commits, of close, and of commits without offsets.
 
-        Sends nothing. Needs enable.auto.offset.store=false. The stored offset of a partition is forgotten once the
-        partition is not assigned any more.
+        Sends nothing. Needs enable.auto.offset.store=false. A commit with offsets replaces the stored offsets of its
+        partitions. The stored offset of a partition is forgotten once the partition is not assigned any more.
 
         Args: offsets: the next offset to read of each partition.
         Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.

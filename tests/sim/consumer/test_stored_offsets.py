@@ -36,6 +36,24 @@ def test_automatic_commits_commit_the_stored_offset_alone() -> None:
     run(app)
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_commit_with_offsets_is_not_undone_by_older_stored_offset(is_async: bool) -> None:
+    def app(cluster: SimCluster) -> None:
+        consumer = reader(cluster)
+        consumer.store_offsets({T0: 4})
+        if is_async:
+            consumer.commit_async({T0: 9, T1: 1})
+        else:
+            consumer.commit_sync({T0: 9, T1: 1}, timeout=5)
+        consumer.poll(3)
+        assert committed(cluster) == {0: 9, 1: 1}
+        consumer.store_offsets({T0: 10})
+        assert consumer.close(5).committed
+        assert committed(cluster) == {0: 10, 1: 1}
+
+    run(app, topics={"t": 2})
+
+
 def test_close_and_commits_without_offsets_commit_the_stored_offset() -> None:
     def app(cluster: SimCluster) -> None:
         consumer = reader(cluster, enable_auto_commit=False)

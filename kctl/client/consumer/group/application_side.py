@@ -282,8 +282,15 @@ class GroupSide:
         stored = {tp: self._subscription.state(tp).stored for tp in asked}
         return {tp: offset for tp, offset in stored.items() if offset is not None}
 
+    def _replace_stored(self, offsets: Offsets) -> None:
+        """Replace stored offsets by those that are committed now: a later automatic commit does not go back."""
+        for tp in offsets:
+            if tp in self._subscription and self._subscription.state(tp).stored is not None:
+                self._subscription.state(tp).stored = offsets[tp]
+
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
         """Commit, and run the callbacks of every commit_async that came before."""
+        self._replace_stored(offsets)
         as_member = self.subscribed is not None
         topic_ids = self.topic_ids
         self._mailbox.query(
@@ -292,6 +299,7 @@ class GroupSide:
         self.callbacks.run()
 
     def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
+        self._replace_stored(offsets)
         timeout_ms = self._config.default_api_timeout_ms
         deadline_at_ms = self._clock.start_ms() + timeout_ms
         as_member = self.subscribed is not None
