@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
+from kctl.client.records import MOST_JSON_BYTES
 from kctl.serdes.avro_reader import AvroReader
 from kctl.serdes.avro_schema import MOST_PRECISION, is_decimal
 from kctl.serdes.avro_shape import Convert, Leaf, Shape
 from kctl.serdes.errors import EncodeError
-from kctl.serdes.json_text import MOST_JSON_BYTES, check_json_size
+from kctl.serdes.json_text import check_json_size
 from kctl.serdes.libraries import import_library
 
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

@@ -4,10 +4,8 @@ import json
 import math
 from typing import Any
 
+from kctl.client.records import MOST_JSON_BYTES
 from kctl.serdes.errors import DecodeError, EncodeError, SerdesError
-
-MOST_JSON_BYTES = 96 * 1024 * 1024
-"""Of a decoded value: names of fields and symbols, which the schema has once, appear in JSON at each use."""
 
 
 def show_json(value: Any, *, is_ascii: bool = False) -> str:
@@ -36,7 +34,11 @@ def _text_of(value: Any, *, is_ascii: bool) -> str:
 
 
 def check_json_size(value: Any) -> None:
-    """Check the size of a decoded value as JSON, of which escapes are not counted. Raises: DecodeError: too large."""
+    """Check the size of a decoded value as JSON, without its escapes.
+
+    Names of fields and symbols, which the schema has once, appear in JSON at each use.
+    Raises: DecodeError: too large.
+    """
     size_bytes = 0
     left = [value]
     while left:

@@ -14,9 +14,9 @@ from contextlib import suppress
 from copy import copy
 from typing import Any
 
+from kctl.client.records import MOST_JSON_BYTES
 from kctl.client.wording import one_line
 from kctl.serdes.errors import DecodeError, EncodeError, SchemaError
-from kctl.serdes.json_text import MOST_JSON_BYTES
 from kctl.serdes.libraries import import_library
 from kctl.serdes.wire import read_indexes, write_indexes
 

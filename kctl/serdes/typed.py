@@ -12,7 +12,7 @@ from kctl.client import Consumer, ConsumerRecord, Producer, RecordMetadata, Send
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.producer.future import Callback
 from kctl.client.producer.record import GivenHeaders
-from kctl.serdes.errors import DecodeError, RecordDecodeError, SchemaError, SchemaNotFoundError
+from kctl.serdes.errors import RecordDecodeError, SerdesError, is_of_data
 from kctl.serdes.formats import Serde
 
 K = TypeVar("K")
@@ -128,7 +128,9 @@ class TypedConsumer(Generic[K, V]):
             return None
         try:
             return serde.deserialize(data, record.topic, record.headers)
-        except (DecodeError, SchemaError, SchemaNotFoundError) as error:
+        except SerdesError as error:
+            if not is_of_data(error):
+                raise
             text = f"cannot decode the {side} of {record.topic}-{record.partition} at offset {record.offset}: {error}"
             raise RecordDecodeError(
                 text, topic=record.topic, partition=record.partition, offset=record.offset, side=side, raw=data

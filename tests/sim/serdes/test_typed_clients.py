@@ -6,18 +6,21 @@ from typing import NamedTuple
 import pytest
 
 from kctl.client import ConsumerRecord, TopicPartition
-from kctl.client.errors import ConnectionRefused
+from kctl.client.errors import ConnectionRefused, KafkaError
 from kctl.serdes import (
     DeadLetters,
     EncodeError,
     Json,
     Mapped,
     RecordDecodeError,
+    SchemaError,
+    SerdesError,
     Text,
     TypedConsumer,
     TypedProducer,
     TypedRecord,
 )
+from kctl.serdes.errors import LibraryMissingError, RegistryDeniedError, SchemaNotFoundError
 from kctl.serdes.typed import OnError
 from kctl.serdes.wire import Header
 from tests.sim.kit import SimCluster, run
@@ -209,6 +212,44 @@ def test_interrupt_and_a_silent_registry_lose_no_record() -> None:
         assert values(consumer.poll(5)) == [("k", Order(1))]
         assert values(consumer.poll(5)) == [("k", Order(2))]
         assert handled == []
+
+    run(app)
+
+
+class Failing(Text):
+    """Values that cannot be read."""
+
+    def __init__(self, error: KafkaError) -> None:
+        self._error = error
+
+    def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> str:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "is_handled"),
+    [
+        (SchemaError("no schema"), True),
+        (SchemaNotFoundError("unknown schema", status=404), True),
+        (SerdesError("nested too deeply"), True),
+        (RegistryDeniedError("denied", status=403), False),
+        (LibraryMissingError("no library"), False),
+    ],
+)
+def test_handler_gets_errors_of_the_data_alone(error: KafkaError, *, is_handled: bool) -> None:
+    def app(cluster: SimCluster) -> None:
+        write(cluster, b"v")
+        client = cluster.enter(cluster.consumer(group_id="g", enable_auto_commit=False))
+        client.assign([T0])
+        handled: list[RecordDecodeError] = []
+        consumer = TypedConsumer(client, Text(), Failing(error), on_error=lambda _record, found: handled.append(found))
+        if is_handled:
+            assert consumer.poll(2) == []
+            assert [each.__cause__ for each in handled] == [error]
+        else:
+            with pytest.raises(type(error), match=str(error)):
+                consumer.poll(2)
+            assert handled == []
 
     run(app)
 
