@@ -17,7 +17,7 @@ import pytest
 
 from kctl.client.admin import Results
 from kctl.client.cluster import NOTHING, PartitionInfo, TopicPartition
-from kctl.client.consumer import Consumer, ConsumerRecord, OffsetLookup, RebalanceListener
+from kctl.client.consumer import Consumer, ConsumerRecord, OffsetLookup, OffsetTracker, RebalanceListener
 from kctl.client.errors import KafkaError
 from kctl.client.loop.close import CloseResult
 from kctl.client.producer import ColumnsFuture, Producer, SettledRows
@@ -29,6 +29,7 @@ ONE_OF_ITS_KIND: dict[str, Callable[[], object]] = {
     "Admin": lambda: object.__new__(importlib.import_module("kctl.client.admin").Admin),
     "Consumer": lambda: object.__new__(Consumer),
     "Producer": lambda: object.__new__(Producer),
+    "OffsetTracker": OffsetTracker,
     "OffsetLookup": lambda: OffsetLookup((), lambda: None),
     "SendFuture": lambda: SendFuture(None, "t", 0, None, b"v", (), 0, 0, 0, None),
     "ColumnsFuture": lambda: ColumnsFuture(None, "t", 1),  # type: ignore[arg-type]

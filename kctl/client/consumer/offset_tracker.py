@@ -9,6 +9,7 @@ from kctl.client.arguments import check, checked
 from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import NO_EPOCH, TopicPartition
 from kctl.client.consumer.group.application_side import RebalanceListener
+from kctl.client.lifetime import NotCopied
 from kctl.client.network.system import system_runtime
 from kctl.client.records import Record
 from kctl.client.requests.group_offsets import OffsetAndMetadata
@@ -73,7 +74,7 @@ class _Partition:
             self.next_offset, self.leader_epoch = first.offset + 1, first.leader_epoch
 
 
-class OffsetTracker(RebalanceListener):
+class OffsetTracker(NotCopied, RebalanceListener):
     """Finds the offsets to commit while worker threads process records out of order.
 
     The thread of the consumer calls `add` for each record of a poll, in order. Workers call `done` in any order.
