@@ -3,7 +3,7 @@
     python tools/check_broker_errors.py [JAR]
 
 Without JAR, the pinned release is taken from the cache, or from Maven. Needs Java 17; exits 1 and prints every
-difference in code, name, retriability, staleness of metadata or authorisation.
+difference in code, name, retriability, staleness of metadata or authorization.
 """
 
 import subprocess
@@ -44,7 +44,7 @@ def fetch_jars() -> list[Path]:
 
 
 def released_rows(jars: list[Path]) -> dict[int, Row]:
-    """Return name, retriable, stale metadata and authorisation by code, as the jar has them."""
+    """Return name, retriable, stale metadata and authorization by code, as the jar has them."""
     with TemporaryDirectory() as folder:
         source = Path(folder) / "DumpErrors.java"
         source.write_text(DUMP)

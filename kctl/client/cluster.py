@@ -103,7 +103,7 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo(NamedTuple):
-    """One topic; with an `error` (unknown, not authorised, invalid name) it has no partitions."""
+    """One topic; with an `error` (unknown, not authorized, invalid name) it has no partitions."""
 
     name: str
     topic_id: bytes

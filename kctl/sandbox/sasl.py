@@ -57,11 +57,11 @@ class PlainServer:
         parts = _text("PLAIN", message).split("\0")
         if len(parts) != 3 or not parts[1] or not parts[2] or self.done:
             raise AuthenticationError("Authentication failed: invalid PLAIN message")
-        authorisation, user, password = parts
+        authorization, user, password = parts
         expected = self._passwords.get(user)
         if expected is None or not hmac.compare_digest(expected.encode(), password.encode()):
             raise AuthenticationError("Authentication failed: Invalid username or password")
-        if authorisation not in ("", user):
+        if authorization not in ("", user):
             raise AuthenticationError(
                 "Authentication failed: Client requested an authorization id that is different from username"
             )

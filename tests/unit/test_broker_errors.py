@@ -1,5 +1,7 @@
 """The table of broker error codes, and the errors made from it."""
 
+import re
+
 import pytest
 
 from kctl.client.broker_errors import ErrorCode, broker_error, error_class
@@ -14,6 +16,11 @@ def test_every_text_is_a_sentence_that_fits_a_line() -> None:
     for code in ErrorCode:
         assert code.text.endswith("."), code.name
         assert 5 < len(code.text) <= 100, code.name
+
+
+def test_texts_have_american_spelling_as_in_kafka() -> None:
+    british = re.compile(r"(author|recogn|initial|synchron|organ|serial)is|[bv]iour|colour|licence", re.I)
+    assert [code.text for code in ErrorCode if british.search(code.text)] == []
 
 
 def test_every_code_has_a_class_of_its_own() -> None:

@@ -48,7 +48,7 @@ CALL_FAULTS = (
     ),
     Fault(
         38,
-        "Not authorised",
+        "Not authorized",
         ExitCode.NOT_AUTHORISED,
         "..._AUTHORIZATION_FAILED (#)",
         "the principal of this connection needs an ACL for that",

@@ -31,7 +31,7 @@ def test_a_malformed_message_is_refused(message: bytes) -> None:
         PlainServer({"a": "b"}).step(message)
 
 
-def test_another_authorisation_identity_is_refused() -> None:
+def test_another_authorization_identity_is_refused() -> None:
     with pytest.raises(AuthenticationError, match="different from username"):
         PlainServer({"a": "b"}).step(b"root\0a\0b")
 

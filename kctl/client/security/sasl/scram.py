@@ -25,7 +25,7 @@ MAX_MESSAGE_BYTES = 4096
 NONCE_BYTES = 24
 
 GS2_HEADER = "n,,"
-"""No channel binding, no authorisation identity."""
+"""No channel binding, no authorization identity."""
 
 _SERVER_FIRST = re.compile(r"r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})(?:,.*)?")
 _SERVER_FINAL = re.compile(r"(?:v=([A-Za-z0-9+/=]+)|e=([^,]+))(?:,.*)?", re.DOTALL)
