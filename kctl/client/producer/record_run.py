@@ -23,6 +23,9 @@ from kctl.client.producer.future import (
 from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, checked_headers_bytes
 from kctl.client.records import BatchReader, PackedPart, RecordBatchBuilder, Rows, complete_records, rows_of
 
+MOST_EXTENDED_BYTES = 2**20
+"""A run of this size is not extended: its records stay in memory until the last of them is delivered."""
+
 
 class RowsNotification(NamedTuple):
     """Completed rows of a call of send_columns, and its callback; `failures`: those they belong to, if they failed."""
@@ -99,11 +102,13 @@ class RecordRun:
         return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
-        """Append records of the same partition if the run has no columns and is of their group.
+        """Append records of the same partition if the run has no columns, has room and is of their group.
 
         Returns: what they take of buffer.memory; 0 if they were not appended.
         """
         if self._rows is not None or type(self.result) is not list or self.group is not group:
+            return 0
+        if self.size_bytes >= MOST_EXTENDED_BYTES:
             return 0
         size_bytes = size_of(records)
         self.result += records

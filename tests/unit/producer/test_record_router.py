@@ -14,7 +14,7 @@ from kctl.client.producer.mailbox import Event, FlushMark, Posted, TopicWait
 from kctl.client.producer.metrics import ProducerCounters
 from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
 from kctl.client.producer.record_router import RecordRouter
-from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.record_run import MOST_EXTENDED_BYTES, RecordRun
 from kctl.client.protocol.api.metadata import MetadataResponseTopic
 from tests.unit.fake_network import FakeClient
 from tests.unit.metadata_answers import answer, leader, topic
@@ -189,6 +189,19 @@ def test_records_for_a_partition_join_the_run_that_waits_unless_a_flush_is_betwe
     scenario.take(maker.record(b"7", partition=0))
     batch = scenario.accumulator.freeze(queue)
     assert [values_of(run) for run in batch.runs] == [[b"4"], [b"6", b"7"]]
+
+
+def test_records_that_wait_are_divided_into_runs_of_bounded_size() -> None:
+    scenario = Scenario()
+    scenario.ask()
+    scenario.learn(topic("t", leader(0, 1)))
+    value = bytes(MOST_EXTENDED_BYTES // 4)
+    for _ in range(20):
+        scenario.take(scenario.maker.record(value, partition=0))
+    (queue,) = scenario.accumulator.active()
+    assert [run.count for run in queue.runs] == [4] * 5
+    assert queue.queued_bytes == sum(run.size_bytes for run in queue.runs) == scenario.maker.memory.used_bytes
+    assert queue.queued_count == 20
 
 
 def test_a_record_for_a_partition_that_is_gone_fails() -> None:
