@@ -103,11 +103,13 @@ def handle_alarm(handler: Callable[[int, FrameType | None], Any]) -> None:
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Limit the address space of this process, if the system can and no smaller limit is in force."""
+    """Limit the address space of this process, if the system can; a smaller limit stays."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # deferred import: few commands set limits
 
-        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        soft, hard = (most_bytes if each == resource.RLIM_INFINITY else min(each, most_bytes) for each in limits)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def allow_open_files(needed: int) -> bool:
