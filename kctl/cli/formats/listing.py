@@ -93,7 +93,7 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
 def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
     """Return a document in one of DOCUMENT_SHAPES; ASCII, so that nothing in it steers a terminal."""
     if output is Output.YAML:
-        return list(_yaml_lines(document))
+        return list(_yaml_lines(document)) or ["{}"]
     import json  # wanted only here
 
     return [json.dumps(document, indent=None if output is Output.JSONL else 2)]

@@ -123,6 +123,11 @@ def test_a_name_does_not_steer_the_terminal(output: Output, columns: int) -> Non
     assert "\x9b" not in text
 
 
+@pytest.mark.parametrize("output", [Output.JSON, Output.JSONL, Output.YAML])
+def test_document_without_fields_is_an_empty_object(output: Output) -> None:
+    assert document_lines(output, {}) == ["{}"]
+
+
 def test_long_list_is_the_same_yaml_in_pieces() -> None:
     rows = [{"name": f"t{number}", "configs": {"a": "1"}, "racks": []} for number in range(YAML_ITEMS * 2 + 1)]
     document = {"v": 1, "topics": rows, "acls": []}
