@@ -27,7 +27,7 @@ def parse_duration_ms(text: str) -> int:
         raise ValueError(f"a duration of {len(text)} characters is too long: {_EXAMPLES}")
     if _BARE.fullmatch(text):
         raise ValueError(f"{text!r} has no unit: write {text}s for seconds or {text}ms for milliseconds")
-    if text.startswith("-"):
+    if text.startswith("-") and text[1:2].isdigit():
         raise ValueError(f"{text!r} is negative: {_EXAMPLES}")
     if text[:1] in ("P", "p"):
         return iso_duration_ms(text)

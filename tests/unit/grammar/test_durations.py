@@ -48,6 +48,7 @@ def test_bare_number_is_refused_with_both_readings(text: str) -> None:
         ("٥s", "not a duration"),
         ("5 s", "not a duration"),
         ("-5s", "negative"),
+        ("-b", "not a duration"),
         ("P", "not an ISO 8601 duration"),
         ("P1DT", "not an ISO 8601 duration"),
         ("P1Y", "not an ISO 8601 duration"),
