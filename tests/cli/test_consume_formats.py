@@ -55,11 +55,12 @@ def filled(cluster: ServedSandbox, topic: str) -> str:
         (("--grep", "h:h=1", "-f", "%o\\n"), b"0\n"),
         (("--grep", "!v:.", "--grep", "!k:^$", "-f", "%o\\n"), b""),
         (("--grep", "!v:.", "-f", "%o %i\\n"), b"1 1\n2 2\n"),
+        (("--jq", "select(.offset > 9)"), b""),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )  # fmt: skip
 def test_forms(bootstrap: str, filled: str, options: tuple[str, ...], expected: bytes) -> None:
-    note = "" if expected else "kctl consume: note: 0 records: 4 read, none matched --grep\n"
+    note = "" if expected else "kctl consume: note: 0 records: 4 read, none matched --grep or --jq\n"
     assert kctl("consume", filled, "-b", bootstrap, "-e", *options) == (0, expected, note)
 
 

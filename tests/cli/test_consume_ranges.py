@@ -158,7 +158,7 @@ def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
     assert ended == (0, b"", "kctl consume: note: 0 records: none after the start offset\n")
     ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
-    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, none matched --grep\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, none matched --grep or --jq\n")
 
 
 @pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])

@@ -374,7 +374,7 @@ class Reading:
         if self.written or open_at or not self._limits.records:  # none were wanted
             return
         if self._writer.filtered:
-            why = f"{self._writer.filtered} read, none matched --grep"
+            why = f"{self._writer.filtered} read, none matched --grep or --jq"
         else:
             why = "every partition is empty" if self._targets.are_all_empty else "none after the start offset"
         self.note(f"0 records: {why}")

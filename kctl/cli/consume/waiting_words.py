@@ -73,7 +73,7 @@ def waiting_words(
     if at_end:
         parts.append(f"at the end of {_count(at_end, len(partitions))}")
     if filtered:
-        parts.append("no record read so far matches --grep")
+        parts.append("no record read so far matches --grep or --jq")
     text = "; ".join(parts)
     faults = {tp: reason for tp, reason in lasting.items() if reason.kind not in RESTING}
     if not faults:

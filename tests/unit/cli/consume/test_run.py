@@ -323,7 +323,7 @@ def test_filter_that_matches_nothing_is_reported() -> None:
         return original(timeout)
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # data comes slowly
-    assert run.for_polls(20) == "kctl consume: waiting: no record read so far matches --grep\n"
+    assert run.for_polls(20) == "kctl consume: waiting: no record read so far matches --grep or --jq\n"
     assert run.stdout.getvalue() == b""
 
 
