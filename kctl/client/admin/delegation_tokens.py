@@ -21,9 +21,6 @@ from kctl.client.protocol.api.delegation_tokens import (
     RenewDelegationTokenResponse,
 )
 
-BROKER_LIMIT_MS = -1
-"""The broker's limit of a lifetime or renewal; an expiry immediately."""
-
 
 class DelegationToken(NamedTuple):
     """A token with which clients authenticate by SCRAM in place of its owner; `repr` does not show the secret.

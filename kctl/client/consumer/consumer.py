@@ -183,6 +183,7 @@ class Consumer(NotCopied):
 
         Sends nothing. Needs enable.auto.offset.store=false. A commit with offsets replaces the stored offsets of its
         partitions. The stored offset of a partition is forgotten once the partition is not assigned any more.
+        Inside `on_partitions_revoked` call `commit_sync` instead: the last automatic commit was sent before it.
 
         Args: offsets: the next offset to read of each partition.
         Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.

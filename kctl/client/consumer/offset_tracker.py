@@ -61,10 +61,13 @@ class _Partition:
         self.entries.append(entry)
         self.unfinished += 1
 
-    def done(self, offset: int) -> None:
-        """Mark a record, and move past all records that are done from the first on."""
+    def done(self, offset: int, leader_epoch: int) -> None:
+        """Mark a record, and move past all records that are done from the first on.
+
+        A record of another leader epoch is not the tracked one: the log was truncated in the meantime.
+        """
         entry = self.by_offset.get(offset)
-        if entry is None or entry.is_done:
+        if entry is None or entry.is_done or entry.leader_epoch != leader_epoch:
             return
         entry.is_done = True
         self.unfinished -= 1
@@ -113,7 +116,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
         with self._lock:
             partition = self._partitions.get(TopicPartition(record.topic, record.partition))
             if partition is not None:
-                partition.done(record.offset)
+                partition.done(record.offset, record.leader_epoch)
         self._progress.notify()
 
     @property

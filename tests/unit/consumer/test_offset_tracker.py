@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kctl.client import OffsetTracker, TopicPartition
+from kctl.client import ConsumerRecord, OffsetTracker, TopicPartition
 from kctl.testing import record
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -74,6 +74,17 @@ def test_revoked_partitions_are_forgotten_and_late_results_ignored() -> None:
     tracker.done(late)
     tracker.done(kept)
     assert (offsets(tracker), tracker.unfinished()) == ({T1: 2}, 0)
+
+
+def test_late_result_of_a_truncated_record_does_not_count_for_the_one_in_its_place() -> None:
+    tracker = OffsetTracker()
+    truncated, replaced = (ConsumerRecord.of("t", 0, 5, value=b"v", leader_epoch=epoch) for epoch in (3, 4))
+    tracker.add(truncated)
+    tracker.add(replaced)
+    tracker.done(truncated)
+    assert (offsets(tracker), tracker.unfinished()) == ({}, 1)
+    tracker.done(replaced)
+    assert (offsets(tracker), tracker.unfinished()) == ({T0: 6}, 0)
 
 
 def test_workers_in_any_order_leave_no_gap() -> None:
