@@ -159,6 +159,14 @@ def test_record_on_which_jq_fails_ends_the_command_unless_it_is_skipped(scene: S
     assert limited.stdout == b"1\n2\n4\n"
 
 
+def test_topic_whose_records_are_all_skipped_is_not_called_empty(scene: Scene) -> None:
+    scene.fill(b"3", b"5")
+    ended = scene.consume("--jq", ".value | fromjson | .[]", "--on-bad-record", "skip")
+    assert (ended.code, ended.stdout) == (0, b"")
+    assert "note: 2 bad records and batches skipped" in ended.stderr
+    assert "0 records" not in ended.stderr
+
+
 def test_template_prints_json_schema_id_and_bytes(scene: Scene) -> None:
     scene.fill(scene.good(1))
     ended = scene.consume("--decode", "value=avro", "-f", "%k %v{schema} %v %v{hex}\\n")

@@ -371,7 +371,7 @@ class Reading:
             self.note(
                 f"{tp}: stopped at the open transaction at offset {offset}; --isolation-level read_uncommitted reads on"
             )
-        if self.written or open_at or not self._limits.records:  # none were wanted
+        if self.written or self._skipped or open_at or not self._limits.records:  # none were wanted
             return
         if self._writer.filtered:
             why = f"{self._writer.filtered} read, none matched --grep or --jq"
