@@ -44,6 +44,7 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
     "seek_to_beginning": lambda consumer: consumer.seek_to_beginning(),
     "seek_to_committed": lambda consumer: consumer.seek_to_committed(),
     "seek_to_end": lambda consumer: consumer.seek_to_end(),
+    "store_offsets": lambda consumer: consumer.store_offsets({T0: 1}),
     "subscribe": lambda consumer: consumer.subscribe(["t"]),
     "subscription": lambda consumer: consumer.subscription,
     "unsubscribe": lambda consumer: consumer.unsubscribe(),
