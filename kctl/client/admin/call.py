@@ -91,6 +91,22 @@ def not_registered(node_id: int) -> BrokerError:
     return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"find broker {node_id}")
 
 
+class Unanswered:
+    """The requests of a change that have no response yet; an earlier one may have been carried out."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def sent(self) -> None:
+        """Count a request."""
+        self._count += 1
+
+    def answered(self) -> bool:
+        """Count a response; return whether the response to an earlier request was lost."""
+        self._count -= 1
+        return self._count > 0
+
+
 class Results(Generic[K, V]):
     """Every item of the call, either in `done` with its value or in `failed` with its error."""
 

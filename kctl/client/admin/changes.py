@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from kctl.client.admin.call import Build, Call, Route
+from kctl.client.admin.call import Build, Call, Route, Unanswered
 from kctl.client.admin.topics import item_error
 from kctl.client.errors import KafkaError
 from kctl.client.protocol.schema import Request, Response
@@ -27,18 +27,16 @@ def make_change(
         made: the error code of a change that was made before: success, if an earlier response was lost.
     Raises: KafkaError: the broker rejects the change, or does not respond; `outcome_unknown` if it may have been made.
     """
-    sent = answered = 0
+    unanswered = Unanswered()
 
     def counted(timeout_ms: int) -> Request:
-        nonlocal sent
-        sent += 1
+        unanswered.sent()
         return build(timeout_ms)
 
     while True:
         answer = call.answer_of(route, counted, response_type)
-        answered += 1
         response: Any = answer.response
-        was_lost = sent > answered
+        was_lost = unanswered.answered()
         if not response.error_code or (response.error_code == made and was_lost):
             found: R = response
             return found

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from kctl.client.admin.call import Call, Items, Results, any_node, controller
+from kctl.client.admin.call import Call, Items, Results, Unanswered, any_node, controller
 from kctl.client.admin.topics import item_error
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition, by_topic
@@ -37,18 +37,16 @@ def elect_leaders(
     call: Call, election_type: ElectionType, partitions: Sequence[TopicPartition]
 ) -> Results[TopicPartition, bool]:
     """Return for each partition whether an election was held; False where none was needed."""
-    sent = answered = 0
+    unanswered = Unanswered()
 
     def build(pending: list[TopicPartition], timeout_ms: int) -> ElectLeadersRequest:
-        nonlocal sent
-        sent += 1
+        unanswered.sent()
         topics = [TopicPartitions(topic=topic, partitions=indexes) for topic, indexes in by_topic(pending).items()]
         return ElectLeadersRequest(election_type=election_type, topic_partitions=topics, timeout_ms=timeout_ms)
 
     def read(response: ElectLeadersResponse) -> Items[TopicPartition, bool]:
-        nonlocal answered
-        answered += 1
-        return item_error(call, response.error_code, "elect leaders", None) or items(response, was_lost=sent > answered)
+        was_lost = unanswered.answered()
+        return item_error(call, response.error_code, "elect leaders", None) or items(response, was_lost=was_lost)
 
     def items(response: ElectLeadersResponse, *, was_lost: bool) -> Iterator[tuple[TopicPartition, bool | KafkaError]]:
         for topic in response.replica_election_results:

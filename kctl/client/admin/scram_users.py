@@ -6,7 +6,7 @@ A password never leaves the client: what is sent is salted and hashed as often a
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from kctl.client.admin.call import Call, Results, any_node, broker, controller
+from kctl.client.admin.call import Call, Results, Unanswered, any_node, broker, controller
 from kctl.client.admin.scram_values import (
     SCRAM_NUMBERS,
     Credential,
@@ -96,11 +96,10 @@ def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, 
     """
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
-    sent = answered = 0
+    unanswered = Unanswered()
 
     def build(pending: list[str], _timeout_ms: int) -> AlterUserScramCredentialsRequest:
-        nonlocal sent
-        sent += 1
+        unanswered.sent()
         return AlterUserScramCredentialsRequest(
             deletions=[
                 ScramCredentialDeletion(name=user, mechanism=SCRAM_NUMBERS[each.mechanism])
@@ -111,9 +110,7 @@ def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, 
         )
 
     def read(response: AlterUserScramCredentialsResponse) -> Iterator[tuple[str, bool | KafkaError]]:
-        nonlocal answered
-        answered += 1
-        was_lost = sent > answered
+        was_lost = unanswered.answered()
         for entry in response.results:
             if was_lost and entry.error_code == ErrorCode.RESOURCE_NOT_FOUND and entry.user in removals:
                 yield entry.user, True
