@@ -219,6 +219,12 @@ class Look(NamedTuple):
         """Topics on which a list of throttled replicas is set."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
+    @property
+    def compacted_topics(self) -> set[str]:
+        """Topics whose cleanup.policy has `compact`."""
+        policies = {topic: configs.get("cleanup.policy") for topic, configs in self.topic_configs.items()}
+        return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
+
     def node_names(self) -> dict[int, str]:
         """Return `2 (host:port)` by the id of each broker."""
         return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}

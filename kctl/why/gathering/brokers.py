@@ -32,8 +32,7 @@ def with_brokers(asker: Asker, look: Look) -> Look:
 def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
     """Return the directories of the brokers, with the sizes that findings need: there may be 600,000 replicas."""
     alive = asker.alive
-    policies = {topic: configs.get("cleanup.policy") for topic, configs in look.topic_configs.items()}
-    compacted = {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
+    compacted = look.compacted_topics
     found: dict[int, list[LogDir]] = {}
     for at in range(0, len(alive), MOST_BROKERS):
         call = partial(_describe_log_dirs, asker.admin, alive[at : at + MOST_BROKERS])

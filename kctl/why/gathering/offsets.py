@@ -78,9 +78,7 @@ def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
 def _topics_in_full(look: Look, selection: Selection) -> set[str]:
     """Return the topics of which the offsets of all partitions are kept: of groups, by name, and compacted ones."""
     of_groups = {topic for group in look.groups.values() for topic in group.topics}
-    policies = {topic: configs.get("cleanup.policy") for topic, configs in look.topic_configs.items()}
-    compacted = {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
-    return {*of_groups, *compacted, *(selection.topics or ())}
+    return {*of_groups, *look.compacted_topics, *(selection.topics or ())}
 
 
 def held_back(look: Look) -> list[TopicPartition]:
