@@ -46,6 +46,17 @@ class ExitCode(IntEnum):
     SIGTERM = 143, "terminated"
 
 
+UNCONNECTED = (
+    ExitCode.DNS,
+    ExitCode.REFUSED,
+    ExitCode.CONNECT_TIMEOUT,
+    ExitCode.TLS,
+    ExitCode.AUTHENTICATION,
+    ExitCode.WRONG_PEER,
+)
+"""Causes of a connection that never carried a request, the nearest to a working connection last."""
+
+
 def exit_code_of(kind: ErrorKind) -> ExitCode:
     """Return the exit code for errors of a kind."""
     return _OF_KIND[kind]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.bench.latencies import LatencyHistogram
-from kctl.cli.exit_codes import ExitCode
+from kctl.cli.exit_codes import UNCONNECTED, ExitCode
 from kctl.cli.failures import CommandError, explain
 from kctl.cli.formats.listing import SHAPES, Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Row
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What is measured."""
+    """A measurement: of producers, of consumers, or of both."""
 
     PRODUCE = "produce"
     CONSUME = "consume"
@@ -44,7 +44,7 @@ class Kind(Enum):
 
 
 class BenchRequest(NamedTuple):
-    """How much of what to measure, and where.
+    """A measurement, its size and its topic.
 
     Attributes:
         topic: one that is there; None: one is made and deleted.
@@ -138,15 +138,6 @@ _NEVER_CREATES: dict[str, Setting | None] = {"allow.auto.create.topics": Setting
 _POLL_S = 0.1
 _MARK_BYTES = 16
 _NUMBER_BYTES = 8
-_NO_BROKER = (
-    ExitCode.DNS,
-    ExitCode.REFUSED,
-    ExitCode.CONNECT_TIMEOUT,
-    ExitCode.TLS,
-    ExitCode.AUTHENTICATION,
-    ExitCode.WRONG_PEER,
-)
-"""How making the topic ends where no broker was ever asked: there is nothing to delete."""
 
 
 def run_bench(common: Common, request: BenchRequest) -> int:
@@ -197,7 +188,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
             try:
                 admin.create_topics([wanted]).raise_first()
             except KafkaError as e:
-                is_there = explain(e).code not in _NO_BROKER
+                is_there = explain(e).code not in UNCONNECTED  # no broker received the request
                 raise
             yield name
         finally:

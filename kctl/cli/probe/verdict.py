@@ -7,7 +7,7 @@ reached where it is advertised, or brokers are not who they should be; 19 withou
 
 from collections.abc import Sequence
 
-from kctl.cli.exit_codes import ExitCode
+from kctl.cli.exit_codes import UNCONNECTED, ExitCode
 from kctl.cli.failures import exit_code
 from kctl.cli.probe.view.result import AddressStatus, brokers, outcome
 from kctl.client.events import Phase
@@ -16,12 +16,7 @@ from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding, Se
 _PROGRESS = (
     ExitCode.UNEXPECTED,
     ExitCode.USAGE,
-    ExitCode.DNS,
-    ExitCode.REFUSED,
-    ExitCode.CONNECT_TIMEOUT,
-    ExitCode.TLS,
-    ExitCode.AUTHENTICATION,
-    ExitCode.WRONG_PEER,
+    *UNCONNECTED,
     ExitCode.REQUEST_TIMEOUT,
     ExitCode.API_TIMEOUT,
     ExitCode.ADVERTISED_ADDRESS,
