@@ -17,6 +17,7 @@ from kctl.serdes.formats import Serde
 
 K = TypeVar("K")
 V = TypeVar("V")
+C = TypeVar("C", Consumer, Producer)
 OnError = Callable[[ConsumerRecord, RecordDecodeError], object]
 """Handles a record that cannot be decoded; the consumer continues behind it. If it raises, the record comes again."""
 
@@ -56,7 +57,21 @@ class TypedRecord(Generic[K, V]):
         return f"TypedRecord({place}, key={self.key!r}, value={self.value!r})"
 
 
-class TypedConsumer(Generic[K, V]):
+class _Typed(Generic[C]):
+    """A client with formats; it ends with the end of its block, as the client does."""
+
+    client: C
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.client.__exit__(kind, error, traceback)
+
+
+class TypedConsumer(_Typed[Consumer], Generic[K, V]):
     """Reads records with a consumer and decodes them.
 
     `client` is the consumer: subscribe, commit, seek and pause with it. Closing this closes the consumer.
@@ -146,16 +161,8 @@ class TypedConsumer(Generic[K, V]):
             if tp in assigned:
                 self.client.seek(tp, offset)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.client.__exit__(kind, error, traceback)
-
-
-class TypedProducer(Generic[K, V]):
+class TypedProducer(_Typed[Producer], Generic[K, V]):
     """Encodes records and sends them with a producer.
 
     `client` is the producer: flush and transactions are its methods. Closing this closes the producer.
@@ -187,14 +194,6 @@ class TypedProducer(Generic[K, V]):
         value_bytes = None if value is None else self._value.serialize(value, topic)
         key_bytes = None if key is None else self._key.serialize(key, topic)
         return self.client.send(topic, value_bytes, key_bytes, partition, headers, timestamp_ms, callback)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.client.__exit__(kind, error, traceback)
 
 
 class DeadLetters:
