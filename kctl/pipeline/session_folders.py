@@ -6,7 +6,6 @@ What is in a folder is the session's: the archive for the workers, Spark's own t
 not: tasks are given references. Knows nothing of Spark.
 """
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,6 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from kctl.posix import is_owned
+from kctl.posix import lock as take_lock
 
 PREFIX = "kctl-session-"
 _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
@@ -62,10 +64,10 @@ def remove_abandoned(where: Path) -> list[Path]:
 def _remove_if_abandoned(folder: Path) -> bool:
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.fstat(lock).st_uid != os.getuid():
+        if not is_owned(os.fstat(lock), others=0):
             return False
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(lock)
         except BlockingIOError:
             return False
         _log_of(folder).unlink(missing_ok=True)
@@ -82,7 +84,7 @@ def _locked_folder() -> tuple[Path, int]:
         with suppress(FileNotFoundError):  # another session's start removed it before it was locked
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):  # no locks here: then it is never taken for abandoned either
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                take_lock(lock, waits=True)
             if _is_there(folder, lock):
                 return folder, lock
             os.close(lock)
