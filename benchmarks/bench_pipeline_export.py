@@ -123,7 +123,7 @@ def cpu_of_tree_s() -> float:
     """Return the CPU time of this process and all that descend from it, with those that have ended."""
     ticks = 0
     for pid in {os.getpid(), *children_of(os.getpid())}:
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the process has ended
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -145,7 +145,7 @@ def largest_worker() -> Iterator[list[int]]:
                     if "python" not in Path(f"/proc/{pid}/comm").read_text():
                         continue
                     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-                except OSError:  # it has ended meanwhile
+                except OSError:  # the process has ended
                     continue
                 largest[0] = max(largest[0], pages * os.sysconf("SC_PAGE_SIZE"))
 

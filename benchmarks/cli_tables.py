@@ -116,7 +116,7 @@ def page_part(results: list[Result], about: dict[str, str]) -> str:
     lines = [BEGIN, *(f"- {name}: {value}" for name, value in about.items()), "", *table(results), ""]
     behind = list(shortfalls(results))
     lines += [
-        "Where kctl is behind, or misses what it is held to:",
+        "Rows in which kctl is slower than its peer, or misses its bar:",
         "",
         *(f"- {line}" for line in behind or ["nowhere"]),
     ]

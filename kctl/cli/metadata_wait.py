@@ -29,7 +29,7 @@ INTERVAL_MS = 50
 ANSWER_S = 2
 """How long brokers are given to answer."""
 MOST_BROKERS = 1_000
-"""How many brokers are asked; a response can list any number."""
+"""Brokers that requests are sent to; a response can list any number."""
 
 Look = Callable[[Sequence[int]], Mapping[int, bool]]
 """Asks brokers whether they know the changes; those that did not respond are left out."""

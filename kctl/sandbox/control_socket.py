@@ -141,7 +141,7 @@ def remove_left_over(path: Path) -> None:
     with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder, contextlib.suppress(FileNotFoundError):
         aside = Path(folder, "s")
         path.rename(aside)
-        if not _is_left_over(aside):  # another process has replaced it meanwhile
+        if not _is_left_over(aside):  # another process has just replaced it
             os.link(aside, path, follow_symlinks=False)
 
 

@@ -220,7 +220,7 @@ def _is_stored(position: Position | None) -> bool:
 
 
 def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
-    """Close within the timer, and return the signal that came meanwhile: the first one keeps what is left of it."""
+    """Close within the timer; return a signal that came during the close. The first one keeps the rest of the time."""
     try:
         return consumer.close(timer.remaining_ms / 1000), None
     except Interrupted as interrupted:
@@ -229,7 +229,7 @@ def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Inter
 
 
 def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
-    """Say what was not achieved, and return the exit code of that.
+    """Report the failed end of the command, and return its exit code.
 
     Args: commit_error: why the latest commit failed.
     """

@@ -207,7 +207,7 @@ class TailReading(Reading):
                 if self._writer.is_full:
                     break
                 reader = readers.pop(chunk)
-                if reader is None or self._writer.filters:  # what is left out must not shift the turns of the others
+                if reader is None or self._writer.filters:  # left-out records must not shift the turns of others
                     stop = offset + 1 if self._writer.filters else FOREVER
                     reader = chunk._replace(fetch_offset=offset).reader(stop)
                 self._writer.write_from(reader, chunk, 1)

@@ -1,6 +1,6 @@
 """The grammar of `consume -f` and `produce -f`: text in, a list of parts out; mistakes are shown with a caret.
 
-Verbs and modifiers are those of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: %h has only
+Has the verbs and modifiers of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: %h has only
 %k %K %v %V in its braces; %d has strftime and no layout of Go; `{json}` writes keys and values as JSON. Knows no
 records: plans.py carries a template out, input/template_reader.py reads one back.
 """
