@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import ProtocolError, RemoteProtocolError
+from kctl.client.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
@@ -167,7 +167,15 @@ class BrokerConnection:
         listener = self._listener
 
         def answer(response: Response | None) -> None:
-            self._answered(None if response is None else encode(admission.finish(response)))
+            if response is None:
+                self._answered(None)
+                return
+            try:
+                data = encode(admission.finish(response))
+            except LocalProtocolError:
+                # A text that repeats a long name can exceed the limit of a string. Kafka answers so, too.
+                data = encode(error_answer(request, version, ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._answered(data)
 
         call = Call(listener.node, listener.cluster, self._identity, version, client_id, answer)
         self._call = call

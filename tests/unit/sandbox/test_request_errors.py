@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.protocol.api.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from kctl.client.protocol.schema import Request, Response, Struct
@@ -59,6 +60,15 @@ def test_nothing_is_carried_out_and_then_all_is_as_before() -> None:
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 0),
     ]  # fmt: skip
     assert scenario.sandbox.end_offset("t", 0) == 1
+
+
+def test_a_name_that_is_too_long_to_repeat_fails_its_request_alone() -> None:
+    scenario = Scenario()
+    client = scenario.connect()
+    asked = [ConsumerGroupDescribeRequest(group_ids=[size * "g"]) for size in (32_767, 10)]
+    groups = [client.call(request, ConsumerGroupDescribeResponse, 1).groups[0] for request in asked]
+    codes = [group.error_code for group in groups]
+    assert codes == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.GROUP_ID_NOT_FOUND]
 
 
 def test_a_producer_that_wants_no_answer_gets_none() -> None:
