@@ -1,6 +1,6 @@
-"""Calls and constants of POSIX that Windows lacks, each with a fallback.
+"""POSIX calls and constants that Windows lacks, each with a fallback.
 
-No other module uses them, except kctl.pipeline, which needs POSIX, and `ValuePlaces`, which is compiled.
+No other module uses them, except kctl.pipeline, which requires POSIX, and `ValuePlaces`, which is compiled.
 """
 
 import errno
@@ -27,7 +27,7 @@ NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 NOCTTY: int = getattr(os, "O_NOCTTY", 0)
 CLOEXEC: int = getattr(os, "O_CLOEXEC", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)
-"""Needed on Windows, which otherwise changes line feeds."""
+"""Flag that stops Windows from translating line feeds."""
 HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)
 SUSPEND: signal.Signals | None = getattr(signal, "SIGTSTP", None)
 ALARM: signal.Signals | None = getattr(signal, "SIGALRM", None)
@@ -39,29 +39,29 @@ _LOCAL_MODES = 3
 
 
 def user_id() -> int | None:
-    """Return the number of the user; None on Windows."""
+    """Return the user ID; None on Windows."""
     return os.getuid() if HAS_USERS else None
 
 
 def is_owned(found: os.stat_result, *, others: int = 0o077) -> bool:
-    """Return whether a file is this user's and has none of the permissions `others`; True on Windows."""
+    """Return whether a file belongs to this user and has none of the permissions `others`; True on Windows."""
     return not HAS_USERS or (found.st_uid == os.getuid() and not found.st_mode & others)
 
 
 def block(descriptor: int) -> None:
-    """Let reads and writes wait, after a file was opened with NONBLOCK."""
+    """Set a descriptor that was opened with NONBLOCK to blocking mode."""
     if NONBLOCK:
         os.set_blocking(descriptor, True)
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """Set the permissions of an open file; nothing on Windows. Raises: OSError: a file of another user."""
+    """Set the permissions of an open file; no effect on Windows. Raises: OSError: the file of another user."""
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, mode)
 
 
 def lock(descriptor: int, *, waits: bool = False) -> None:
-    """Lock an open file or folder for this process; nothing on Windows.
+    """Lock an open file or directory for this process; no effect on Windows.
 
     Args: waits: wait until no other process holds the lock.
     Raises: BlockingIOError: another process holds the lock. OSError: the file system has no locks.
@@ -71,18 +71,18 @@ def lock(descriptor: int, *, waits: bool = False) -> None:
 
 
 def set_pipe_size(descriptor: int, size_bytes: int) -> None:
-    """Let a pipe hold at least `size_bytes`; nothing on systems other than Linux. Raises: OSError: over the limit."""
+    """Enlarge a pipe to at least `size_bytes`; no effect except on Linux. Raises: OSError: over the limit."""
     if _has_fcntl and hasattr(fcntl, "F_SETPIPE_SZ") and fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < size_bytes:
         fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, size_bytes)
 
 
 def open_folder(folder: str | os.PathLike[str]) -> int | None:
-    """Open a folder to lock or synchronize it; None on Windows, which cannot. Raises: OSError."""
+    """Open a directory to lock or synchronize it; None on Windows. Raises: OSError."""
     return os.open(folder, os.O_RDONLY) if _has_fcntl else None
 
 
 def has_reader(descriptor: int) -> bool:
-    """Return whether a pipe or socket still has a reader; True on systems without poll(): a write tells there."""
+    """Return whether a pipe or socket has a reader. True without poll(): a write then detects a missing reader."""
     if not hasattr(select, "poll"):
         return True
     poll = select.poll()
@@ -91,19 +91,19 @@ def has_reader(descriptor: int) -> bool:
 
 
 def set_timer(delay_s: float) -> None:
-    """Set the interval timer of the process, which raises ALARM; 0 cancels it. Nothing without HAS_TIMER."""
+    """Set the interval timer that raises ALARM; 0 cancels it. No effect without HAS_TIMER."""
     if HAS_TIMER:
         signal.setitimer(signal.ITIMER_REAL, delay_s)
 
 
 def handle_alarm(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Let ALARM call a function."""
+    """Install a function as the handler of ALARM."""
     if ALARM is not None and signal.getsignal(ALARM) is not handler:
         signal.signal(ALARM, handler)
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Limit the address space of this process, if the system can; a smaller limit stays."""
+    """Limit the address space of this process if the system supports it. Never raises a lower limit."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # deferred import: few commands set limits
 
@@ -115,7 +115,7 @@ def limit_memory(most_bytes: int) -> None:
 def allow_open_files(needed: int) -> bool:
     """Raise the soft limit of open files to `needed` if it is lower; return whether `needed` files can be open.
 
-    The soft limit never decreases and never exceeds the hard limit, which only an administrator can raise.
+    The soft limit never decreases and never exceeds the hard limit.
     """
     try:
         import resource  # deferred import: few commands set limits
@@ -127,21 +127,21 @@ def allow_open_files(needed: int) -> bool:
     most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    except (ValueError, OSError):  # macOS has another limit, below an unlimited hard limit
+    except (ValueError, OSError):  # macOS has a second limit below an unlimited hard limit
         return False
     return most >= needed
 
 
 def set_echo(terminal: int, *, is_on: bool) -> bool:
-    """Switch the echo of a terminal; return whether this changed the terminal.
+    """Switch the echo of a terminal on or off. Return whether the setting changed.
 
-    A process in the background changes nothing: the system would stop it.
+    A background process changes nothing: the system would stop it.
     """
     try:
         import termios  # deferred import: needed on a terminal only
     except ImportError:  # Windows
         return False
-    with suppress(OSError, termios.error):  # the terminal is gone
+    with suppress(OSError, termios.error):  # the terminal is closed
         settings = termios.tcgetattr(terminal)
         if os.tcgetpgrp(terminal) == os.getpgrp() and bool(settings[_LOCAL_MODES] & termios.ECHO) is not is_on:
             settings[_LOCAL_MODES] ^= termios.ECHO
@@ -151,7 +151,7 @@ def set_echo(terminal: int, *, is_on: bool) -> bool:
 
 
 def unix_socket() -> "socket.socket":
-    """Return a stream socket for paths. Raises: OSError: the system has none."""
+    """Return a Unix stream socket. Raises: OSError: the system has no Unix sockets."""
     import socket  # deferred import: offline commands open no socket
 
     if not hasattr(socket, "AF_UNIX"):

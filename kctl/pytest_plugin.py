@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `kafka` and its marker. Imports the cluster with the first test that needs it."""
+"""Pytest plugin: the fixture `kafka` and its marker. The first test that needs a cluster imports it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""Grammar of text that users write in commands, files and options: durations, offsets, properties, sizes, topics."""
+"""Grammar of text in commands, files, and options: durations, offsets, properties, sizes, topics."""

@@ -1,6 +1,6 @@
-"""Command lines that are shown to be copied: templates such as `kctl groups describe {group}`, filled with names.
+"""Command lines to copy, filled from templates such as `kctl groups describe {group}`.
 
-Names come from brokers, clients and users, so that a shell and kctl have to pass them on unchanged.
+Names come from brokers, clients, and users; the shell and kctl must pass them on unchanged.
 """
 
 import shlex
@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from kctl.client.wording import one_line
 
 _REST = "{rest}"
-"""The commands for further partitions."""
+"""Placeholder for further commands, filled as is."""
 
 
 class Words(str):
-    """Words of a command line, each of which is quoted."""
+    """Words of a command line, already quoted."""
 
     __slots__ = ()
 
 
 def fill_command(template: str, values: Mapping[str, object]) -> str:
-    """Return a command line that a shell and kctl pass on unchanged, whatever the names have in them.
+    """Return a command line that a shell and kctl pass on unchanged, whatever characters the names contain.
 
     If a name begins with a hyphen, the options precede the names, which follow `--`.
     """
@@ -35,7 +35,7 @@ def fill_command(template: str, values: Mapping[str, object]) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word for a POSIX shell; one with control characters as $'...', so that it can be printed and copied."""
+    """Return a word quoted for a POSIX shell. Control characters are escaped as $'...'."""
     if word == one_line(word):
         return shlex.quote(word)
     escaped = "".join(

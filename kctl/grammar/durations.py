@@ -1,7 +1,4 @@
-"""Durations as people write them: `5s`, `500ms`, `1m30s`, `PT1H`. A bare number is refused: its unit would be a guess.
-
-Commands and the data source read them.
-"""
+"""Durations such as `5s`, `500ms`, `1m30s`, and `PT1H`. A number without a unit is rejected."""
 
 import re
 
@@ -20,7 +17,7 @@ _EXAMPLES = "write it like 5s, 500ms or 1m30s"
 def parse_duration_ms(text: str) -> int:
     """Return the milliseconds of a duration such as `1m30s` (units d, h, m, s, ms, the larger first) or `PT1H30M`.
 
-    Raises: ValueError: saying what is wrong and how to write it.
+    Raises: ValueError: with the reason and the expected form.
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:
@@ -53,7 +50,7 @@ def _whole_ms(number: str, unit: str) -> int:
 
 
 def show_duration(duration_ms: int) -> str:
-    """Return the shortest exact way to write a duration, so that parsing gives it back."""
+    """Return the shortest exact text of a duration. `parse_duration_ms` returns the original value for it."""
     if duration_ms == 0:
         return "0s"
     parts = []

@@ -1,14 +1,14 @@
-"""The grammar of `-o`.
+"""Grammar of `-o`.
 
     SPEC  := [P[,P|P-P]=]RANGE                 0=100:200    3-5=@-1h:end
     RANGE := BOUND | BOUND: | :BOUND | BOUND:BOUND | @:TS
-    BOUND := POS | @TS                         behind an @TS: the second bound is a TS, its @ may be left out
+    BOUND := POS | @TS                         after an @TS, the second bound is a TS; its @ is optional
     POS   := start | start+N | +N | end | end-N | -N | stored | stored+N | stored-N | N | -DURATION (@-DURATION)
     TS    := 13 digits (ms) | 9-10 digits (s) | YYYY-MM-DD | RFC 3339 | now | -DURATION (ago) | end
              and as the second bound DURATION (after the first)
     kcat  := s@MS | e@MS                       @MS and :@MS
 
-Aliases: beginning earliest oldest; latest newest. An error points at its place. Knows the words only.
+Aliases: beginning earliest oldest; latest newest. Errors point to the position in the text.
 """
 
 import re
@@ -28,7 +28,7 @@ _WORDS = {
     **dict.fromkeys(("end", "latest", "newest"), Anchor.END),
     "stored": Anchor.STORED,
 }
-# Patterns are compiled, and kept, by `re` when one is needed: most commands have no -o.
+# `re` compiles patterns on first use and caches them: most commands have no -o
 _BOUND_END = r"(?=:|$)"
 _ANCHORED = rf"(?i:({'|'.join(_WORDS)})(?:([+-])([0-9]+))?{_BOUND_END})"
 _NUMBER = rf"([+-]?)([0-9]+){_BOUND_END}"
@@ -51,7 +51,7 @@ _MILLISECOND = datetime.resolution * 1000
 
 
 class OffsetError(ValueError):
-    """Something in an -o is not understood; the text points at it with a caret."""
+    """Invalid `-o` value; the message marks the position with a caret."""
 
     def __init__(self, problem: str, text: str, at: int) -> None:
         shown = "".join(c if c.isprintable() else " " for c in text[:LONGEST_TEXT])
@@ -60,10 +60,10 @@ class OffsetError(ValueError):
 
 
 def parse_offset(text: str, wall_ms: int) -> OffsetSpec:
-    """Return what one -o says.
+    """Return the offset spec of one -o value.
 
     Args: wall_ms: the present in milliseconds since the epoch, for `now` and `@-1h`.
-    Raises: OffsetError: what is wrong, where, and how to write it.
+    Raises: OffsetError: with the reason, the position, and the expected form.
     """
     if len(text) > LONGEST_TEXT:
         raise OffsetError(f"an offset of {len(text)} characters is too long: {EXAMPLES}", text, 0)
@@ -71,7 +71,7 @@ def parse_offset(text: str, wall_ms: int) -> OffsetSpec:
 
 
 class _Parser:
-    """One text and how far it is read."""
+    """Parser state: the text and the current position."""
 
     def __init__(self, text: str, wall_ms: int) -> None:
         self._text = text.rstrip()
@@ -105,7 +105,7 @@ class _Parser:
             raise self._error("the end is before the start", end_at)
         return OffsetSpec(spans, start, end)
 
-    # --- the partitions in front ------------------------------------------------------------------------------------
+    # --- partitions ---------------------------------------------------------------------------------------------------
 
     def _spans(self) -> tuple[PartitionSpan, ...]:
         spans = []
@@ -124,7 +124,7 @@ class _Parser:
                 raise self._error("write partitions before '=': 0, 0,2 or 2-4")
             self._at += 1
 
-    # --- a bound ----------------------------------------------------------------------------------------------------
+    # --- bounds -------------------------------------------------------------------------------------------------------
 
     def _bound(self, after: Position | None = None) -> Position:
         if self._is_at("@"):
@@ -193,7 +193,7 @@ class _Parser:
         return max(0, (instant - _EPOCH) // _MILLISECOND)
 
     def _moved(self, match: re.Match[str], after: Position | None) -> int:
-        """Return the instant that lies a duration ago, or a duration after the first bound."""
+        """Return the time of a duration: before the present, or after the first bound."""
         try:
             duration_ms = parse_duration_ms(match[2])
         except ValueError as e:
@@ -205,7 +205,7 @@ class _Parser:
             raise self._error(f"{match[0]} is a duration: write @-{match[0]} for that time ago", match.start())
         return after.at_ms + duration_ms
 
-    # --- the text ---------------------------------------------------------------------------------------------------
+    # --- text ---------------------------------------------------------------------------------------------------------
 
     def _take(self, pattern: str) -> re.Match[str] | None:
         match = re.compile(pattern).match(self._text, self._at)
@@ -228,7 +228,7 @@ class _Parser:
 
 
 def _is_before(end: Position, start: Position | None) -> bool:
-    """Whether a range can be seen to be backwards without asking a broker."""
+    """Return whether a range is certainly backward, without a request to a broker."""
     if isinstance(end, Absolute) and isinstance(start, Absolute):
         return end.offset < start.offset
     if isinstance(end, AtTime) and isinstance(start, AtTime):

@@ -1,7 +1,4 @@
-"""What to read of each partition: the values behind `-o`, how they are written, and how later ones go over earlier.
-
-Knows neither the grammar (`offset_grammar.py`) nor brokers (`bounds.py`).
-"""
+"""Values of `-o`: positions, ranges, and their text. The parser is `offset_grammar.py`."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -9,22 +6,22 @@ from enum import Enum
 from typing import NamedTuple
 
 MS_DIGITS = 13
-"""Digits of an instant in milliseconds; ten are seconds."""
+"""Number of digits of a time in milliseconds."""
 _MILLISECOND = datetime.resolution * 1000
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Anchor(Enum):
-    """What a relative position counts from."""
+    """Reference point of a relative position."""
 
     START = "start"
     END = "end"
     STORED = "stored"
-    """The group's committed offset."""
+    """Committed offset of the group."""
 
 
 class Relative(NamedTuple):
-    """A number of offsets after (or, negative, before) an anchor, in each partition."""
+    """Number of offsets after (if negative, before) an anchor, in each partition."""
 
     anchor: Anchor
     shift: int = 0
@@ -34,7 +31,7 @@ class Relative(NamedTuple):
 
 
 class Absolute(NamedTuple):
-    """That offset."""
+    """A fixed offset."""
 
     offset: int
 
@@ -43,7 +40,7 @@ class Absolute(NamedTuple):
 
 
 class AtTime(NamedTuple):
-    """The first record not older than that instant (milliseconds since the epoch)."""
+    """The first record that is not older than a time (milliseconds since the epoch)."""
 
     at_ms: int
 
@@ -58,24 +55,24 @@ START, END = Relative(Anchor.START), Relative(Anchor.END)
 
 
 class Range(NamedTuple):
-    """From a position on up to, and without, another one; None: without an end."""
+    """Range of positions; `end` is exclusive, and None means no end."""
 
     start: Position = START
     end: Position | None = None
 
 
 PartitionSpan = tuple[int, int]
-"""The first and the last of some partitions."""
+"""First and last partition number, both included."""
 
 
 class OffsetSpec(NamedTuple):
-    """One `-o`: which bounds it sets, in which partitions.
+    """Bounds that one `-o` sets, and their partitions.
 
     Attributes:
-        spans: the partitions it is about; empty: all.
-        start: None leaves the start as it is.
-        end: None leaves the end as it is, or takes it away with `is_open`.
-        is_open: it was written with a colon and nothing behind it.
+        spans: ranges of partition numbers; empty means all partitions.
+        start: None keeps the earlier start.
+        end: None keeps the earlier end, or removes it if `is_open`.
+        is_open: whether the text ends with a colon.
     """
 
     spans: tuple[PartitionSpan, ...] = ()
@@ -93,13 +90,13 @@ class OffsetSpec(NamedTuple):
         return not self.spans or any(first <= partition <= last for first, last in self.spans)
 
     def over(self, before: Range) -> Range:
-        """Return what becomes of an earlier range: each bound that is written here replaces the one there."""
+        """Return an earlier range with the bounds of this spec."""
         end = before.end if self.end is None and not self.is_open else self.end
         return Range(before.start if self.start is None else self.start, end)
 
 
 def range_of(specs: Iterable[OffsetSpec], partition: int, default: Range | None = None) -> Range:
-    """Return what is to be read of a partition number; the later of two specs wins."""
+    """Return the range to read from a partition. If several specs set a bound, the last one applies."""
     found = default or Range()
     for spec in specs:
         if spec.is_about(partition):

@@ -1,7 +1,4 @@
-"""The grammar of Java's .properties files: text in, a dict of texts out, and back.
-
-Owns comments, separators, continuation lines and escapes; knows nothing of what the properties mean.
-"""
+"""Reader and writer of Java's .properties files: comments, separators, continuation lines, and escapes."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,14 +12,14 @@ _UNESCAPES = {written: "\\" + letter for letter, written in _ESCAPES.items()}
 
 
 def read_properties(source: str | bytes, name: str = "properties") -> dict[str, str]:
-    """Return the properties of a file's content, in its order; of a key that appears twice, the last value.
+    """Return the properties of a file, in file order. If a key is repeated, the last value counts.
 
     Args:
-        source: the content; bytes are UTF-8, or ISO 8859-1 where they are not valid UTF-8.
-        name: what to call the content in errors.
+        source: the content; bytes are UTF-8, or ISO 8859-1 if they are not valid UTF-8.
+        name: description of the content in errors.
     Raises:
-        ConfigError: naming the line: a malformed \\u escape, a value without a key, a content that is too large.
-    Source: java.util.Properties.load. Differs: Java reads ISO 8859-1 only; a value without a key is refused.
+        ConfigError: a malformed \\u escape or a value without a key, with its line; the content is too large.
+    Source: java.util.Properties.load. Differs: Java reads ISO 8859-1 only and accepts an empty key.
     """
     if len(source) > LARGEST_FILE_BYTES:
         raise ConfigError(f"{name}: {len(source)} bytes are more than the {LARGEST_FILE_BYTES} a file may have")
@@ -42,7 +39,7 @@ def read_properties(source: str | bytes, name: str = "properties") -> dict[str, 
 
 
 def write_properties(properties: Mapping[str, str]) -> str:
-    """Return the content of a file from which `read_properties`, or Java, gives the same properties back."""
+    """Return the content of a file with these properties, for `read_properties` and for Java."""
     return "".join(f"{_escape(key, in_key=True)}={_escape(value, in_key=False)}\n" for key, value in properties.items())
 
 
@@ -54,7 +51,7 @@ def _decode(source: bytes) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number of its first line, content) for each line that is neither blank nor a comment, joined."""
+    """Yield the first line number and the joined text of each logical line, without blank lines and comments."""
     pending: list[str] = []
     first = 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
@@ -65,7 +62,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             first = number
         backslashes = len(line) - len(line.rstrip("\\"))
         if backslashes % 2 == 1:
-            if len(line) > 1 or pending:  # a backslash alone starts nothing: a comment may still follow
+            if len(line) > 1 or pending:  # a lone backslash starts no line: a comment may follow
                 pending.append(line[:-1])
             continue
         yield first, "".join([*pending, line])
@@ -120,7 +117,7 @@ def _four_hex(digits: str) -> int:
 
 
 def _join_surrogates(text: str) -> str:
-    """Join the two halves that Java's \\ud83d\\ude00 gives; a lone half is refused."""
+    """Join surrogate pairs, such as Java's \\ud83d\\ude00. Raises: ValueError: a lone surrogate."""
     try:
         return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Sizes and rates: `64MiB`, `500/s`. A number without a unit is refused, and so is `64M`: both would be a guess."""
+"""Sizes and rates such as `64MiB` and `500/s`. A number without a unit and the ambiguous `64M` are rejected."""
 
 import re
 
@@ -23,9 +23,9 @@ _EXAMPLES = "write it like 64MiB, 500kB or 1GiB"
 
 
 def parse_size_bytes(text: str) -> int:
-    """Return the bytes of a size such as `64MiB`; units B, kB, MB, GB (of 1000) and KiB, MiB, GiB (of 1024).
+    """Return the bytes of a size such as `64MiB`. Units: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024).
 
-    Raises: ValueError: saying what is wrong and how to write it.
+    Raises: ValueError: with the reason and the expected form.
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:
@@ -53,7 +53,7 @@ def parse_size_bytes(text: str) -> int:
 
 
 def show_size(size_bytes: float) -> str:
-    """Return a size in decimal units, with three digits: `512 B`, `4.1 GB`."""
+    """Return a size in decimal units with up to three digits: `512 B`, `4.1 GB`."""
     unit = 0
     while abs(size_bytes) >= 999.5 and unit < len(_SHOWN_UNITS) - 1:
         size_bytes /= 1000
@@ -63,9 +63,9 @@ def show_size(size_bytes: float) -> str:
 
 
 def parse_rate(text: str) -> float:
-    """Return the records a second of a rate such as `500/s`, `2.5/s` or `30/m`.
+    """Return the records per second of a rate such as `500/s`, `2.5/s`, or `30/m`.
 
-    Raises: ValueError: it has no unit, or would never send anything.
+    Raises: ValueError: not a rate, no unit, or 0.
     """
     match = re.fullmatch(_RATE, text.strip())
     if match is None:

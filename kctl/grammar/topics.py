@@ -1,6 +1,6 @@
-"""Topics and partitions named on a command line: names, `/PATTERN/` for every topic that matches, and `0,2-4`.
+"""Topics and partitions of a command line: names, `/PATTERN/` for all matching topics, and `0,2-4`.
 
-A topic's name contains no slash, so that a pattern is never mistaken for one.
+Topic names never contain a slash, so a pattern is never mistaken for a name.
 """
 
 import re
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 INTERNAL = "__"
-"""Names of Kafka's own topics start with that; a pattern matches them only if it starts with that too."""
+"""Prefix of internal topics. A pattern matches internal topics only if it has this prefix."""
 LONGEST_PATTERN = 1000
 MOST_PARTITIONS = 100_000
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 class TopicWords(NamedTuple):
-    """Names as they were given, and the patterns of the others."""
+    """Topic names and topic patterns."""
 
     names: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -24,11 +24,11 @@ class TopicWords(NamedTuple):
         return " ".join([*self.names, *(f"/{pattern}/" for pattern in self.patterns)])
 
     def as_pattern(self) -> re.Pattern[str]:
-        """Return one pattern for the whole names of all that is meant."""
+        """Return one pattern that matches all names and patterns."""
         return re.compile("|".join([*map(re.escape, self.names), *(f"(?:{p})" for p in self.patterns)]))
 
     def chosen_of(self, topics: Iterable[str]) -> list[str]:
-        """Return the names, and which of these topics match a pattern, in order."""
+        """Return the names, followed by the topics that match a pattern, sorted."""
         compiled = [re.compile(pattern) for pattern in self.patterns]
         shows_internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in self.patterns)
         matching = [
@@ -40,9 +40,9 @@ class TopicWords(NamedTuple):
 
 
 def parse_topics(words: Sequence[str]) -> TopicWords:
-    """Return the topics that are meant.
+    """Return the names and patterns of command-line words.
 
-    Raises: ValueError: naming the word that is not a topic, or the place at which its pattern is wrong.
+    Raises: ValueError: a word is not a topic name, or the position of an error in a pattern.
     """
     names, patterns = [], []
     for word in words:
@@ -71,9 +71,9 @@ def _pattern(word: str) -> str:
 
 
 def parse_partitions(texts: Iterable[str]) -> list[int]:
-    """Return the partition numbers of `0,2-4`, in order and each once.
+    """Return the partition numbers of texts such as `0,2-4`, sorted and without duplicates.
 
-    Raises: ValueError: naming what is no number or range.
+    Raises: ValueError: with the text that is not a number or a range.
     """
     numbers: dict[int, None] = {}
     for part in (part.strip() for text in texts for part in text.split(",")):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
-    """Return the directory of kctl below a base directory; None for a user without a home.
+    """Return the kctl directory below a base directory, or None for a user without a home directory.
 
-    Args: variable: names the base directory. default: the base directory in the home of the user.
-    Source: XDG Base Directory Specification: a relative path in the variable is to be ignored.
+    Args: variable: environment variable of the base directory. default: base directory relative to the home directory.
+    Source: XDG Base Directory Specification: a relative path in the variable is ignored.
     """
     base, home = environ.get(variable, ""), environ.get("HOME", "")
     if os.path.isabs(base):
@@ -18,6 +18,6 @@ def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path
 
 
 def cache_folder(environ: Mapping[str, str], kind: str) -> Path | None:
-    """Return where data of a kind is kept between commands; None for a user without a home."""
+    """Return the cache directory for one kind of data, or None for a user without a home directory."""
     folder = user_folder(environ, "XDG_CACHE_HOME", ".cache")
     return None if folder is None else folder / kind

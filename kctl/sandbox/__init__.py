@@ -1,12 +1,13 @@
-"""An in-process Kafka cluster with faults, served on sockets or in virtual time.
+"""In-process Kafka cluster with injected faults, served on sockets or in virtual time.
 
     from kctl.sandbox import Fault, Sandbox
 
     with Sandbox(nodes=3, topics={"t": 3}).serve() as served:
-        ...                                  # served.bootstrap is what any Kafka client connects to
+        ...                                  # any Kafka client can connect to served.bootstrap
 
-sandbox.py is the front; cluster.py the state; connection.py the protocol; apis/ one file an API; faults.py what can be
-wrong; server.py runs it on sockets, sim/ in virtual time.
+sandbox.py is the public class, cluster.py the state, connection.py the protocol, and faults.py the faults. apis/ has
+one
+file for each API. server.py serves the cluster on sockets, sim/ in virtual time.
 """
 
 from kctl.sandbox.faults import Fault

@@ -1,8 +1,8 @@
-"""acks=all: a produce request that waits until the replicas in sync have what it wrote.
+"""Produce requests with acks=all that wait until the in-sync replicas have the records.
 
- Source: Kafka's DelayedProduce. Since KIP-966 the high watermark stands
-while too few replicas are in sync, so such a request mostly ends in REQUEST_TIMED_OUT; NOT_ENOUGH_REPLICAS_AFTER_APPEND
-is for replicas that were lost after all had it.
+Source: DelayedProduce. Since KIP-966 the high watermark does not advance while too few replicas are in sync, so these
+requests mostly fail with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after
+replication.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from kctl.sandbox.runtime import Handle
 
 
 class Replicating(NamedTuple):
-    """One batch on its way to the replicas: `answer` is what its producer will hear."""
+    """Batch that waits for replication, and its part of the response."""
 
     node_id: int
     partition: Partition
@@ -24,7 +24,7 @@ class Replicating(NamedTuple):
     end_offset: int
 
     def is_over(self) -> bool:
-        """Return whether it is known what became of it; `answer` then says so."""
+        """Return whether the outcome is known, after setting the error of a failed batch."""
         partition = self.partition
         if partition.leader_id != self.node_id:
             self.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -36,13 +36,13 @@ class Replicating(NamedTuple):
         return True
 
     def refuse(self, code: ErrorCode) -> None:
-        """Answer with an error; the batch is in the leader's log."""
+        """Set an error in the response. The batch stays in the leader's log."""
         self.answer.error_code = code
         self.answer.base_offset = -1
 
 
 class AcksAll:
-    """A request that waits."""
+    """Produce request that waits for replication."""
 
     def __init__(self, call: Call, response: ProduceResponse, waits: list[Replicating]) -> None:
         self._call = call
@@ -52,7 +52,7 @@ class AcksAll:
         self._timer: Handle | None = None
 
     def start(self, timeout_ms: int) -> None:
-        """Answer when every batch is over, at the latest after `timeout_ms`, which the client asked for."""
+        """Respond when all batches are complete, or after `timeout_ms`, the timeout of the request."""
         self._call.on_abandoned = self._stop
         self._timer = self._call.cluster.scheduler.call_later(max(0, timeout_ms), self._expire)
         for one in self._left:

@@ -1,6 +1,6 @@
-"""Record batches that brokers write themselves: markers, what a group coordinator keeps, what compaction leaves.
+"""Record batches that brokers write: transaction markers, coordinator records, and compacted batches.
 
-Like batches.py, this writes the format apart from `kctl.client.records`: a mistake there is not repeated here.
+The format is implemented independently of `kctl.client.records`, to detect mistakes in either.
 """
 
 import struct
@@ -15,7 +15,7 @@ _CODEC_BITS = 0x07
 
 
 def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordinator_epoch: int, wall_ms: int) -> bytes:
-    """Return the batch with which a coordinator ends a transaction in one partition. Source: KIP-98."""
+    """Return the marker batch that ends a transaction in one partition. Source: KIP-98."""
     key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, coordinator_epoch)
     record = record_bytes(0, 0, content_of(key, value))
     attributes = TRANSACTIONAL | CONTROL
@@ -25,7 +25,7 @@ def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordin
 
 
 def coordinator_batch(pairs: Sequence[tuple[bytes, bytes | None]], wall_ms: int, producer_id: int, epoch: int) -> bytes:
-    """Return the batch of keys and values that a group coordinator writes; a producer id makes it transactional."""
+    """Return a batch of keys and values of a coordinator; a producer ID makes the batch transactional."""
     records = b"".join(record_bytes(0, number, content_of(*pair)) for number, pair in enumerate(pairs))
     attributes, count = 0 if producer_id < 0 else TRANSACTIONAL, len(pairs)
     return batch_of(
@@ -34,19 +34,19 @@ def coordinator_batch(pairs: Sequence[tuple[bytes, bytes | None]], wall_ms: int,
 
 
 def content_of(key: bytes, value: bytes | None) -> bytes:
-    """Return key and value of a record without headers, as they lie in it."""
+    """Return the encoded key, value, and empty headers of a record."""
     shown = varint(-1) if value is None else varint(len(value)) + value
     return varint(len(key)) + key + shown + b"\0"
 
 
 def record_bytes(timestamp_delta: int, offset_delta: int, content: bytes) -> bytes:
-    """Return a record as it lies in a batch."""
+    """Return the encoding of a record."""
     body = b"\0" + varint(timestamp_delta) + varint(offset_delta) + content
     return varint(len(body)) + body
 
 
 def varint(number: int) -> bytes:
-    """Return a number in as few bytes as it takes, zigzag."""
+    """Return the zigzag varint encoding of a number."""
     left = (number << 1) ^ (number >> 63)
     out = bytearray()
     while left > 0x7F:
@@ -57,7 +57,7 @@ def varint(number: int) -> bytes:
 
 
 def batch_of(header: BatchHeader, payload: bytes) -> bytes:
-    """Return the batch of a header and the bytes of its records; length and CRC of the header are computed."""
+    """Return the batch of a header and its encoded records, with the length and CRC computed."""
     checked = struct.pack(">hiqqqhii", *header[5:]) + payload
     length = len(checked) + CRC_STARTS_AT - LENGTH_STARTS_AT
     crc = google_crc32c.value(checked)
@@ -65,11 +65,11 @@ def batch_of(header: BatchHeader, payload: bytes) -> bytes:
 
 
 def kept_batch(header: BatchHeader, records: Sequence[tuple[int, int, bytes]], delete_horizon_ms: int | None) -> bytes:
-    """Return what compaction leaves of a batch: the header's offsets and producer, and these records of it.
+    """Return a compacted batch: these records with the offsets and the producer of the header.
 
     Args:
-        records: offset delta, timestamp and content of each record that is kept; none leaves an empty batch.
-        delete_horizon_ms: from when on its tombstones may go; None where it has none.
+        records: offset delta, timestamp, and content of each record; an empty list returns an empty batch.
+        delete_horizon_ms: time from which tombstones may be removed, or None.
     """
     kept = header._replace(records_count=len(records))
     if not records:

@@ -1,15 +1,15 @@
-"""The header of a record batch as a broker reads it: where to look, what to check, what it may change.
+"""Header of a record batch: layout, checks, and the fields that a broker changes.
 
-This is a second reading of the format, apart from `kctl.client.records`: a mistake there is not repeated here. Which
-damage has which error code is as Kafka 4.3 answers it.
+The format is implemented independently of `kctl.client.records`, to detect mistakes in either. Damaged
+batches get the error codes of Kafka 4.3.
 
 | offset | bytes | field | | offset | bytes | field |
 |---|---|---|---|---|---|---|
 | 0 | 8 | base offset | | 27 | 8 | base timestamp |
-| 8 | 4 | length of what follows | | 35 | 8 | max timestamp |
-| 12 | 4 | partition leader epoch | | 43 | 8 | producer id |
+| 8 | 4 | length of the rest | | 35 | 8 | max timestamp |
+| 12 | 4 | partition leader epoch | | 43 | 8 | producer ID |
 | 16 | 1 | magic, 2 | | 51 | 2 | producer epoch |
-| 17 | 4 | CRC32C of all from 21 on | | 53 | 4 | base sequence |
+| 17 | 4 | CRC32C of bytes 21 to the end | | 53 | 4 | base sequence |
 | 21 | 2 | attributes | | 57 | 4 | number of records |
 | 23 | 4 | last offset delta | | 61 | | records |
 """
@@ -33,7 +33,7 @@ _CODECS = 5
 
 
 class BatchRefused(Exception):
-    """A produced batch is not appended; `code` goes to the client, `keyless` are the records without a key."""
+    """Rejected batch of a producer; `code` is sent to the client, `keyless` lists the records without a key."""
 
     def __init__(self, code: ErrorCode, message: str, keyless: tuple[int, ...] = ()) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class BatchRefused(Exception):
 
 
 class BatchHeader(NamedTuple):
-    """The fields of a batch header."""
+    """Fields of a batch header."""
 
     base_offset: int
     length: int
@@ -60,42 +60,42 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the batch's last record."""
+        """The offset of the last record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def is_log_append_time(self) -> bool:
-        """Whether all records have the batch's max timestamp."""
+        """True if all records have the batch's max timestamp."""
         return bool(self.attributes & _LOG_APPEND_TIME)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a transaction; markers do, too."""
+        """True for records and markers of transactions."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether it is a marker that ends a transaction."""
+        """True for transaction markers."""
         return bool(self.attributes & CONTROL)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """From when on compaction may remove its tombstones and markers; None until it is known (KIP-534)."""
+        """Time from which compaction may remove tombstones and markers; None until it is set (KIP-534)."""
         return self.base_timestamp_ms if self.attributes & DELETE_HORIZON else None
 
 
 class StoredBatch(NamedTuple):
-    """One batch of a log."""
+    """Header and bytes of a batch in a log."""
 
     header: BatchHeader
     data: bytes
 
 
 def produced_batch(records: bytes | None) -> BatchHeader:
-    """Return the header of the one batch that a produce request holds for a partition.
+    """Return the header of the batch in a produce request.
 
     Raises:
-        BatchRefused: it is damaged, not of magic 2, or more or less than one batch.
+        BatchRefused: the bytes are damaged, do not have magic 2, or are not exactly one batch.
     """
     if records is None or len(records) == 0:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
@@ -107,7 +107,7 @@ def produced_batch(records: bytes | None) -> BatchHeader:
 
 
 def _only_header(records: bytes) -> BatchHeader:
-    """Return the header of a batch that the bytes hold exactly."""
+    """Return the header of the bytes, which must be exactly one batch."""
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))
@@ -134,7 +134,7 @@ def _check_content(header: BatchHeader) -> None:
 
 
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:
-    """Return the batch as it is stored: with its offset and leader epoch, and with `append_time_ms` where given."""
+    """Return the batch as stored: with offset, leader epoch, and, unless None, `append_time_ms`."""
     batch = bytearray(records)
     struct.pack_into(">q", batch, 0, base_offset)
     struct.pack_into(">i", batch, LENGTH_STARTS_AT, leader_epoch)

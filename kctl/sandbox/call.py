@@ -1,7 +1,7 @@
-"""One request under way, and what a handler of an API is.
+"""A pending request, and the handler of an API.
 
-A handler gets the call and the request and returns the response. One that cannot answer yet returns None and calls
-`Call.answer` later; one that never answers calls `Call.answer(None)`.
+Handlers get the call and the request and return the response. A handler that responds later returns None and calls
+`Call.answer`; `Call.answer(None)` completes the call without a response.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Q = TypeVar("Q", bound=Request)
 
 
 class Call:
-    """One request, as its handler sees it."""
+    """A request in the view of its handler."""
 
     __slots__ = (
         "_answer",
@@ -50,25 +50,27 @@ class Call:
         self.version = version
         self.client_id = client_id
         self.fails_with: ErrorCode | None = None
-        """What the request was ordered to fail with."""
+        """Error that a fault injected into the request."""
         self.muted_ms = 0
-        """For how long nothing more is read from the client once this call is answered."""
+        """Time for which the connection reads no further requests after the response, in ms."""
         self.is_abandoned = False
         self.on_abandoned: Callable[[], None] | None = None
         self._answer = answer
 
     def answer(self, response: Response | None) -> None:
-        """End the call with `response`, or without any."""
+        """Complete the call with `response`; None sends nothing."""
         self._answer(response)
 
     def abandon(self) -> None:
-        """The client is gone: stop waiting on its behalf."""
+        """Cancel waiting, because the client disconnected."""
         self.is_abandoned = True
         if self.on_abandoned is not None:
             self.on_abandoned()
 
     def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
-        """Return how long the client is muted for what it took, `taken_bytes` included; the connection sees to it."""
+        """Charge `taken_bytes` to a quota. Return the throttle time in ms, which the connection applies after the
+        response.
+        """
         self.charge(quota, taken_bytes)
         limit = self._limit(quota)
         self.muted_ms = 0
@@ -77,13 +79,13 @@ class Call:
         return self.muted_ms
 
     def charge(self, quota: Quota, size_bytes: int) -> None:
-        """Take note of bytes that the client took."""
+        """Charge bytes to the quota of the client."""
         limit = self._limit(quota)
         if limit is not None:
             self.node.quotas.charge(limit, size_bytes, self.cluster.scheduler.now_ms())
 
     def _limit(self, quota: Quota) -> Limit | None:
-        """Return what limits the client: the limit of the node, else the client quotas of the cluster."""
+        """Return the limit of the client: from the node, otherwise from the client quotas of the cluster."""
         user, client_id = self.identity.user or ANONYMOUS, self.client_id or ""
         own = self.node.quotas.limit_of(quota, client_id)
         if own is not None:
@@ -94,11 +96,11 @@ class Call:
         return Limit(quota, account_of(found.source, user, client_id), max(1, int(found.value)))
 
     def asker(self) -> Asker:
-        """Return who waits, for those who answer later and know no call."""
+        """Return the waiting client, for group code that responds later."""
         return Asker(self.client_id or "", self.version, self.answer)
 
     def led_partition(self, topic: str, index: int) -> Partition | ErrorCode:
-        """Return the partition if this node leads it, or else the error that says why not."""
+        """Return the partition if this node leads it, otherwise the error."""
         partition = self.cluster.partition(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -108,9 +110,9 @@ class Call:
 
 
 class Handler(NamedTuple, Generic[Q]):
-    """An API of the sandbox: its request, the versions it answers, and how.
+    """Handler of an API: its request class, its versions, and its function.
 
-    `advertised_from` is the lowest version that ApiVersions names, where that is below `first`.
+    `advertised_from` is the lowest version in ApiVersions, if lower than `first`.
     """
 
     request: type[Q]
@@ -121,7 +123,7 @@ class Handler(NamedTuple, Generic[Q]):
 
 
 def epoch_error(partition: Partition, epoch_of_client: int) -> ErrorCode:
-    """Return what is wrong with the leader epoch that a client believes in; -1 claims nothing. Source: KIP-320."""
+    """Return the error for the leader epoch of a client; -1 skips the check. Source: KIP-320."""
     if epoch_of_client == -1 or epoch_of_client == partition.leader_epoch:
         return ErrorCode.NONE
     if epoch_of_client < partition.leader_epoch:

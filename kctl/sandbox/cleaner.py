@@ -1,7 +1,7 @@
-"""When logs are compacted and cut: a while after they could be, and never while nothing could.
+"""Schedule of compaction and retention. An idle cluster has no timer.
 
-Kafka looks every log.cleaner.backoff.ms and log.retention.check.interval.ms; here a look is ordered when a batch is
-stored, so that an idle cluster has no timer.
+Differs: Kafka checks logs every log.cleaner.backoff.ms and log.retention.check.interval.ms. The sandbox schedules a
+check if a batch is stored.
 """
 
 from typing import TYPE_CHECKING
@@ -22,11 +22,11 @@ class Cleaner:
         self._expiring: set[Partition] = set()
 
     def follow(self, partition: Partition) -> None:
-        """Look after the log of a new partition."""
+        """Start to clean the log of a new partition."""
         partition.log.when_stored = lambda: self.look(partition)
 
     def look(self, partition: Partition) -> None:
-        """Order what its settings and batches call for, unless that is ordered already."""
+        """Schedule the cleanup that the log needs, unless it is scheduled already."""
         settings, log = partition.log.settings, partition.log
         if (
             settings.is_compacted
@@ -55,7 +55,7 @@ class Cleaner:
             self._later(self._cluster.settings.log_cleaner_backoff_ms, partition)
 
     def _expire_later(self, partition: Partition) -> None:
-        """Order a look at the first check after the oldest segment is too old."""
+        """Schedule retention for the first check after the oldest segment expires."""
         every_ms = max(1, self._cluster.settings.log_retention_check_interval_ms)
         due_ms = next_due_ms(partition.log, self._cluster.scheduler.wall_ms()) or 0
         self._expiring.add(partition)

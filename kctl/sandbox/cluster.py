@@ -1,6 +1,6 @@
-"""The cluster: nodes, topics, who leads what, groups, producer ids. State that all nodes share.
+"""State that all nodes share: nodes, topics, leaders, groups, and producer IDs.
 
-It does no I/O; time comes from the scheduler that its caller hands over.
+Does no I/O. The scheduler supplies the time.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ from kctl.sandbox.transactions.coordinator import Transactions
 from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
-"""The most partitions of one topic: a request must not make the sandbox allocate without bound."""
+"""Maximum partitions of a topic. Bounds the memory that a request can allocate."""
 
 
 class TopicRefused(Exception):
-    """A topic is not created; `code` goes to the client."""
+    """Rejected topic; `code` is sent to the client."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class TopicRefused(Exception):
 
 
 class ClusterNode:
-    """One broker: its address as advertised, its faults, and what it remembers of its clients."""
+    """A broker: its advertised address, its faults, and the state of its clients."""
 
     __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "state", "telemetry")
 
@@ -65,12 +65,12 @@ class ClusterNode:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process of the node runs, as other nodes see it."""
+        """True unless the broker process is down."""
         return not self.faults.is_down
 
 
 class Topic(NamedTuple):
-    """One topic."""
+    """A topic and its partitions by index."""
 
     name: str
     topic_id: bytes
@@ -79,7 +79,7 @@ class Topic(NamedTuple):
 
 
 class Cluster:
-    """What all nodes share."""
+    """Shared state of all nodes."""
 
     def __init__(self, nodes: list[ClusterNode], settings: ClusterSettings | None = None) -> None:
         if not nodes:
@@ -92,7 +92,7 @@ class Cluster:
         self._next_producer_id = 1_000
         self._scheduler: Scheduler | None = None
         self.unfinished_bytes = 0
-        """What all connections have of frames that are not complete yet."""
+        """Size of incomplete frames of all connections."""
         self.configs = ResourceConfigs()
         self.configs.replace(Kind.BROKER, "", {MIN_INSYNC_REPLICAS: str(self.settings.min_insync_replicas)})
         self.authorizer = Authorizer(self.settings)
@@ -107,20 +107,20 @@ class Cluster:
 
     @property
     def scheduler(self) -> Scheduler:
-        """Where time comes from.
+        """The source of time.
 
         Raises:
-            IllegalStateError: the cluster does not run yet.
+            IllegalStateError: the cluster is not started.
         """
         if self._scheduler is None:
             raise IllegalStateError("the sandbox is neither served on sockets nor attached to a simulation")
         return self._scheduler
 
     def run_on(self, scheduler: Scheduler) -> None:
-        """Take time from `scheduler` from now on.
+        """Start the cluster with the time of `scheduler`.
 
         Raises:
-            IllegalStateError: somebody else runs the cluster.
+            IllegalStateError: the cluster is already started.
         """
         if self._scheduler is not None:
             raise IllegalStateError("the sandbox is already served or attached")
@@ -130,14 +130,14 @@ class Cluster:
 
     @property
     def forwarding_id(self) -> int:
-        """The broker that Metadata and DescribeCluster name as controller: on KRaft any that forwards requests.
+        """The broker that Metadata and DescribeCluster return as controller. In KRaft, any broker forwards requests.
 
-        It is the last registered node without a fault, so that it seldom is the leader of the quorum.
+        This is the last registered node without a fault, so it seldom leads the quorum.
         """
         live = [each.node_id for each in self.nodes.values() if each.state.is_listed and not each.faults.active]
         return live[-1] if live else next(iter(self.nodes))
 
-    # --- topics -----------------------------------------------------------------------------------------------------
+    # --- topics -------------------------------------------------------------------------------------------------------
 
     def create_topic(
         self,
@@ -149,12 +149,12 @@ class Cluster:
         assignment: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> Topic:
-        """Create a topic and return it; -1 takes the cluster's default.
+        """Create a topic and return it; -1 uses the cluster's default.
 
         Args:
-            assignment: the nodes that have each partition, the one that leads first; then both counts are its own.
+            assignment: node IDs of each partition, leader first; determines both counts.
         Raises:
-            TopicRefused: it exists, or name, counts, assignment or properties are not possible.
+            TopicRefused: the topic exists, or the name, counts, assignment, or properties are invalid.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -182,7 +182,7 @@ class Cluster:
         if not validate_only:
             for partition in made.values():
                 self._look_after(partition)
-            self._topics_made += name != OFFSETS_TOPIC  # which must not decide where topics of users are
+            self._topics_made += name != OFFSETS_TOPIC  # internal topics must not shift user partitions
             self.topics[name] = topic
             self._topics_by_id[topic.topic_id] = name
         return topic
@@ -196,11 +196,11 @@ class Cluster:
     def add_partitions(
         self, name: str, count: int, assignment: Sequence[Sequence[int]] | None = None, *, validate_only: bool = False
     ) -> None:
-        """Let a topic have that many partitions in all.
+        """Increase the partitions of a topic to `count`.
 
-        Args: assignment: the nodes that have each new partition, the one that leads first.
+        Args: assignment: node IDs of each new partition, leader first.
         Raises:
-            TopicRefused: there is no such topic, or it has as many already.
+            TopicRefused: the topic does not exist, the count is not an increase, or the assignment is invalid.
         """
         topic = self.topics.get(name)
         if topic is None:
@@ -230,11 +230,11 @@ class Cluster:
             self._look_after(made)
 
     def configure_topic(self, name: str, properties: dict[str, str]) -> None:
-        """Give a topic other properties in place of those that it has.
+        """Replace all properties of a topic.
 
         Raises:
-            KeyError: there is no such topic.
-            InvalidSetting: a property is unknown, or has an impossible value.
+            KeyError: the topic does not exist.
+            InvalidSetting: a property is unknown or has an invalid value.
         """
         topic = self.topics[name]
         settings = topic_settings(properties, self.settings)
@@ -272,10 +272,10 @@ class Cluster:
         return stable_uuid(f"{self.settings.cluster_id}/{self._topics_made}/{name}")
 
     def delete_topic(self, name: str) -> None:
-        """Delete the topic.
+        """Delete a topic.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the topic does not exist.
         """
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
@@ -288,7 +288,7 @@ class Cluster:
             partition.log.wake()
 
     def topic_of_id(self, topic_id: bytes) -> Topic | None:
-        """Return the topic of an id, or None."""
+        """Return the topic with an ID, or None."""
         name = self._topics_by_id.get(topic_id)
         return None if name is None else self.topics[name]
 
@@ -298,10 +298,10 @@ class Cluster:
         return None if found is None else found.partitions.get(index)
 
     def move_leader(self, topic: str, index: int, node_id: int, end_offset: int | None = None) -> None:
-        """Let `node_id` lead the partition, with a new leader epoch; see `Partition.elect`.
+        """Move the leader of a partition to `node_id`, with a new leader epoch; see `Partition.elect`.
 
         Raises:
-            KeyError: no such topic, partition or node.
+            KeyError: the topic, partition, or node does not exist.
             OffsetOutOfRange: the log has no `end_offset`.
         """
         node = self.nodes[node_id]
@@ -310,10 +310,10 @@ class Cluster:
         self.replication.look(partition)
 
     def elect_late(self, topic: str, index: int, node_id: int, delay_ms: int) -> None:
-        """Leave the partition without a leader, and let `node_id` lead it `delay_ms` later.
+        """Remove the leader of a partition, and elect `node_id` after `delay_ms`.
 
         Raises:
-            KeyError: no such topic, partition or node.
+            KeyError: the topic, partition, or node does not exist.
         """
         node = self.nodes[node_id]
         partition = self.topics[topic].partitions[index]
@@ -327,14 +327,14 @@ class Cluster:
 
         self.scheduler.call_later(delay_ms, elect)
 
-    # --- coordinators and producers ---------------------------------------------------------------------------------
+    # --- coordinators and producers -----------------------------------------------------------------------------------
 
     def coordinator_of(self, key: str) -> ClusterNode:
-        """Return the node that coordinates the transaction called `key`, unless that was moved."""
+        """Return the default coordinator of the transactional ID `key`."""
         ids = list(self.nodes)
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 
     def new_producer_id(self) -> int:
-        """Return a producer id that was not used before."""
+        """Return an unused producer ID."""
         self._next_producer_id += 1
         return self._next_producer_id - 1

@@ -1,6 +1,6 @@
-"""The commands of a running sandbox, as lines of words: one table of commands, each with its arguments.
+"""Commands of a running sandbox, as lines of words.
 
-`carry_out` takes one line, wherever it came from (control_socket.py brings them in); it knows no socket.
+`carry_out` executes one command; control_socket.py receives them.
 """
 
 from collections.abc import Callable
@@ -18,23 +18,23 @@ _GREATEST = 2**53
 
 
 class CommandRefused(Exception):
-    """A command is not carried out; the text says why."""
+    """Rejected command; the text has the reason."""
 
 
 class Command(NamedTuple):
-    """One command."""
+    """A command."""
 
     arguments: str
-    """As they are shown; those in brackets may be left out."""
+    """Argument names; names in brackets are optional."""
     about: str
     run: Callable[[Sandbox, list[str]], None]
 
 
 def carry_out(sandbox: Sandbox, words: list[str]) -> None:
-    """Carry out one command.
+    """Execute one command.
 
     Raises:
-        CommandRefused: there is no such command, node, topic and so on, or an argument is wrong.
+        CommandRefused: the command, a node, or a topic does not exist, or an argument is invalid.
     """
     if not words:
         raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
@@ -47,9 +47,9 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 
 
 def _command(name: str, argument_count: int) -> Command:
-    """Return the command of that name.
+    """Return the command with a name.
 
-    Raises: CommandRefused: there is none, or it takes another number of arguments.
+    Raises: CommandRefused: the command does not exist or needs another number of arguments.
     """
     command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
@@ -61,7 +61,7 @@ def _command(name: str, argument_count: int) -> Command:
     return command
 
 
-# --- arguments ------------------------------------------------------------------------------------------------------
+# --- arguments --------------------------------------------------------------------------------------------------------
 
 
 def _number(text: str) -> int:
@@ -103,7 +103,7 @@ def _code(text: str) -> ErrorCode:
     return found
 
 
-# --- commands -------------------------------------------------------------------------------------------------------
+# --- commands ---------------------------------------------------------------------------------------------------------
 
 
 def _start(sandbox: Sandbox, words: list[str]) -> None:
@@ -288,7 +288,7 @@ COMMANDS: dict[str, Command] = {
     "stop-controllers": Command("", "stop all controllers, not the brokers", _stop_controllers),
     "start-controllers": Command("", "start all controllers", _start_controllers),
 }
-"""By name; `kctl sandbox fault --help` lists them."""
+"""Commands by name. `kctl sandbox fault --help` lists them."""
 FORMER_NAMES = {
     "lead": "move-leader",
     "lead-late": "move-leader-late",
@@ -302,6 +302,6 @@ FORMER_NAMES = {
     "heal": "clear",
     "disk": "limit-disk",
 }
-"""Names that commands had before, which work as well."""
+"""Former names of commands, still accepted."""
 FORMER_FAULTS = {"drop-answers": Fault.DROP_RESPONSES}
-"""The same of faults."""
+"""Former names of faults, still accepted."""

@@ -1,6 +1,6 @@
-"""Log compaction: of each key the latest record is kept, tombstones and markers for a while longer.
+"""Log compaction. Keeps the latest record of each key, and tombstones and markers for a limited time.
 
-What may be compacted when is decided by `due`, what is left of the batches by `compacted`; cleaner.py has the clock.
+`due` determines the part to compact, and `compacted` the remaining batches; cleaner.py has the schedule.
 Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
 """
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from kctl.sandbox.log import PartitionLog
 
 _COMMIT_KEY = b"\0\0\0\1"
-"""Key of a marker that commits."""
+"""Key of a commit marker."""
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted: whose, where it begins, and where its marker is."""
+    """Aborted transaction in a log."""
 
     producer_id: int
     first_offset: int
@@ -27,17 +27,17 @@ class Aborted(NamedTuple):
 
 
 class Due(NamedTuple):
-    """What of a log can be compacted now."""
+    """Part of a log that can be compacted."""
 
     first_dirty_offset: int
     until_offset: int
     is_due: bool
     may_be_later: bool
-    """It is not due, and time alone may change that."""
+    """True if the log is not due, but can become due without new records."""
 
 
 def due(log: "PartitionLog", wall_ms: int) -> Due:
-    """Return what of a log can be compacted, and whether it is to be now."""
+    """Return the compactable part of a log, and whether it is due."""
     settings = log.settings
     first_dirty = max(log.compacted_until, log.start_offset)
     bounds = [*(one.base_offset for one in log.segments)]
@@ -63,16 +63,16 @@ def due(log: "PartitionLog", wall_ms: int) -> Due:
 
 
 class _Transactions:
-    """Which transactions were aborted, while batches are gone through in order of their offsets."""
+    """State of transactions while batches are read in offset order."""
 
     def __init__(self, aborted: Iterable[Aborted]) -> None:
         self._coming = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
         self._aborting: dict[int, Aborted] = {}
         self._seen: set[int] = set()
-        """Producers of whose aborted transaction a batch is left."""
+        """Producers with remaining batches of a current aborted transaction."""
         self._committing: set[int] = set()
         self.kept: list[Aborted] = []
-        """Aborted transactions of which a batch is left."""
+        """Aborted transactions with remaining batches."""
 
     def _advance(self, header: BatchHeader) -> None:
         while self._coming and self._coming[-1].first_offset <= header.last_offset:
@@ -80,7 +80,7 @@ class _Transactions:
             self._aborting[one.producer_id] = one
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Return whether a batch of records belongs to an aborted transaction."""
+        """Return whether a data batch belongs to an aborted transaction."""
         self._advance(header)
         if not header.is_transactional:
             return False
@@ -91,7 +91,7 @@ class _Transactions:
         return False
 
     def is_marker_free(self, header: BatchHeader, records: list[RawRecord]) -> bool:
-        """Return whether no batch is left of the transaction that a marker ends."""
+        """Return whether no batches remain of the transaction that a marker ends."""
         self._advance(header)
         if not records:
             return True
@@ -109,20 +109,21 @@ class _Transactions:
 
 
 class Compacted(NamedTuple):
-    """What is left: all batches of the log, and the aborted transactions that readers still have to know."""
+    """Compaction result: all batches of the log, and the aborted transactions that readers still need."""
 
     batches: list[StoredBatch]
     aborted: list[Aborted]
     until_offset: int
-    """Up to where it is clean."""
+    """End of the clean part, exclusive."""
 
 
 class Limits(NamedTuple):
-    """What a compaction goes by.
+    """Limits of a compaction.
 
     Attributes:
-        last_of: by producer id, the offset of its last batch of records, or None where its last batch is a marker, and
-            its epoch: such a batch is kept, if empty, for the sequence numbers in it.
+        last_of: by producer ID, the last offset of its last data batch (None if its last batch is a marker) and its
+            epoch.
+            Compaction keeps this batch, possibly empty, because it has the sequence numbers.
     """
 
     wall_ms: int
@@ -131,7 +132,7 @@ class Limits(NamedTuple):
 
 
 def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
-    """Return what compaction leaves of a log."""
+    """Return the result of compacting a log."""
     latest, end_offset = _latest_offsets(log, due_now)
     transactions = _Transactions(log.aborted)
     kept: list[StoredBatch] = []
@@ -145,7 +146,7 @@ def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
 
 
 def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
-    """Return the latest offset of each key in the dirty part, and where that part ends."""
+    """Return the latest offset of each key in the dirty part, and the end of the dirty part."""
     transactions = _Transactions(one for one in log.aborted if one.marker_offset >= due_now.first_dirty_offset)
     latest: dict[bytes, int] = {}
     end_offset = due_now.first_dirty_offset
@@ -173,9 +174,9 @@ def _kept_records(
     *,
     is_past: bool,
 ) -> tuple[list[RawRecord], bool]:
-    """Return the records of a batch that are kept, and whether some of them may go after a while.
+    """Return the records of a batch to keep, and whether some of them may be removed later.
 
-    Args: is_past: that while is over.
+    Args: is_past: whether the delete horizon has passed.
     """
     if header.is_control:
         is_free = transactions.is_marker_free(header, records)
@@ -188,7 +189,7 @@ def _kept_records(
 def _left_of(
     batch: StoredBatch, latest: Mapping[bytes, int], end_offset: int, transactions: _Transactions, limits: Limits
 ) -> Iterator[StoredBatch]:
-    """Yield what is left of a batch, if anything."""
+    """Yield the compacted batch, unless it is removed."""
     header, horizon_ms = batch.header, batch.header.delete_horizon_ms
     records = list(records_of(header, batch.data))
     is_past = horizon_ms is not None and horizon_ms <= limits.wall_ms

@@ -1,4 +1,4 @@
-"""Changes of configs: what both APIs that alter configs check, and where the result is kept."""
+"""Checks and storage of config changes, for AlterConfigs and IncrementalAlterConfigs."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
@@ -10,7 +10,7 @@ from kctl.sandbox.settings import InvalidSetting, check_number, topic_settings
 
 
 class ChangeRefused(Exception):
-    """A resource is not altered; `code` goes to the client."""
+    """Rejected change of a resource; `code` is sent to the client."""
 
     def __init__(self, code: ErrorCode, text: str) -> None:
         super().__init__(text)
@@ -18,14 +18,14 @@ class ChangeRefused(Exception):
 
 
 class NamedConfig(Protocol):
-    """A property that a request names."""
+    """Property in a request."""
 
     @property
     def name(self) -> str: ...
 
 
 class NamedResource(Protocol):
-    """A resource that a request names."""
+    """Resource in a request."""
 
     @property
     def resource_type(self) -> int: ...
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 def altered(resources: Sequence[A], alter: Callable[[A], None], response_of: Callable[..., R]) -> list[R]:
-    """Alter the resources of a request; return the response about each."""
+    """Alter the resources of a request and return a response for each."""
     return [
         response_of(
             error_code=code,
@@ -71,7 +71,7 @@ def _key(resource: NamedResource) -> tuple[int, str]:
 
 
 def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
-    """Return what is altered. Raises: ChangeRefused: it does not exist, or is another broker's."""
+    """Return the kind and name of a resource. Raises: ChangeRefused: it is unknown, or of another broker."""
     name = resource.resource_name
     if resource.resource_type not in set(Kind):
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
@@ -89,14 +89,14 @@ def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
 
 
 def given_value(name: str, value: str | None) -> str:
-    """Return the value of a property. Raises: ChangeRefused: there is none."""
+    """Return the value of a property. Raises: ChangeRefused: the value is null."""
     if value is None:
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
     return value
 
 
 def store(call: Call, kind: Kind, name: str, properties: dict[str, str], *, validate_only: bool) -> None:
-    """Let a resource have these properties and no others. Raises: InvalidSetting."""
+    """Replace all properties of a resource. Raises: InvalidSetting."""
     if kind is Kind.TOPIC:
         topic_settings(properties, call.cluster.settings)
         if not validate_only:

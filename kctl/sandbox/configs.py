@@ -1,7 +1,4 @@
-"""Configs of brokers, groups and subscriptions of client metrics: what is set, and what each property is by default.
-
-Those of topics are in settings.py, because some of them have an effect.
-"""
+"""Configs of brokers, groups, and client metrics subscriptions, with defaults. Topic configs are in settings.py."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -10,7 +7,7 @@ from kctl.client.config import TOPIC_PROPERTIES
 
 
 class Kind(IntEnum):
-    """What a config belongs to: Kafka's numbers."""
+    """Resource type of a config, with Kafka's numbers."""
 
     TOPIC = 2
     BROKER = 4
@@ -19,7 +16,7 @@ class Kind(IntEnum):
 
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-"""Of all brokers, a new cluster sets this one itself, because eligible leader replicas (KIP-966) need it."""
+"""Cluster-wide default that a new cluster sets, because eligible leader replicas (KIP-966) need it."""
 BROKER_PROPERTIES: dict[str, str] = {
     "background.threads": "10",
     "follower.replication.throttled.rate": "9223372036854775807",
@@ -36,7 +33,7 @@ BROKER_PROPERTIES: dict[str, str] = {
     "sasl.kerberos.min.time.before.relogin": "60000",
     "unclean.leader.election.enable": "false",
 }
-"""Broker properties that can be changed while it runs; here they have no effect."""
+"""Dynamic broker properties. They have no effect in the sandbox."""
 GROUP_PROPERTIES: dict[str, str] = {
     "consumer.heartbeat.interval.ms": "5000",
     "consumer.session.timeout.ms": "45000",
@@ -59,22 +56,22 @@ DEFAULTS: dict[Kind, Mapping[str, str]] = {
 
 
 class ResourceConfigs:
-    """What is set of every resource but topics; the broker "" is the default of all brokers."""
+    """Properties of all resources except topics. The broker "" is the default of all brokers."""
 
     def __init__(self) -> None:
         self._set: dict[tuple[Kind, str], dict[str, str]] = {}
 
     def of(self, kind: Kind, name: str) -> dict[str, str]:
-        """Return what is set of a resource."""
+        """Return the properties of a resource."""
         return dict(self._set.get((kind, name), {}))
 
     def replace(self, kind: Kind, name: str, properties: dict[str, str]) -> None:
-        """Set these of a resource and no others."""
+        """Replace the properties of a resource."""
         if properties:
             self._set[kind, name] = properties
         else:
             self._set.pop((kind, name), None)
 
     def names(self, kind: Kind) -> list[str]:
-        """Return the resources of which something is set."""
+        """Return the resources that have properties."""
         return sorted(name for each, name in self._set if each is kind)

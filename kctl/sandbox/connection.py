@@ -1,7 +1,7 @@
-"""The broker's end of one connection: bytes in, bytes out, one request at a time and in order.
+"""Broker side of a connection: handles one request at a time, in order.
 
-It owns framing and the choice of the handler; TLS and faults of raw bytes lie outside. It does no I/O: `Wire` takes
-what it says, and time comes from the cluster's scheduler. Bytes that are not Kafka end the connection, never the node.
+Contains framing and the choice of the handler, but not TLS or byte-level faults. Does no I/O: `Wire` sends the bytes,
+and the cluster's scheduler supplies the time. Invalid bytes close the connection and never stop the node.
 """
 
 from collections import deque
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from kctl.sandbox.runtime import Wire
 
 _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
-"""sasl.server.max.receive.size: strangers get no large buffers."""
+"""sasl.server.max.receive.size: limits the buffers of unauthenticated clients."""
 MOST_UNFINISHED_BYTES = 256 * 1024 * 1024
-"""Bytes of frames that are not complete yet, of all connections: the one that goes beyond it is closed."""
+"""Limit for incomplete frames of all connections. A connection that exceeds it is closed."""
 MOST_REQUESTS_OF_STRANGERS = 20
-"""Requests of a connection that has not begun a login."""
+"""Maximum requests of a connection before its login."""
 _BACKLOG = 64
-"""Requests read ahead of the one that is answered; more stay in the socket."""
+"""Maximum requests read ahead; further requests stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
 _OPEN_WHEN_EXPIRED = (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY)
 
 
 class BrokerConnection:
-    """One client of one node."""
+    """Connection of one client to one node."""
 
     def __init__(self, listener: "NodeListener", wire: "Wire", identity: Identity) -> None:
         self._listener = listener
@@ -67,12 +67,12 @@ class BrokerConnection:
         self._is_paused = False
         self._is_throttled = False
         self._is_mute = False
-        """An answer got lost: brokers answer in order, so none may follow it."""
+        """True after a lost response. Responses are ordered, so no later response may be sent."""
 
-    # --- bytes in ---------------------------------------------------------------------------------------------------
+    # --- input --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Take bytes from the client."""
+        """Process bytes from the client."""
         if self._is_closed:
             return
         try:
@@ -91,17 +91,17 @@ class BrokerConnection:
         self._unfinished_bytes = size_bytes
 
     def writable(self) -> None:
-        """The client has read what was too much."""
+        """Continue after the client has read enough of the pending output."""
         self._serve()
 
     def disconnected(self) -> None:
-        """The client is gone."""
+        """End the connection after the client disconnected."""
         self._end("")
 
-    # --- requests ---------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Answer waiting requests until one has to wait. Not re-entrant: a late answer comes from outside."""
+        """Handle queued requests until one has to wait. Nested calls return immediately."""
         if self._is_serving:
             return
         self._is_serving = True
@@ -118,7 +118,7 @@ class BrokerConnection:
         return self._call is None and not is_held and not self._wire.is_full
 
     def _pace(self) -> None:
-        """Let a client that sends faster than it is answered wait in its own socket."""
+        """Pause reading while too many requests or too much output are pending."""
         is_full = len(self._frames) > _BACKLOG or self._wire.is_full
         if is_full != self._is_paused and not self._is_closed:
             self._is_paused = is_full
@@ -151,7 +151,7 @@ class BrokerConnection:
         self._begin(handler, prefix.version, client_id, request, encode)
 
     def _is_open_to_strangers(self, prefix: RequestPrefix) -> bool:
-        """Return whether a request without a login is accepted; otherwise the connection is closed."""
+        """Return whether a request before login is accepted; otherwise close the connection."""
         self._requests_before_login += 1
         if prefix.api_key not in _OPEN_TO_STRANGERS:
             self._refuse(f"{api_name(prefix.api_key)} before authentication")
@@ -173,7 +173,7 @@ class BrokerConnection:
             try:
                 data = encode(admission.finish(response))
             except LocalProtocolError:
-                # A text that repeats a long name can exceed the limit of a string. Kafka answers so, too.
+                # Long names in error texts can exceed the limit of a string. Kafka sends the same error.
                 data = encode(error_answer(request, version, ErrorCode.UNKNOWN_SERVER_ERROR))
             self._answered(data)
 
@@ -202,7 +202,7 @@ class BrokerConnection:
         response = api_versions.response(ErrorCode.UNSUPPORTED_VERSION)
         self._wire.write(encode_response(response, 0, prefix.correlation_id))
 
-    # --- bytes out --------------------------------------------------------------------------------------------------
+    # --- output -------------------------------------------------------------------------------------------------------
 
     def _answered(self, data: bytes | None) -> None:
         if data is None:
@@ -239,10 +239,10 @@ class BrokerConnection:
         self._serve()
 
     def thaw(self) -> None:
-        """Continue with requests that waited for the node to move again."""
+        """Continue with queued requests after a freeze."""
         self._serve()
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    # --- end ----------------------------------------------------------------------------------------------------------
 
     def _refuse(self, why: str) -> None:
         self._end(why)
@@ -253,7 +253,7 @@ class BrokerConnection:
             return
         self._is_closed = True
         self._frames.clear()
-        self._reader = FrameReader(0)  # what it has of a frame is not wanted any more
+        self._reader = FrameReader(0)  # drops the buffered part of a frame
         self._count_unfinished(0)
         call, self._call = self._call, None
         if call is not None:
@@ -271,8 +271,9 @@ def _carry_out(handler: Handler[Any], call: Call, request: Request) -> None:
 
 
 def _bare_token(response: Response) -> bytes:
-    """Return an answer as it follows a SaslHandshake of version 0: its size and the token, or nothing at all for a
-    client that is refused, which sees its connection end. Source: KIP-43.
+    """Encode a response after SaslHandshake version 0: the size and the token. Source: KIP-43.
+
+    A failed login sends no bytes; the client sees the connection close.
     """
     assert isinstance(response, SaslAuthenticateResponse)
     if response.error_code != ErrorCode.NONE:
@@ -281,8 +282,9 @@ def _bare_token(response: Response) -> bytes:
 
 
 def _read_request(handler: Handler[Any], frame: bytes, prefix: RequestPrefix) -> tuple[str | None, Request]:
-    """Return client id and request of a frame. Like Kafka's brokers, it does not mind bytes behind the last field:
-    librdkafka leaves three of them in Metadata version 13.
+    """Return the client ID and the request of a frame.
+
+    Bytes after the last field are ignored, as in Kafka: librdkafka sends three of them in Metadata version 13.
     """
     header, end = codec.decode_header(RequestHeader, frame, request_header_version(handler.request, prefix.version))
     request, _ = codec.decode_header(handler.request, memoryview(frame)[end:], prefix.version)

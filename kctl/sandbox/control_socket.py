@@ -1,8 +1,6 @@
-"""A Unix socket on which a served sandbox takes commands: a line of words in, `ok` or `error: WHY` out.
+"""Unix socket that receives commands of a running sandbox. Responses are `ok` or `error: REASON`.
 
-The line `status` is answered with a line of JSON, the state of the sandbox.
-
-Only the user who runs the sandbox may connect. `tell` is the other end.
+The response to `status` is one line of JSON. Only the user who runs the sandbox can connect.
 """
 
 import contextlib
@@ -29,7 +27,7 @@ _LONGEST_REPORT_BYTES = 1 << 20
 
 
 class ControlSocket:
-    """Takes commands until it is closed."""
+    """Command server of a sandbox."""
 
     def __init__(
         self,
@@ -38,16 +36,15 @@ class ControlSocket:
         carry_out: Callable[[list[str]], str | None],
         report: Callable[[], str],
     ) -> None:
-        """Listen, once the loop runs this.
+        """Start to listen. Call this in the thread of the loop.
 
         Args:
-            loop: whose thread it works in.
-            path: of the socket; the only file that may exist there is the socket of this user's sandbox that was
-                killed.
-            carry_out: carries out a command and returns why not, or None.
+            loop: the loop that serves the socket.
+            path: path of the socket; only a stale socket of this user may exist there.
+            carry_out: executes a command and returns an error text or None.
             report: returns the state as JSON.
         Raises:
-            OSError: the path is in use, too long, or cannot be made.
+            OSError: the path is in use, too long, or cannot be created.
         """
         self._loop = loop
         self._path = path
@@ -85,7 +82,7 @@ class ControlSocket:
             self._answer(sock, words)
 
     def _answer(self, sock: socket.socket, words: bytes) -> None:
-        with contextlib.suppress(OSError):  # it did not wait for the answer
+        with contextlib.suppress(OSError):  # the client did not wait for the response
             if words.split() == [STATUS]:
                 sock.send(self._report().encode() + b"\n")
                 return
@@ -98,7 +95,7 @@ class ControlSocket:
         sock.close()
 
     def close(self) -> None:
-        """Stop listening and remove the socket's file, unless another file has its place."""
+        """Stop listening and remove the socket file, unless another file replaced it."""
         for sock in list(self._open):
             self._close(sock)
         self._loop.watch(self._sock, 0, self._accept)
@@ -109,9 +106,9 @@ class ControlSocket:
 
 
 def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
-    """Return a socket that listens at a path, and its file.
+    """Return a listening socket and its file.
 
-    The file gets the name when the socket listens: a socket that refuses connections is one of a process that ended.
+    The file gets its name after the socket listens, so a socket that refuses connections is stale.
     """
     sock = unix_socket()
     try:
@@ -132,16 +129,16 @@ def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
 
 
 def remove_left_over(path: Path) -> None:
-    """Remove the socket of a process of this user that ended without removing it; leave everything else alone.
+    """Remove a stale socket of this user. Any other file is left unchanged.
 
-    Raises: OSError: it cannot be removed.
+    Raises: OSError: the socket cannot be removed.
     """
     if not _is_left_over(path):
         return
     with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder, contextlib.suppress(FileNotFoundError):
         aside = Path(folder, "s")
         path.rename(aside)
-        if not _is_left_over(aside):  # another process has just replaced it
+        if not _is_left_over(aside):  # another process replaced the socket in the meantime
             os.link(aside, path, follow_symlinks=False)
 
 
@@ -159,11 +156,11 @@ def _is_left_over(path: Path) -> bool:
 
 
 def tell(path: Path, words: list[str], patience_s: float) -> str | None:
-    """Tell a sandbox a command and return why it was not carried out, or None.
+    """Send a command to a sandbox. Return an error text, or None on success.
 
     Raises:
-        OSError: no sandbox listens there, or no answer came within `patience_s`.
-        ValueError: the words do not fit into a line, or are no command.
+        OSError: no sandbox listens at the path, or it did not respond within `patience_s`.
+        ValueError: the words do not fit into a line, or are `status`.
     """
     if " ".join(words).encode().split() == [STATUS]:
         raise ValueError("'status' is not a command; kctl sandbox status shows the sandbox")
@@ -178,8 +175,8 @@ def ask_status(path: Path, patience_s: float) -> Any:
     """Return the state of a sandbox.
 
     Raises:
-        OSError: nothing listens there, or no answer came within `patience_s`.
-        ValueError: the answer is not JSON.
+        OSError: no sandbox listens at the path, or it did not respond within `patience_s`.
+        ValueError: the response is not JSON.
     """
     try:
         return json.loads(_ask(path, STATUS + b"\n", patience_s))

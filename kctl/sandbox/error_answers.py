@@ -1,7 +1,6 @@
-"""Error responses: a response that refuses a whole request, derived from the declarations of both messages.
+"""Error responses for entire requests, derived from the message declarations.
 
-Nothing of the request is carried out. Where the response has one error code, that is set; otherwise each item of the
-request gets an item with the code.
+If the response has one error code, that code is set. Otherwise each item of the request gets an item with the code.
 """
 
 import re
@@ -14,17 +13,17 @@ from kctl.client.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code", "partition_error_code")
 _CODE_PER_ITEM = frozenset({"Metadata"})
-"""APIs that report errors per item though the response has an error code of its own."""
+"""APIs that report errors for each item although the response also has an error code."""
 _IDENTITY = re.compile(r"(^|_)(name|topic|id|index|partition|type)$")
-"""Fields that say which item it is; the response repeats them."""
+"""Fields that identify an item; the response repeats them."""
 _RENAMED = {"user": "name", "topic_name": "name"}
-"""Fields of responses that have another name in the request."""
+"""Response fields and their names in the request."""
 _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node_id": -1, "port": -1}
-"""What a response with an error says instead of an offset or a broker."""
+"""Values of offsets and brokers in error responses."""
 
 
 def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response that refuses all of `request` with `code`.
+    """Return the response that rejects all of `request` with `code`.
 
     Raises:
         ValueError: the API has no error codes.
@@ -42,7 +41,7 @@ def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
 
 
 def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response in which each item of the request has a code, and the whole has none."""
+    """Return the response with an error code for each item of the request."""
     response: Any = request.RESPONSE()
     _refuse_items(response, request, version, code)
     refusal: Response = response
@@ -50,7 +49,7 @@ def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
 
 
 def has_error_code(request: type[Request]) -> bool:
-    """Return whether responses of an API can say that all of a request failed."""
+    """Return whether responses of an API can report that the entire request failed."""
     return _reports(request.RESPONSE)
 
 
@@ -63,7 +62,7 @@ def _is_structs(one: Field) -> bool:
 
 
 def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
-    """Set the struct's own error code, and return whether it has one in this version."""
+    """Set the top-level error code of a struct. Return whether this version has one."""
     found = [one.name for one in struct.FIELDS if one.name in _CODES and one.is_in(version)]
     for name in found:
         setattr(struct, name, code)
@@ -71,13 +70,13 @@ def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
 
 
 def _refuse_items(answer: Struct, asked: Struct, version: int, code: ErrorCode) -> None:
-    """Fill the array that reports errors with an item for each item of the first array that was asked for."""
+    """Fill the error array with one item for each item of the first nonempty array in the request."""
     arrays = (getattr(asked, one.name) for one in asked.FIELDS if one.is_array and one.is_in(version))
     items: list[object] = next((array for array in arrays if array), [])
-    if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, and is answered once
+    if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, but gets one response
         every = {each.name: each for each in asked.upsertions} | {each.name: each for each in asked.deletions}
         items = list(every.values())
-    if isinstance(asked, AlterReplicaLogDirsRequest):  # asked by directory, answered by topic
+    if isinstance(asked, AlterReplicaLogDirsRequest):  # requests list topics by directory, responses by topic
         items = [topic for each in asked.dirs for topic in each.topics]
     for one in answer.FIELDS:
         if _is_structs(one) and one.is_in(version) and _reports(one.kind):
@@ -89,7 +88,7 @@ def _refused(kind: Any, item: object, version: int, code: ErrorCode) -> Struct:
     refused: Struct = kind()
     _set_absent(refused, version)
     own = [one for one in refused.FIELDS if one.name not in _CODES and not one.is_array and not one.informs]
-    if not isinstance(item, Struct):  # a name, an id or a number stands for the item
+    if not isinstance(item, Struct):  # names, IDs, and numbers are not structs
         setattr(refused, next(one.name for one in own if isinstance(one.default, type(item))), item)
     for one in own:
         name = one.name if hasattr(item, one.name) else _RENAMED.get(one.name, one.name)

@@ -1,4 +1,4 @@
-"""A Kafka cluster inside the process of a test, with faults, and records for tests without a cluster.
+"""In-process Kafka cluster with injected faults, and records for tests without a cluster.
 
     from kctl.testing import KafkaSandbox, record
 

@@ -1,4 +1,4 @@
-"""KafkaSandbox: a Kafka cluster on loopback in this process: its records, its commits, and its faults."""
+"""KafkaSandbox: an in-process Kafka cluster with its records, commits, and faults."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,12 +22,10 @@ IsolationLevel = Literal["read_committed", "read_uncommitted"]
 
 
 class KafkaSandbox:
-    """A Kafka cluster that runs until `close`, or until the program drops it, with a ResourceWarning.
+    """A Kafka cluster on loopback. Call `close` to stop it; a dropped cluster stops with a ResourceWarning.
 
-    Any Kafka client of any language can connect. All methods may be called from any thread. Brokers have the ids 1, 2,
-    3, and so on.
-
-    Attributes: sandbox: the cluster itself, with further controls, which can change in any release.
+    Any Kafka client of any language can connect. All methods are thread-safe. Broker IDs are 1, 2, 3, and so on.
+    Attributes: sandbox: the underlying cluster, with further controls, which can change in any release.
     """
 
     def __init__(
@@ -43,12 +41,12 @@ class KafkaSandbox:
 
         Args:
             brokers: number of brokers, 1 to 250.
-            topics: topics to create, and their numbers of partitions.
+            topics: numbers of partitions of the topics to create, by name.
             config: broker properties by Kafka's names, such as auto.create.topics.enable.
             host: address to listen on.
             port: port of broker 1; broker 2 has the next port. 0 uses free ports.
         Raises:
-            InvalidSetting: a property is unknown or has an impossible value.
+            InvalidSetting: a property is unknown or has an invalid value.
             OSError: a port is in use.
             TypeError: `topics` is not a mapping.
         """
@@ -79,7 +77,7 @@ class KafkaSandbox:
     ) -> None:
         self.close()
 
-    # --- topics and records -----------------------------------------------------------------------------------------
+    # --- topics and records -------------------------------------------------------------------------------------------
 
     def create_topic(
         self, name: str, partitions: int = 1, *, replication_factor: int = 1, config: Mapping[str, str] = NO_PROPERTIES
@@ -91,7 +89,7 @@ class KafkaSandbox:
         self.sandbox.create_topic(name, partitions, replication_factor, dict(config))
 
     def topics(self) -> dict[str, int]:
-        """Return the topics and their numbers of partitions, without internal topics."""
+        """Return the numbers of partitions by topic, without internal topics."""
         return {name: count for name, count in self.sandbox.topics().items() if not name.startswith("__")}
 
     def produce(
@@ -104,12 +102,12 @@ class KafkaSandbox:
         headers: Headers = (),
         timestamp_ms: int | None = None,
     ) -> Record:
-        """Append a record to a topic, without a client, and return it.
+        """Append a record to a topic without a client, and return the record.
 
         Args:
             value, key: bytes, a string (UTF-8), or None.
-            partition: None uses the partition that Kafka's producers choose for the key; without a key, partition 0.
-            timestamp_ms: since the epoch; None is now.
+            partition: None chooses the partition as Kafka's producers do for the key; without a key, partition 0.
+            timestamp_ms: milliseconds since the epoch; None is now.
         Raises:
             ValueError: the topic or the partition does not exist.
             BatchRefused: the broker rejects the record.
@@ -130,7 +128,7 @@ class KafkaSandbox:
         """Return the records of a topic, by partition and offset.
 
         Args:
-            partition: None returns those of all partitions.
+            partition: None returns the records of all partitions.
             isolation_level: read_committed leaves out records of open and aborted transactions.
         Raises: ValueError: the topic, the partition, or the isolation level does not exist.
         """
@@ -160,7 +158,7 @@ class KafkaSandbox:
     # --- groups -----------------------------------------------------------------------------------------------------
 
     def commits(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group: the next offset to read of each partition."""
+        """Return the committed offset of each partition of a group: the next offset to read."""
         return {TopicPartition(*at): found.offset for at, found in self.sandbox.committed(group).items()}
 
     def members(self, group: str) -> list[str]:
@@ -182,13 +180,13 @@ class KafkaSandbox:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def fail(self, api: str, error: str | ErrorCode, when: Trigger | None = None, *, broker: int | None = None) -> None:
-        """Answer requests of an API with an error. These requests have no other effect.
+        """Fail requests of an API with an error. The failed requests have no other effect.
 
         Args:
             api: Kafka's name, such as Produce, Fetch, or OffsetCommit.
             error: Kafka's name, such as NOT_LEADER_OR_FOLLOWER.
             when: once(), times(n), or every(n); None is once().
-            broker: id of a broker; None counts the requests of all brokers together.
+            broker: ID of a broker; None counts the requests of all brokers together.
         Raises: ValueError: the API, the error, or the broker does not exist. TypeError: `when` is not a trigger.
         """
         self._check_broker(broker)
@@ -203,7 +201,7 @@ class KafkaSandbox:
         """Start a fault of a broker, which lasts until `heal`.
 
         Args:
-            broker: id of a broker; None means all brokers.
+            broker: ID of a broker; None means all brokers.
             ms: the delay of Fault.DELAY.
         Raises:
             ValueError: the broker does not exist, or `ms` does not fit the fault.
@@ -216,7 +214,7 @@ class KafkaSandbox:
 
     @contextmanager
     def fault(self, fault: Fault, broker: int | None = None, *, ms: int = 0) -> Iterator[None]:
-        """Run a block with a fault of a broker; as `start_fault`."""
+        """Run a block with a fault of a broker; see `start_fault`."""
         self.start_fault(fault, broker, ms=ms)
         try:
             yield
@@ -225,7 +223,7 @@ class KafkaSandbox:
 
     @contextmanager
     def freeze(self, broker: int | None = None) -> Iterator[None]:
-        """Run a block while a broker stands still: it accepts connections and answers all requests after the block."""
+        """Run a block while a broker is frozen: it accepts connections, but responds only after the block."""
         with self.fault(Fault.FREEZE, broker):
             yield
 
@@ -239,11 +237,11 @@ class KafkaSandbox:
             yield
 
     def heal(self) -> None:
-        """Stop all faults, and all failures that `fail` ordered."""
+        """Stop all faults, and cancel all failures that `fail` ordered."""
         self.sandbox.heal()
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Let a broker lead a partition, with a new leader epoch.
+        """Move the leader of a partition to a broker, with a new leader epoch.
 
         Raises: ValueError: the topic, the partition, or the broker does not exist.
         """
@@ -252,7 +250,7 @@ class KafkaSandbox:
         self.sandbox.move_leader(topic, partition, broker)
 
     def move_coordinator(self, group: str, broker: int) -> None:
-        """Let a broker coordinate a group.
+        """Move the coordinator of a group to a broker.
 
         Raises: ValueError: the broker does not exist.
         """

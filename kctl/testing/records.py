@@ -1,4 +1,4 @@
-"""Records for tests: from plain values, without a broker."""
+"""Records for tests, from plain values."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ Headers = Mapping[str, Content] | Iterable[tuple[str, Content]]
 def content(name: str, given: Content) -> bytes | None:
     """Return the bytes of a key or a value.
 
-    Raises: TypeError: it is neither a string, bytes, nor None.
+    Raises: TypeError: `given` is not a string, bytes, or None.
     """
     if isinstance(given, str):
         return given.encode()
@@ -42,7 +42,7 @@ def record(
     Args:
         value, key: bytes, a string (UTF-8), or None.
         headers: a mapping, or pairs of a name and a value.
-        timestamp_ms: since the epoch.
+        timestamp_ms: milliseconds since the epoch.
     """
     return Record.of(
         topic,

@@ -1,4 +1,4 @@
-"""The triggers of tests: once(), times(), every()."""
+"""Triggers of tests: once(), times(), every()."""
 
 from kctl.sandbox.triggers import Every, Times, Trigger
 
@@ -17,7 +17,7 @@ def times(count: int) -> Trigger:
 
 
 def every(step: int) -> Trigger:
-    """Fail one request of `step`: the first `step - 1` succeed, the next fails, and so on, until `heal`.
+    """Fail every `step`th request, until `heal`: the first `step - 1` succeed, the next one fails.
 
     Raises: ValueError: `step` is less than 1.
     """

@@ -1,1 +1,1 @@
-"""Who may do what: the rules of the authorizer, the SCRAM credentials of users, and the quotas of clients."""
+"""Authorizer rules, SCRAM credentials of users, and client quotas."""

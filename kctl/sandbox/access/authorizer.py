@@ -1,4 +1,4 @@
-"""Authorizer: the ACL rules of a cluster, and its decisions, as Kafka's StandardAuthorizer makes them."""
+"""ACL rules of a cluster and decisions about requests. Source: Kafka's StandardAuthorizer."""
 
 from kctl.client.acls import (
     CLUSTER_NAME,
@@ -25,7 +25,7 @@ _OF_FILTERS = (AclOperation.UNKNOWN, AclOperation.ANY)
 
 
 class RuleRefused(Refused):
-    """A rule or a filter is not possible; the text is what the client is sent."""
+    """Invalid rule or filter; the text is sent to the client."""
 
     def __init__(self, text: str) -> None:
         super().__init__(ErrorCode.INVALID_REQUEST)
@@ -33,7 +33,7 @@ class RuleRefused(Refused):
 
 
 class Authorizer:
-    """The rules, and what follows from them; without `authorizer` in the settings everybody may do everything."""
+    """ACL rules and decisions. Without `authorizer` in the settings, every operation is allowed."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self.is_enabled = settings.authorizer
@@ -42,7 +42,7 @@ class Authorizer:
         self._rules: dict[AclRule, None] = {}
 
     def allows(self, principal: str, operation: AclOperation, kind: AclResourceType, name: str) -> bool:
-        """Return whether a principal may do something."""
+        """Return whether a principal may do an operation on a resource."""
         if not self.is_enabled:
             return True
         request = AclRequest(principal, operation, kind, name, HOST)
@@ -51,9 +51,9 @@ class Authorizer:
         ).is_allowed
 
     def allows_some(self, principal: str, operation: AclOperation, kind: AclResourceType) -> bool:
-        """Return whether there can be a resource that a principal may do something to.
+        """Return whether a principal may do an operation on any resource of a type.
 
-        Source: Authorizer.authorizeByResourceType: what a wider denial takes away does not count.
+        Source: Authorizer.authorizeByResourceType.
         """
         if not self.is_enabled or principal in self._super_users:
             return True
@@ -61,14 +61,14 @@ class Authorizer:
         return self._allow_if_no_rule or any(self.allows(principal, operation, kind, name) for name in names)
 
     def operations(self, principal: str, kind: AclResourceType, name: str) -> int:
-        """Return all that a principal may do to a resource, a bit for each operation."""
+        """Return the operations that a principal may do on a resource, as a bit field."""
         allowed = (each for each in SUPPORTED_OPERATIONS[kind] if self.allows(principal, each, kind, name))
         return sum(1 << each for each in allowed)
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def create(self, rule: AclRule) -> None:
-        """Add a rule, unless it is there. Raises: RuleRefused: it is not possible."""
+        """Add a rule, unless it exists. Raises: RuleRefused: the rule is invalid."""
         _check_resource(rule)
         if rule.operation in _OF_FILTERS:
             raise RuleRefused(f"Invalid operation {rule.operation.name}")
@@ -82,7 +82,7 @@ class Authorizer:
         self._rules[rule] = None
 
     def matching(self, wanted: AclFilter) -> list[AclRule]:
-        """Return the rules that a filter matches."""
+        """Return the rules that match a filter."""
         return [rule for rule in self._rules if wanted.matches(rule)]
 
     def delete(self, rules: list[AclRule]) -> None:

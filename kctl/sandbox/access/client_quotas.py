@@ -1,4 +1,4 @@
-"""Client quotas of a cluster: what is set of which entity, and what Kafka accepts."""
+"""Client quotas of a cluster, by entity, and Kafka's checks of changes."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -17,7 +17,7 @@ _LARGEST = float(2**63)
 
 
 class QuotaRefused(Exception):
-    """A change of quotas is not possible; the text is what the client is sent."""
+    """Invalid change of quotas; the text is sent to the client."""
 
 
 class ClientQuotas:
@@ -27,7 +27,7 @@ class ClientQuotas:
         self.of: dict[QuotaEntity, dict[str, float]] = {}
 
     def change(self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool) -> None:
-        """Set and remove quotas of an entity, all or none. Raises: QuotaRefused: one is not possible."""
+        """Set and remove quotas of an entity, all or none. Raises: QuotaRefused: a key or value is invalid."""
         kinds = _OF_ADDRESSES if dict(entity.parts).keys() == {IP} else _OF_CLIENTS
         for key, value in changes.items():
             _check(kinds, key, value)
@@ -57,9 +57,9 @@ def _check_name(kind: str, name: str | None) -> None:
 
 
 def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
-    """Return the entity of names by type. Raises: QuotaRefused: there is no such entity.
+    """Return the entity with these names by type. Raises: QuotaRefused: the entity is invalid.
 
-    Args: count: of the parts in the request, of which some may have the same type.
+    Args: count: number of entity parts in the request, including duplicate types.
     """
     if not names:
         raise QuotaRefused("Invalid empty client quota entity")
@@ -74,7 +74,7 @@ def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
 
 
 def account_of(source: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
-    """Return whose taking is added up under a quota: of a user, of a client id, or of both."""
+    """Return the account that a quota limits: a user, a client ID, or both. The unused part is empty."""
     kinds = dict(source.parts)
     return user if USER in kinds else "", client_id if CLIENT_ID in kinds else ""
 

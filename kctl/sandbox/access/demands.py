@@ -1,6 +1,6 @@
-"""What a client needs to be allowed for each API: of the whole request, of each of its items, and to see in a response.
+"""Permissions that each API requires: for the request, for each item, and to see parts of the response.
 
-One table, as in Kafka's KafkaApis; enforcement.py carries it out.
+Source: KafkaApis. enforcement.py applies the table.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,32 +26,32 @@ _VERIFIES_FROM = 4
 
 
 class Of(NamedTuple):
-    """A right: an operation on a resource; without a name, on the cluster."""
+    """Permission: an operation on a resource, by default the cluster."""
 
     kind: AclResourceType
     operation: AclOperation
     name: str | None = CLUSTER_NAME
 
     def is_given(self, call: Call) -> bool:
-        """Return whether the client has it; nothing is to be had of what has no name."""
+        """Return whether the client has the permission. Without a resource name, the permission is given."""
         name = self.name
         return name is None or call.cluster.authorizer.allows(call.identity.principal, self.operation, self.kind, name)
 
 
 class Items(NamedTuple):
-    """An array of a request whose items are allowed one by one; `right` returns what an item needs, or a refusal."""
+    """Array of a request whose items are authorized separately. `right` returns the permission or an error."""
 
     array: str
     right: Callable[[Call, Any, Any], "Of | ErrorCode | None"]
 
 
 class Demand(NamedTuple):
-    """What one API needs.
+    """Permissions that one API requires.
 
     Attributes:
-        whole: the rights that all of a request needs; the first that is missing refuses it.
-        items: arrays whose items are allowed one by one.
-        censor: takes out of a response what the client may not see.
+        whole: permissions for the entire request; the first missing one rejects the request.
+        items: arrays whose items are authorized separately.
+        censor: removes parts of a response that the client may not see.
     """
 
     whole: Callable[[Call, Any], Iterable["Of | ErrorCode"]] = lambda _call, _request: ()
@@ -63,7 +63,7 @@ class Demand(NamedTuple):
 
 
 def _topic_name(call: Call, item: Any) -> str | None:
-    """Return the name of the topic of an item, also of one that has an id; None: there is no such topic."""
+    """Return the topic name of an item that has a name or an ID; None for an unknown ID."""
     if isinstance(item, str):
         return item
     topic_id = getattr(item, "topic_id", ZERO_UUID)
@@ -100,7 +100,7 @@ def _transaction_and_group(_: Call, request: Any) -> Iterable[Of]:
     yield Of(_T.GROUP, _O.READ, request.group_id)
 
 
-# --- requests that need more than one line ----------------------------------------------------------------------------
+# --- requests with several permissions --------------------------------------------------------------------------------
 
 
 def _initialise(call: Call, request: Any) -> Iterable[Of | ErrorCode]:
@@ -138,7 +138,7 @@ def _find_coordinator(call: Call, request: Any) -> Iterable[Of]:
 
 
 def _described_topic(call: Call, request: Any, item: Any) -> Of | None:
-    """A topic of Metadata: to see it, and to create one that does not exist."""
+    """Return the permission to describe a topic of Metadata, or to create it if it does not exist."""
     name = _topic_name(call, item)
     seen = Of(_T.TOPIC, _O.DESCRIBE, name)
     may_create = call.cluster.settings.auto_create_topics_enable and (
@@ -181,7 +181,7 @@ def _see_topics(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_topic_partitions(call: Call, request: Any, response: Any) -> None:
-    """Topics that the client may not see are left out, or refused where they were asked for by name."""
+    """Hide topics without permission: omit them, or return an error if the request listed topics."""
     authorizer, principal = call.cluster.authorizer, call.identity.principal
     hidden = [each for each in response.topics if not _is_visible(call, _T.TOPIC, each.name)]
     response.topics = [each for each in response.topics if each not in hidden]
@@ -218,7 +218,7 @@ def _see_transactions(call: Call, _: Any, response: Any) -> None:
 
 
 def _see_offsets(call: Call, request: Any, response: Any) -> None:
-    """Offsets of topics that the client may not see are left out, or refused where they were asked for by name."""
+    """Hide offsets of topics without permission: omit them, or return an error if the request listed topics."""
     asked = {each.group_id: each.topics for each in request.groups}
     parts = [(asked.get(group.group_id), group) for group in response.groups]
     for wanted, part in [*parts, (request.topics, response)]:
@@ -251,7 +251,7 @@ DEMANDS: dict[str, Demand] = {
     "SaslAuthenticate": OPEN,
     "GetTelemetrySubscriptions": OPEN,
     "PushTelemetry": OPEN,
-    "Fetch": OPEN,  # partition by partition, in partition_read.py: a session knows more than the request
+    "Fetch": OPEN,  # partition_read.py checks each partition: a session has more partitions than the request
     "Metadata": Demand(items=(Items("topics", _described_topic),), censor=_see_topics),
     "DescribeTopicPartitions": Demand(censor=_see_topic_partitions),
     "DescribeCluster": Demand(censor=_see_cluster),
@@ -323,4 +323,4 @@ DEMANDS: dict[str, Demand] = {
     "AlterClientQuotas": Demand(_cluster(_O.ALTER_CONFIGS)),
 }
 UNLISTED = Demand(_cluster(_O.ALTER))
-"""What an API needs that the table does not have: the most."""
+"""Permissions of an API that is not in the table: the strictest."""

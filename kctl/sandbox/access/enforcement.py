@@ -1,7 +1,6 @@
-"""Admission of a request: what of it the client is allowed goes to the handler of the API, the rest is refused.
+"""Admission of requests: allowed items go to the API's handler, and denied items get an error.
 
-The table is demands.py; refusals are derived from the declarations (error_answers.py). Without an authorizer everything
-is admitted.
+demands.py has the permissions. Without an authorizer, everything is admitted.
 """
 
 from collections.abc import Callable
@@ -16,12 +15,12 @@ from kctl.sandbox.error_answers import error_answer, item_errors
 
 
 class Admission(NamedTuple):
-    """What becomes of a request.
+    """Result of admission.
 
     Attributes:
-        request: what the handler gets; None: nothing of it is allowed.
-        refusal: the response to what is not.
-        finish: makes of a handler's response the one that is sent.
+        request: the request for the handler; None if nothing is allowed.
+        refusal: the response if nothing is allowed.
+        finish: converts the handler's response to the final response.
     """
 
     request: Request | None
@@ -30,7 +29,7 @@ class Admission(NamedTuple):
 
 
 def admit(call: Call, request: Request) -> Admission:
-    """Return what of a request the client is allowed."""
+    """Return the allowed part of a request."""
     if not call.cluster.authorizer.is_enabled:
         return Admission(request, None, _as_it_is)
     demand = DEMANDS.get(request.NAME, UNLISTED)
@@ -51,7 +50,7 @@ def admit(call: Call, request: Request) -> Admission:
 
 
 def _divide(call: Call, request: Request, demand: Demand) -> tuple[Request, list[Response]]:
-    """Return the request without the items that are refused, and the responses to those."""
+    """Return the request without its denied items, and the error responses for the denied items."""
     allowed: Any = request
     refusals: list[Response] = []
     for items in demand.items:
@@ -76,7 +75,7 @@ def _refusal(call: Call, right: "Of | ErrorCode | None") -> ErrorCode | None:
 
 
 def _add_items(response: Struct, refusal: Struct) -> None:
-    """Add the items of a refusal to a response."""
+    """Append the items of an error response to a response."""
     for one in type(refusal).FIELDS:
         found = getattr(refusal, one.name)
         if one.is_array and found:

@@ -1,4 +1,4 @@
-"""SCRAM credentials of a cluster: those of the listener's passwords, and those that clients set."""
+"""SCRAM credentials of a cluster: from the passwords of a listener, and set by clients."""
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
@@ -8,7 +8,7 @@ from kctl.sandbox.sasl import ScramCredential
 
 
 class ScramUsers:
-    """Credentials by mechanism and user; each that comes from a password is made when it is first used."""
+    """Credentials by mechanism and user. Credentials from passwords are computed on first use."""
 
     def __init__(self) -> None:
         self._makers: dict[str, dict[str, Callable[[], ScramCredential]]] = {mechanism: {} for mechanism in HASHES}
@@ -16,7 +16,7 @@ class ScramUsers:
         self._iterations: dict[tuple[str, str], int] = {}
 
     def add_passwords(self, passwords: Mapping[str, str]) -> None:
-        """Give users credentials of every mechanism."""
+        """Set credentials of every mechanism from passwords by user."""
         for mechanism in HASHES:
             for user, password in passwords.items():
                 self._set(mechanism, user, MIN_ITERATIONS, _maker(mechanism, user, password))
@@ -31,7 +31,7 @@ class ScramUsers:
         self._iterations[mechanism, user] = iterations
 
     def delete(self, mechanism: str, user: str) -> None:
-        """Delete the credential of a user. Raises: KeyError: there is none."""
+        """Delete the credential of a user. Raises: KeyError: the user has none."""
         del self._makers[mechanism][user]
         self._made.pop((mechanism, user), None)
         del self._iterations[mechanism, user]
@@ -46,7 +46,7 @@ class ScramUsers:
         return self._made[mechanism, user]
 
     def iterations_of(self, user: str) -> dict[str, int]:
-        """Return the mechanisms that a user has credentials of, with their iterations."""
+        """Return the iterations of a user's credentials, by mechanism."""
         return {mechanism: self._iterations[mechanism, user] for mechanism in HASHES if user in self._makers[mechanism]}
 
     def names(self) -> list[str]:
