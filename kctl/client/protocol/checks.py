@@ -1,7 +1,6 @@
-"""Checks of decoded responses: values that have the right type and that no broker returns.
+"""Checks of decoded responses: values of the right type that no broker returns.
 
-`check_response` runs once for each response, before any part of the client sees it. Ranges of single calls are checked
-by the calls themselves.
+`check_response` is called for each response before other parts of the client see it.
 """
 
 from kctl.client.errors import RemoteProtocolError
@@ -11,13 +10,13 @@ from kctl.client.topic_names import is_topic_name, shown_topic_name
 
 
 def check_response(response: Response) -> None:
-    """Raise RemoteProtocolError for a response that no broker gives."""
+    """Raise RemoteProtocolError for a response that no broker sends."""
     if isinstance(response, MetadataResponse):
         _check_topic_names(response)
 
 
 def _check_topic_names(response: MetadataResponse) -> None:
-    """Refuse illegal names of topics; a response that reports an error may repeat what was asked for."""
+    """Reject illegal topic names. A topic with an error is not checked, because it may repeat the requested name."""
     for topic in response.topics:
         if not topic.error_code and topic.name is not None and not is_topic_name(topic.name):
             raise RemoteProtocolError(

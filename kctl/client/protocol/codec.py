@@ -1,8 +1,7 @@
-"""Encodes and decodes messages by functions compiled from their declarations when they are first worth it.
+"""Message codec: functions compiled from declarations, with the walker for errors and for first uses.
 
-The compiled functions only notice that something is wrong; the walker is then asked to say what, with field and offset.
-So the fast path carries no bookkeeping, and every decode failure is a RemoteProtocolError. Owns the cache of compiled
-functions; knows no header and no socket.
+The compiled functions only notice that bytes or values are wrong. The walker then repeats the work and reports the
+field and the offset.
 """
 
 import struct
@@ -20,13 +19,14 @@ M = TypeVar("M", bound=Message)
 _MEMBER_DATA_VERSION = struct.Struct(">h")
 
 FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
-"""All that compiled code raises on bytes or values that do not fit (ValueError includes Unicode errors)."""
+"""Exceptions of compiled code for bytes or values that do not fit (ValueError includes Unicode errors)."""
 
 WALKED_USES = 2
 WALKED_BYTES = 1024
 WALKED_ITEMS = 50
-"""The first uses of a small message are walked, because compiling costs more than they do: most messages of a short
-command come once or twice."""
+"""Limits for walked messages: compiling costs more than the first uses of a small message, and most messages of a short
+command occur once or twice.
+"""
 
 _walked: dict[tuple[type[Message], int, str], int] = {}
 _decoders: dict[tuple[type[Message], int, bool, bool], Callable[[Any, int], tuple[Any, int]]] = {}
@@ -36,12 +36,12 @@ _encoders: dict[tuple[type[Message], int], Callable[[Any, list[bytes]], None]] =
 def decoder(
     cls: type[M], version: int, view: bool = False, in_place: bool = False
 ) -> Callable[[Any, int], tuple[M, int]]:
-    """The compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
+    """Return the compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
 
     Args:
-        view: for a memoryview instead of bytes.
-        in_place: leaves records in the bytes, as FrameSlices.
-    Raises: LocalProtocolError: no such version.
+        view: decode memoryviews instead of bytes.
+        in_place: leave records in the bytes, as FrameSlices.
+    Raises: LocalProtocolError: the version is not declared.
     """
     function = _decoders.get((cls, version, view, in_place))
     if function is None:
@@ -51,9 +51,9 @@ def decoder(
 
 
 def encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], None]:
-    """The compiled function (message, parts), which appends to `parts` or raises one of FAILURES.
+    """Return the compiled function (message, parts), which appends to `parts` or raises one of FAILURES.
 
-    Raises: LocalProtocolError: no such version.
+    Raises: LocalProtocolError: the version is not declared.
     """
     function = _encoders.get((cls, version))
     if function is None:
@@ -63,27 +63,27 @@ def encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], No
 
 
 def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> M:
-    """The message that `data` holds from `offset` to its end.
+    """Decode the message in `data` from `offset` to the end.
 
-    A memoryview or bytearray is not copied, except the fields that are bytes.
+    Only fields of type bytes are copied from a memoryview or bytearray.
     Raises:
-        RemoteProtocolError: the bytes are no such message; names api, version, field path and offset.
+        RemoteProtocolError: the bytes are not a valid message; has API, version, field path, and offset.
         LocalProtocolError: the version is not declared.
     """
     message, pos = decode_prefix(cls, data, version, offset)
     if pos != len(data):
         data = data if isinstance(data, bytes) else memoryview(data).cast("B")
-        return walker.decode(cls, data, version, offset)  # it says how many bytes are left
+        return walker.decode(cls, data, version, offset)  # reports how many bytes are left
     return message
 
 
 def decode_prefix(
     cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0, *, in_place: bool = False
 ) -> tuple[M, int]:
-    """The message that `data` holds from `offset` on, and the position after it.
+    """Decode the message at `offset`; return it and the position after it.
 
-    With `in_place` records may be FrameSlices of `data` instead of bytes.
-    Raises: as `decode`, but not for bytes that follow.
+    With `in_place`, records may be FrameSlices of `data` instead of bytes.
+    Raises: as `decode`, but bytes after the message are allowed.
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
@@ -93,11 +93,11 @@ def decode_prefix(
     try:
         return function(data, offset)
     except FAILURES:
-        return walker.decode_header(cls, data, version, offset)  # it names field and offset
+        return walker.decode_header(cls, data, version, offset)  # reports field and offset
 
 
 def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: int) -> tuple[M, int]:
-    """The message at the start of `data` and the position after it.
+    """Decode the message at the start of `data`; return it and the position after it.
 
     Raises: as `decode`.
     """
@@ -113,15 +113,15 @@ def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: i
 
 
 def encode(message: Message, version: int) -> bytes:
-    """The bytes of `message`, without any header.
+    """Encode `message` without a header.
 
-    Raises: LocalProtocolError: a value does not fit its type or this version; names the field.
+    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
     """
     return b"".join(encode_parts(message, version))
 
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
-    """Like `encode`, as pieces to be joined once with what comes before them."""
+    """Encode `message` as a list of pieces, so that the caller can join them with a header."""
     function = _encoders.get((type(message), version))
     if function is None:
         if _items(message) <= WALKED_ITEMS and _count_use(type(message), version, "encode"):
@@ -136,7 +136,7 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
 
 
 def encode_member_data(message: Message, version: int) -> bytes:
-    """Return what members of a classic group hand each other: an int16 version and then the message.
+    """Encode data that members of a classic group exchange: an int16 version, then the message.
 
     Raises: LocalProtocolError: a value does not fit.
     """
@@ -144,9 +144,10 @@ def encode_member_data(message: Message, version: int) -> bytes:
 
 
 def decode_member_data(cls: type[M], data: bytes) -> M:
-    """Return the message behind a version; a newer one is read as our newest, as versions only add fields at the end.
+    """Decode data of `encode_member_data`. Versions newer than the newest declared one are decoded as the newest,
+    because later versions only append fields.
 
-    Raises: RemoteProtocolError: the bytes are no such message.
+    Raises: RemoteProtocolError: the bytes are not a valid message.
     """
     if len(data) < _MEMBER_DATA_VERSION.size:
         raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes do not contain a version")
@@ -160,7 +161,7 @@ def decode_member_data(cls: type[M], data: bytes) -> M:
 
 
 def _items(message: Struct) -> int:
-    """How many structs a message has in its arrays, as far as WALKED_ITEMS and a few more."""
+    """Count the structs in the arrays of a message; stop soon after WALKED_ITEMS."""
     count = 0
     for field in message.FIELDS:
         items = getattr(message, field.name) if field.is_array and isinstance(field.kind, type) else None
@@ -173,7 +174,7 @@ def _items(message: Struct) -> int:
 
 
 def _count_use(cls: type[Message], version: int, direction: str) -> bool:
-    """Count one use; return whether it is among the first few."""
+    """Count a use; return whether it is among the first WALKED_USES."""
     key = (cls, version, direction)
     uses = _walked.get(key, 0)
     if uses < WALKED_USES:

@@ -1,9 +1,8 @@
-"""Writes straight-line Python that decodes one (message, version).
+"""Generator of the Python source that decodes one version of a message.
 
-Every length is compared with the bytes left before it is used; running out of bytes elsewhere is a struct.error or an
-IndexError, which codec.py catches. Lengths join the run of fixed-width values before them: a compact length or tag
-count is read as one byte and only re-read as a varint when its high bit is set.
-Must do exactly what walker.py does, which tests/fuzz/protocol checks.
+The source compares each length with the bytes left before it is used. Other reads past the end raise struct.error or
+IndexError, which codec.py catches. A length is unpacked together with the fixed-width values before it; a compact one
+is read as one byte, and as a varint only if its high bit is set. Results equal walker.py (tests/fuzz/protocol).
 """
 
 from collections.abc import Callable
@@ -27,9 +26,9 @@ from kctl.client.protocol.walker import min_bytes
 def compile_decoder(
     cls: type[Message], version: int, view: bool, in_place: bool = False
 ) -> Callable[[Any, int], tuple[Any, int]]:
-    """A function (buffer, position) -> (message, position after it); `view` makes one for memoryviews, not bytes.
+    """Return a function (buffer, position) -> (message, position after it), for memoryviews if `view` is set.
 
-    With `in_place` records are FrameSlices of the bytes.
+    With `in_place`, records are FrameSlices of the bytes.
     """
     source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view, in_place)
     source.line("size = len(buf)")
@@ -43,7 +42,9 @@ def compile_decoder(
 
 
 class _Decoder(Source):
-    """In the code it writes: `buf` the bytes, `p` the position, `size` the end, `left` how many structs may follow."""
+    """Source of a decoder. Its names: `buf` bytes, `p` position, `size` end, `left` number of structs that may
+    follow.
+    """
 
     def __init__(self, version: int, flexible: bool, view: bool, in_place: bool) -> None:
         super().__init__(version, flexible)
@@ -84,7 +85,7 @@ class _Decoder(Source):
             self.tags(tagged, var)
 
     def default(self, entry: Field, target: str) -> None:
-        """Set the default of a field that the bytes do not have; nested structs are made in place, it is faster."""
+        """Set the default of an absent field. Nested structs are created inline, which is faster than a call."""
         if entry.factory is None:
             self.line(f"{target} = {entry.default!r}")
         elif entry.is_array:
@@ -106,7 +107,7 @@ class _Decoder(Source):
             self.value(entry, target, nullable)
 
     def value(self, entry: Field, target: str, nullable: bool) -> None:
-        """One value that is not an array and no struct that may be null."""
+        """Read a value that is neither an array nor a nullable struct."""
         if isinstance(entry.kind, type):
             var = self.fresh("o")
             self.struct(entry.kind, var)
@@ -150,7 +151,7 @@ class _Decoder(Source):
         self.line(f"p = {end}")
 
     def length(self, compact: bool, letter: str, most: int | None = None) -> str:
-        """Read a length or count; the name that holds it, which for a compact one is 1 too large."""
+        """Read a length or count; return the variable that holds it. Compact values are 1 too large."""
         name = self.fresh("n")
         self.run.append((name, "B" if compact else letter))
         self.flush()
@@ -224,7 +225,7 @@ class _Decoder(Source):
 
 
 def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[int, int, int]:
-    """A tag and where its value ends and starts; tags ascend."""
+    """Return a tag, the end of its value, and the start of its value. Raise Malformed if tags do not ascend."""
     tag, pos = read_uvarint(buf, pos)
     length, pos = read_uvarint(buf, pos)
     if not last < tag <= MAX_TAG or pos + length > size:
@@ -233,7 +234,7 @@ def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[
 
 
 def _read_unknown_tags(buf: bytes | memoryview, pos: int, size: int, into: dict[int, bytes]) -> int:
-    """Keep every field of the tag section at `pos`; the position after it."""
+    """Store all fields of the tag section at `pos` in `into`; return the position after it."""
     count, pos = read_uvarint(buf, pos)
     last = -1
     for _ in range(count):

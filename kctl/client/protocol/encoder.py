@@ -1,8 +1,7 @@
-"""Writes straight-line Python that encodes one (message, version) into a list of byte strings.
+"""Generator of the Python source that encodes one version of a message into a list of byte strings.
 
-A value that does not fit raises from struct, str.encode or len; codec.py catches it and lets the walker name the field.
-Large byte fields are appended as they are, records given as Pieces in two parts: no batch is copied.
-Must do exactly what walker.py does, which tests/fuzz/protocol checks.
+Values that do not fit raise errors of struct, str.encode, or len; codec.py catches them and lets the walker report the
+field. Byte fields are appended without a copy, Pieces in two parts. Results equal walker.py (tests/fuzz/protocol).
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from kctl.client.protocol.source import Repeated, Source
 
 
 def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], None]:
-    """A function (message, parts) that appends the bytes of the message to `parts`."""
+    """Return a function (message, parts) that appends the encoded message to `parts`."""
     source = _Encoder(version, version >= cls.FLEXIBLE_FROM)
     source.line("w = parts.append")
     source.struct(cls, "message")
@@ -25,7 +24,7 @@ def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[byt
 
 
 class _Encoder(Source):
-    """In the code it writes: `w` appends to the parts (another name inside a tagged field)."""
+    """Source of an encoder. In the source, `w` appends to the parts; tagged fields have a separate list."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(version, flexible)
@@ -39,7 +38,7 @@ class _Encoder(Source):
             self.run = []
 
     def _packed(self, run: list[tuple[str, str]]) -> str:
-        """The statement that writes a run."""
+        """Return the statement that packs adjacent fixed-width values."""
         values, letters = zip(*run, strict=True)
         if letters == ("B",) and values == ("0",):
             return f'{self.writer}(b"\\0")'
@@ -73,7 +72,7 @@ class _Encoder(Source):
             self.value(entry, value, nullable)
 
     def value(self, entry: Field, value: str, nullable: bool) -> None:
-        """One value that is not an array and no struct that may be null."""
+        """Write a value that is neither an array nor a nullable struct."""
         if isinstance(entry.kind, type):
             var = value if value.isidentifier() else self.fresh("o")
             if var != value:
@@ -113,7 +112,7 @@ class _Encoder(Source):
         self.line(f"{self.writer}({raw})")
 
     def length(self, size: str, compact: bool, letter: str) -> None:
-        """Write a length or count; -1 stands for null."""
+        """Write a length or count; -1 represents null."""
         if compact:
             self.flush()
             self.line(f"{self.writer}(UVARINTS[{size} + 1] if {size} < 127 else uvarint({size} + 1))")
@@ -143,7 +142,7 @@ class _Encoder(Source):
         if not tagged:
             self._end(f"{var}.unknown_tagged_fields")
             return
-        self.flush()  # what comes before the section may not end up in a tagged field
+        self.flush()  # keep values before the section out of its tagged fields
         section, outer = self.fresh("tags"), self.writer
         self.line(f"{section} = {{}}")
         for number, entry in tagged.items():
@@ -161,7 +160,7 @@ class _Encoder(Source):
         self._end(section)
 
     def _end(self, section: str) -> None:
-        """Write the tag section; the usual empty one joins the run before it."""
+        """Write the tag section. An empty one is packed with the fixed-width values before it."""
         run, self.run = self.run, []
         with self.block(f"if {section}:"):
             self.run = run
@@ -172,7 +171,7 @@ class _Encoder(Source):
 
 
 def _add_unknown(section: dict[int, bytes], unknown: dict[int, bytes], declared: tuple[int, ...]) -> None:
-    """Put the unknown tagged fields into the section; one that has a declared tag is a mistake of the caller."""
+    """Add the unknown tagged fields to the section. Raises: ValueError: an unknown field has a declared tag."""
     for tag in declared:
         if tag in unknown:
             raise ValueError(f"tag {tag} is a declared field")

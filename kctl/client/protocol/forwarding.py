@@ -1,4 +1,4 @@
-"""Requests that KRaft brokers forward to the controller, and cannot answer without one. Source: KIP-590."""
+"""APIs that KRaft brokers forward to the controller. Brokers cannot respond without a controller. Source: KIP-590."""
 
 FORWARDED = frozenset(
     {
@@ -19,4 +19,4 @@ FORWARDED = frozenset(
         "UpdateFeatures",
     }
 )
-"""By Kafka's names of the APIs."""
+"""Kafka's names of the APIs."""

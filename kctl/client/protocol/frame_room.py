@@ -1,7 +1,6 @@
-"""FrameRoom: the memory of one large frame, into which a socket reads its bytes, and which then is the frame.
+"""FrameRoom: memory of one large frame, filled by a socket without a copy.
 
-The same is written in C in frame_room.c, because Python has no bytes object without contents: zeros that are written
-first cost as much as the copy that this saves.
+frame_room.c is the same in C: in Python the memory is first filled with zeros, which costs as much as a copy.
 """
 
 from __future__ import annotations
@@ -12,24 +11,24 @@ from typing import final
 
 @final
 class FrameRoom:
-    """The bytes of a frame as they come.
+    """Memory of a frame while its bytes arrive.
 
-    CPython's BytesIO lends its memory for writing, and returns it as the bytes object that it is, without a copy.
+    CPython's BytesIO lends its memory for writing and returns it as a bytes object without a copy.
     """
 
     def __init__(self, size_bytes: int) -> None:
-        self._file = BytesIO(bytes(size_bytes))  # no one else has these bytes, so it takes them for its own
+        self._file = BytesIO(bytes(size_bytes))  # the only reference: BytesIO uses this memory without a copy
         self._view = self._file.getbuffer()
         self.filled_bytes = 0
 
     def rest(self) -> memoryview:
-        """Return where the bytes that are still to come belong."""
+        """Return the memory that is not yet filled."""
         return self._view[self.filled_bytes :]
 
     def fill(self, data: bytes | bytearray | memoryview) -> None:
-        """Add the next bytes; those that were read into `rest` are there already.
+        """Add the next bytes. Bytes that were read into `rest` are not copied.
 
-        Raises: ValueError: the frame has fewer.
+        Raises: ValueError: the frame has less room.
         """
         start, end = self.filled_bytes, self.filled_bytes + len(data)
         if end > len(self._view):
@@ -39,7 +38,7 @@ class FrameRoom:
         self.filled_bytes = end
 
     def take(self) -> bytes:
-        """Return the frame, once. Raises: ValueError: it is not whole, or was taken."""
+        """Return the frame, once. Raises: ValueError: the frame is incomplete or was taken."""
         if self._view.readonly or self.filled_bytes < len(self._view):
             raise ValueError("the frame is not whole")
         self._view.release()

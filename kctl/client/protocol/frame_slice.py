@@ -1,11 +1,8 @@
-"""FrameSlice: the records of a response where they lie in its frame; copying them out costs more than reading them.
-
-Knows neither frames nor records.
-"""
+"""FrameSlice: records of a response inside its frame. Copying them costs more than reading them."""
 
 
 class FrameSlice:
-    """`frame[start:end]`, not copied; keeps the whole frame in memory."""
+    """`frame[start:end]` without a copy; keeps the whole frame in memory."""
 
     __slots__ = ("end", "frame", "start")
 
@@ -16,7 +13,7 @@ class FrameSlice:
 
     @classmethod
     def of(cls, data: "bytes | FrameSlice") -> "FrameSlice":
-        """Return a field that decoding left in its frame, or copied, as a slice."""
+        """Return `data` as a slice; bytes become a slice of themselves."""
         return data if isinstance(data, FrameSlice) else cls(data, 0, len(data))
 
     def __len__(self) -> int:
@@ -34,7 +31,7 @@ class FrameSlice:
         return f"FrameSlice({len(self)} of {len(self.frame)} bytes)"
 
     def compact(self) -> "FrameSlice":
-        """Return the bytes in place, or copied where that frees more memory than they take."""
+        """Return this slice, or a copy if at least half of the frame is outside it."""
         if 2 * len(self) >= len(self.frame):
             return self
         return FrameSlice(bytes(self), 0, len(self))

@@ -1,15 +1,14 @@
-"""Frames: a size of 4 bytes, a header, a body; made and taken apart for both sides of a connection.
+"""Frames: a size of 4 bytes, a header, and a body, for both sides of a connection.
 
 | frame | header version | header |
 |---|---|---|
 | request, not flexible | 1 | api key int16, api version int16, correlation id int32, client id string |
-| request, flexible | 2 | the same (the client id keeps its int16 length), then a tag section |
+| request, flexible | 2 | as version 1 (the client id keeps its int16 length), then a tag section |
 | response, not flexible | 0 | correlation id int32 |
-| response, flexible | 1 | the same, then a tag section |
+| response, flexible | 1 | correlation id int32, then a tag section |
 
-ApiVersions is the exception: its response header is always version 0, and a broker that does not know the version of
-the request answers with a body of version 0 and error 35, because neither side knows the other yet (KIP-511). Owns
-headers and sizes; knows no socket and not which request a response belongs to.
+ApiVersions is the exception (KIP-511): its response header always has version 0. A broker that does not know the
+version of the request responds with a body of version 0 and error 35.
 """
 
 from typing import Final, NamedTuple, TypeVar
@@ -32,7 +31,7 @@ _SMALL_PIECE: Final = 4096
 
 
 class RequestPrefix(NamedTuple):
-    """The fields that every request starts with, in every version."""
+    """First fields of every request, in every version."""
 
     api_key: int
     version: int
@@ -40,7 +39,7 @@ class RequestPrefix(NamedTuple):
 
 
 class RequestFrame(NamedTuple):
-    """One request as a broker sees it."""
+    """A request as a broker receives it."""
 
     api_key: int
     version: int
@@ -50,19 +49,19 @@ class RequestFrame(NamedTuple):
 
 
 def request_header_version(cls: type[Message], version: int) -> int:
-    """The header version that goes with a request version."""
+    """Return the header version of a request version."""
     return 2 if version >= cls.FLEXIBLE_FROM else 1
 
 
 def response_header_version(cls: type[Response], version: int) -> int:
-    """The header version that goes with a response version."""
+    """Return the header version of a response version."""
     return 1 if version >= cls.FLEXIBLE_FROM and cls.API_KEY != API_VERSIONS_KEY else 0
 
 
 def encode_request_pieces(request: Request, version: int, correlation_id: int, client_id: str | None) -> list[bytes]:
-    """The whole frame of a request, size included, in pieces: large contents are not copied.
+    """Return the frame of a request, including its size, in pieces; large contents are not copied.
 
-    Raises: LocalProtocolError: a value does not fit its type or the version; names the field.
+    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
     """
     header = RequestHeader(
         request_api_key=request.API_KEY,
@@ -75,9 +74,9 @@ def encode_request_pieces(request: Request, version: int, correlation_id: int, c
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
-    """The whole frame of a response, size included.
+    """Return the frame of a response, including its size.
 
-    Raises: LocalProtocolError: a value does not fit its type or the version; names the field.
+    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
     """
     header = ResponseHeader(correlation_id=correlation_id)
     parts = codec.encode_parts(header, response_header_version(type(response), version))
@@ -85,9 +84,9 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
 
 
 def peek_request(frame: bytes) -> RequestPrefix:
-    """The start of a request frame (without size), readable even if its api or version is unknown.
+    """Return the first fields of a request frame (without size), even if its API or version is unknown.
 
-    Raises: RemoteProtocolError: the frame is shorter than that.
+    Raises: RemoteProtocolError: the frame has less than 8 bytes.
     """
     if len(frame) < 8:
         raise RemoteProtocolError(f"request of {len(frame)} bytes, a header has at least 8", first_bytes=frame)
@@ -99,10 +98,11 @@ def peek_request(frame: bytes) -> RequestPrefix:
 
 
 def decode_request(frame: bytes) -> RequestFrame:
-    """A request from its frame (without size), for the side that answers.
+    """Decode a request frame (without size), for the broker side.
 
     Raises:
-        UnsupportedVersionError: the api or its version is not declared; `peek_request` still has the correlation id.
+        UnsupportedVersionError: the API or its version is not declared; `peek_request` still returns the correlation
+            id.
         RemoteProtocolError: header or body is malformed.
     """
     prefix = peek_request(frame)
@@ -119,11 +119,12 @@ def decode_request(frame: bytes) -> RequestFrame:
 def decode_response_prefix(
     response_cls: type[R], frame: bytes | bytearray | memoryview, version: int, *, in_place: bool = False
 ) -> tuple[int, R, int]:
-    """The correlation id, the message of a response frame (without size), and the number of bytes that follow it.
+    """Decode a response frame (without size); return correlation id, message, and the number of bytes after the
+    message.
 
-    With `in_place` records may be FrameSlices of the frame instead of bytes.
-    An ApiVersionsResponse with error 35 is read as version 0, whichever was requested. Servers differ in what
-    follows the code, so a body that is no such answer counts as one that offers no version.
+    With `in_place`, records may be FrameSlices of the frame instead of bytes. An ApiVersionsResponse with error 35 is
+    decoded as version 0 regardless of `version`. Servers differ in the bytes after that error code: a malformed rest
+    becomes a response without versions.
     Raises: RemoteProtocolError: header or body is malformed.
     """
     header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
@@ -140,33 +141,33 @@ def decode_response_prefix(
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames.
+    """Splits a stream of bytes into frames.
 
-    Bytes that are a whole frame become that frame without a copy, and so do those that are read into `place`. Other
-    pieces of a large frame are copied once, into its memory, and those of a small one are joined. For frames of a
-    megabyte copies cost more than decoding them.
+    A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
+    into
+    its memory; pieces of a small frame are joined. For frames of a megabyte, a copy costs more than decoding.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """Args: max_bytes: the largest frame, without its size prefix, that is accepted."""
+        """Args: max_bytes: size of the largest frame that is accepted, without its size prefix."""
         self.max_bytes = max_bytes
-        self._head = b""  # the size prefix, as far as it came
+        self._head = b""  # bytes of the size prefix
         self._pieces: list[bytes | bytearray] = []
         self._room: FrameRoom | None = None
-        self._left = 0  # bytes of the frame that are still to come
-        self._is_large = False  # the present frame, between frames the last one
+        self._left = 0  # bytes of the frame that have not arrived
+        self._is_large = False  # the current frame, or the last one between frames
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of a frame that is not complete yet, its size prefix included."""
+        """Bytes of an incomplete frame, including its size prefix."""
         in_room = 0 if self._room is None else self._room.filled_bytes
         return len(self._head) + sum(map(len, self._pieces)) + in_room
 
     @property
     def next_read_bytes(self) -> int:
-        """How many of the next bytes to read at most, so that large frames come whole; 0: any number.
+        """Most bytes to read next, so that large frames arrive whole; 0: no limit.
 
-        After a large frame another one is likely: its size is read alone, so that the frame can be read alone, too.
+        After a large frame, only the size of the next frame is read: another large frame is likely.
         """
         if not self._is_large:
             return 0
@@ -174,14 +175,15 @@ class FrameReader:
 
     @property
     def is_inside_large(self) -> bool:
-        """Whether the size of a large frame was read, and not yet the whole of it."""
+        """True after the size of a large frame has arrived, until the frame is complete."""
         return self._is_large and self._left > 0
 
     def place(self) -> memoryview | None:
-        """Return where the rest of a large frame may be read to, before it is fed; None where no such frame has begun.
+        """Return memory to read the rest of a large frame into before `feed`; None between frames or for small frames.
 
-        Memory for all of the frame is allocated, of which the system provides large ones page by page. If it provides
-        none, the frame is kept in pieces: its size may be a lie.
+        Memory for the whole frame is allocated; the system provides large memory page by page. If the allocation fails,
+        the
+        frame is kept in pieces, because its size may be false.
         """
         if not self.is_inside_large:
             return None
@@ -196,11 +198,11 @@ class FrameReader:
         return self._room.rest()
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """The frames that `data` completes, without their size prefix.
+        """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: a size is negative or above the limit. Its `first_bytes` start with that size, so
-            that a peer which is not Kafka can be named. The stream is lost then: every further call raises again.
-            Or the system has no memory for a frame.
+        Raises: RemoteProtocolError: a size is negative or above the limit; `first_bytes` begins with that size, so that
+            the
+            protocol of the server can be identified, and every further call raises again. Or the system has no memory.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)
@@ -237,7 +239,7 @@ class FrameReader:
             self._head, self._pieces = b"", []
 
     def _joined(self, last: bytes) -> bytes:
-        """Return the frame that was kept in pieces. Raises: RemoteProtocolError: the system has no memory for it."""
+        """Return the frame from its pieces. Raises: RemoteProtocolError: the system has no memory for it."""
         try:
             return _join([*self._pieces, last])
         except MemoryError:
@@ -246,7 +248,7 @@ class FrameReader:
             raise RemoteProtocolError(f"not enough memory for a frame of {size_bytes} bytes") from None
 
     def _keep(self, piece: bytes) -> None:
-        """Keep a piece; small ones are gathered, since an object for each would outweigh its bytes."""
+        """Keep a piece. Small pieces are joined: one object for each would need more memory than the bytes."""
         if len(piece) >= _SMALL_PIECE:
             self._pieces.append(piece)
         elif self._pieces and isinstance(self._pieces[-1], bytearray):
@@ -264,7 +266,7 @@ _join = b"".join
 
 
 def _frame_pieces(parts: list[bytes]) -> list[bytes]:
-    """The frame: its size and the parts, joined where they are small."""
+    """Return the size and the parts of a frame; small parts are joined."""
     pieces: list[bytes] = []
     small = [sum(map(len, parts)).to_bytes(_SIZE_BYTES, "big")]
     for part in parts:

@@ -1,8 +1,7 @@
-"""Messages as JSON, by Kafka's field names: what `kctl api` reads and prints.
+"""Messages as JSON with Kafka's field names, for `kctl api`.
 
-Owns names, types and limits of that form; knows no API. A field is read by Kafka's name in PascalCase, camelCase or
-snake_case, and written in camelCase, as Java's converters write it. Bytes and records are base64, topic ids are written
-as Kafka's tools write them.
+Fields are read in PascalCase, camelCase, or snake_case, and written in camelCase as by Java's converters. Bytes and
+records are base64; UUIDs have the form of Kafka's tools.
 """
 
 import base64
@@ -28,20 +27,20 @@ _INTEGERS = {
 
 
 class JsonFormError(ValueError):
-    """A JSON value that is not the message; says where and what is expected."""
+    """A JSON value that does not describe the message; has place and expected value."""
 
 
 def from_json(kind: type[M], value: object, version: int) -> M:
-    """Return the message that a JSON object describes; fields that it leaves out have Kafka's defaults.
+    """Return the message that a JSON object describes; absent fields get Kafka's defaults.
 
-    Raises: JsonFormError: a field is unknown, is not part of `version`, or its value is of another type.
+    Raises: JsonFormError: a field is unknown, is not part of `version`, or has a value of another type.
     """
     message: M = _read_struct(kind, value, version, "")
     return message
 
 
 def to_json(message: Struct, version: int) -> dict[str, object]:
-    """Return the fields that `version` has, in Kafka's order."""
+    """Return the fields of `version`, in Kafka's order."""
     return {
         name: value if write is None or value is None else write(value)
         for name, attribute, write in _fields_of(type(message), version)
@@ -149,7 +148,7 @@ def _mistake(path: str, text: str) -> JsonFormError:
 
 
 def folded(name: str) -> str:
-    """Return what the spellings of a field's name have in common."""
+    """Return a field name without underscores, in lower case: equal for all spellings."""
     return name.replace("_", "").lower()
 
 
@@ -173,7 +172,7 @@ Write = Callable[[Any], object]
 
 @cache
 def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write | None], ...]:
-    """Return name, attribute and converter of each field; no converter where the value is JSON as it is."""
+    """Return name, attribute, and converter of each field; the converter is None for values that are valid JSON."""
     found: list[tuple[str, str, Write | None]] = []
     for entry in kind.FIELDS:
         if entry.is_in(version):
@@ -183,7 +182,7 @@ def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write 
 
 
 def _writer(entry: Field, version: int) -> Write | None:
-    """Return the converter of one item of a field."""
+    """Return the converter for an item of a field, or None."""
     if isinstance(entry.kind, type):
         return partial(to_json, version=version)
     if entry.kind == "uuid":
@@ -191,7 +190,7 @@ def _writer(entry: Field, version: int) -> Write | None:
     if entry.kind in ("bytes", "records"):
         return lambda value: base64.b64encode(bytes(value)).decode()
     if entry.kind == "float64":
-        return lambda value: value if math.isfinite(value) else str(value)  # JSON has no such numbers
+        return lambda value: value if math.isfinite(value) else str(value)  # JSON has no infinities and no NaN
     return None
 
 

@@ -1,11 +1,8 @@
-"""Pieces: records of a request as the header and the body of their batch; joining them would copy a megabyte.
-
-Knows neither frames nor records.
-"""
+"""Pieces: records of a request as header and body of their batch; joining them would copy up to a megabyte."""
 
 
 class Pieces:
-    """`head + body`, not joined; goes into a field of records as bytes do."""
+    """`head + body`, not joined; valid as the value of a records field."""
 
     __slots__ = ("body", "head")
 

@@ -1,4 +1,4 @@
-"""The primitive types of the wire, each read with its bounds checked before anything is allocated.
+"""Primitive types of the wire. Bounds are checked before memory is allocated.
 
 | type | bytes |
 |---|---|
@@ -9,8 +9,7 @@
 | array | int32 count, -1 = null; compact: uvarint count + 1, 0 = null |
 | tag section | uvarint count, then (uvarint tag, uvarint size, bytes) in strictly ascending order of tags |
 
-Owns the rules of single values; knows no message. The compiled codec repeats these rules inline and is held to them by
-tests/fuzz/protocol.
+The compiled codec repeats these rules inline; tests/fuzz/protocol compares the two.
 """
 
 import struct
@@ -21,9 +20,11 @@ from typing import Final
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
 MOST_STRUCTS: Final = 1_000_000
-"""Structs in arrays of one message that is decoded: each takes some hundred bytes, and as few as two on the wire."""
+"""Most structs in arrays of one decoded message: each needs some hundred bytes of memory, but as few as two bytes on
+the wire.
+"""
 MAX_TAG: Final = 0x7FFF_FFFE
-"""Kafka keeps tags in an int32 and its greatest value for itself."""
+"""Greatest tag: Kafka keeps tags in an int32 and reserves its greatest value."""
 
 FIXED_FORMATS: Final[dict[str, str]] = {
     "bool": "?",
@@ -36,18 +37,18 @@ FIXED_FORMATS: Final[dict[str, str]] = {
     "float64": "d",
     "uuid": "16s",
 }
-"""Struct letters of the types whose width never changes."""
+"""Struct letters of the fixed-width types."""
 
 _PACKERS: Final = {kind: struct.Struct(">" + letters) for kind, letters in FIXED_FORMATS.items()}
 
 FIXED_SIZES: Final = {kind: packer.size for kind, packer in _PACKERS.items()}
 
 SMALL_UVARINTS: Final = tuple(bytes((value,)) for value in range(128))
-"""The varints of one byte, ready made."""
+"""Prepared varints of one byte."""
 
 
 class Malformed(Exception):
-    """A value breaks a rule of the wire; the codec turns it into a ProtocolError that names the field."""
+    """A value that breaks a rule of the wire; the codec turns it into a ProtocolError with the field."""
 
     def __init__(self, reason: str, offset: int = 0) -> None:
         super().__init__(reason)
@@ -55,14 +56,14 @@ class Malformed(Exception):
 
 
 def uuid_text(value: bytes) -> str:
-    """A uuid as Kafka prints it: 22 characters of URL-safe base64."""
+    """Return a UUID as Kafka prints it: 22 characters of URL-safe base64."""
     return b2a_base64(value, newline=False).rstrip(b"=").translate(_TO_URL).decode("ascii")
 
 
 def parse_uuid(text: str) -> bytes:
-    """The 16 bytes of a uuid as Kafka prints it.
+    """Return the 16 bytes of a UUID that Kafka printed.
 
-    Raises: ValueError: the text is no such uuid.
+    Raises: ValueError: the text is not a UUID.
     """
     value = a2b_base64(text.encode("ascii").translate(_FROM_URL) + b"==", strict_mode=True)
     if len(value) != 16:
@@ -75,7 +76,7 @@ _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
 
 
 def uvarint(value: int) -> bytes:
-    """The unsigned varint of `value`, which has at most 32 bits."""
+    """Return the unsigned varint of `value`. Raises: Malformed: more than 32 bits."""
     if 0 <= value < 128:
         return SMALL_UVARINTS[value]
     if not 0 <= value <= 0xFFFF_FFFF:
@@ -89,7 +90,7 @@ def uvarint(value: int) -> bytes:
 
 
 def read_uvarint(buf: bytes | memoryview, pos: int) -> tuple[int, int]:
-    """The unsigned varint at `pos` and the position after it.
+    """Return the unsigned varint at `pos` and the position after it.
 
     Raises: IndexError: the bytes end first. Malformed: more than 5 bytes or 32 bits.
     """
@@ -109,7 +110,7 @@ def read_uvarint(buf: bytes | memoryview, pos: int) -> tuple[int, int]:
 
 
 class Reader:
-    """Reads values from bytes, one call each; every failure is `Malformed` with the offset where the value starts."""
+    """Reads values from bytes. Every failure is Malformed with the offset at which the value starts."""
 
     def __init__(self, buf: bytes | memoryview, pos: int = 0, end: int | None = None) -> None:
         self.buf = buf
@@ -118,11 +119,11 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """Bytes not read yet."""
+        """Number of unread bytes."""
         return self.end - self.pos
 
     def read(self, size: int, what: str) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes; `what` is their name in errors."""
         if size > self.left:
             raise Malformed(f"{what} of {size} bytes, {self.left} bytes left", self.pos)
         start = self.pos
@@ -130,13 +131,13 @@ class Reader:
         return bytes(self.buf[start : self.pos])
 
     def fixed(self, kind: str) -> object:
-        """The next value of a type with a fixed width."""
+        """Return the next value of a fixed-width type."""
         packer = _PACKERS[kind]
         value: object = packer.unpack(self.read(packer.size, kind))[0]
         return value
 
     def uvarint(self) -> int:
-        """The next unsigned varint."""
+        """Return the next unsigned varint."""
         start = self.pos
         try:
             value, pos = read_uvarint(self.buf, start)
@@ -148,7 +149,10 @@ class Reader:
         return value
 
     def length(self, what: str, prefix: str, nullable: bool) -> int | None:
-        """The length before a string, bytes or an array: `prefix` is int16, int32 or uvarint; None is null."""
+        """Return the length of a string, bytes, or an array; None is null.
+
+        Args: prefix: int16, int32, or uvarint.
+        """
         start = self.pos
         if prefix == "uvarint":
             value = self.uvarint() - 1
@@ -162,7 +166,7 @@ class Reader:
         return int(value)
 
     def string(self, compact: bool, nullable: bool, errors: str = "strict") -> str | None:
-        """The next string; `errors` is what becomes of bytes that are not UTF-8, as in bytes.decode()."""
+        """Return the next string. Bytes that are not UTF-8 are handled according to `errors`, as in bytes.decode()."""
         start = self.pos
         size = self.length("string", "uvarint" if compact else "int16", nullable)
         if size is None:
@@ -176,12 +180,12 @@ class Reader:
             raise Malformed(f"string is not UTF-8: {error.reason}", self.pos - size + error.start) from None
 
     def byte_string(self, compact: bool, nullable: bool) -> bytes | None:
-        """The next byte string."""
+        """Return the next byte string."""
         size = self.length("bytes", "uvarint" if compact else "int32", nullable)
         return None if size is None else self.read(size, "bytes")
 
     def count(self, compact: bool, nullable: bool, min_item_bytes: int) -> int | None:
-        """The number of items of the next array; more than the bytes left can hold is refused here."""
+        """Return the item count of the next array. A count that the bytes left cannot hold is Malformed."""
         start = self.pos
         count = self.length("array", "uvarint" if compact else "int32", nullable)
         if count is not None and count * min_item_bytes > self.left:
@@ -190,13 +194,12 @@ class Reader:
 
 
 class Writer:
-    """Collects the parts of a message; every value that does not fit its type is `Malformed`."""
+    """Collects the parts of a message. A value that does not fit its type is Malformed."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
 
     def fixed(self, kind: str, value: object) -> None:
-        """Append a value of fixed width."""
         if kind == "uuid" and not (isinstance(value, bytes) and len(value) == FIXED_SIZES[kind]):
             raise Malformed(f"a uuid is 16 bytes, not {value!r}")
         try:
@@ -205,7 +208,7 @@ class Writer:
             raise Malformed(f"{value!r} is no {kind}") from None
 
     def length(self, prefix: str, size: int | None) -> None:
-        """Append the length before a string, bytes or an array; None is null."""
+        """Append the length of a string, bytes, or an array; None is null."""
         value = -1 if size is None else size
         if prefix == "uvarint":
             self.parts.append(uvarint(value + 1))
@@ -213,7 +216,6 @@ class Writer:
             self.fixed(prefix, value)
 
     def string(self, value: str | None, compact: bool) -> None:
-        """Append a string."""
         raw = b""
         if value is not None:
             try:
@@ -226,25 +228,23 @@ class Writer:
         self.parts.append(raw)
 
     def byte_string(self, value: bytes | None, compact: bool) -> None:
-        """Append a byte string."""
         if value is not None and not isinstance(value, bytes):
             raise Malformed(f"{type(value).__name__} is not bytes")
         self.length("uvarint" if compact else "int32", None if value is None else len(value))
         self.parts.append(value or b"")
 
     def pieces(self, pieces: Iterable[bytes], compact: bool) -> None:
-        """Append a byte string that is in pieces, without a copy of them."""
+        """Append a byte string given in pieces, without a copy."""
         pieces = list(pieces)
         self.length("uvarint" if compact else "int32", sum(map(len, pieces)))
         self.parts += pieces
 
     def tags(self, tagged: dict[int, bytes]) -> None:
-        """Append a tag section."""
         self.parts.append(tag_section(tagged))
 
 
 def tag_section(tagged: dict[int, bytes]) -> bytes:
-    """The bytes of a tag section, in ascending order of tags."""
+    """Return the bytes of a tag section, in ascending order of tags."""
     parts = [uvarint(len(tagged))]
     for tag in sorted(tagged):
         if not 0 <= tag <= MAX_TAG:

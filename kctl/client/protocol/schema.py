@@ -1,12 +1,11 @@
-"""The language of declarations: a message is a class, a field is one line.
+"""Declarations of messages: a class for each message, a line for each field.
 
     class MetadataRequestTopic(Struct):
         topic_id: bytes = field("uuid", "10+", default=ZERO_UUID, ignorable=True)
         name: str | None = field("string", "0+", nullable="10+", default="")
 
-Owns what a declaration can say; knows nothing about bytes (walker.py and codec.py give it a meaning). The classes have
-slots, take keywords only, and start with Kafka's own defaults; their constructor is compiled when the first object is
-made, because a command builds few of the messages that it imports.
+Classes have slots, accept keywords only, and start with Kafka's defaults. A constructor is compiled when the first
+object is created, because a command creates few of the messages that it imports.
 """
 
 from collections.abc import Callable
@@ -17,10 +16,10 @@ from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
 __all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
 
 NEVER: Final = 32768
-"""A version that no message reaches: `flexible_from=NEVER` means that the API has no flexible version."""
+"""Version above those of all messages: with `flexible_from=NEVER` an API has no flexible version."""
 
 Versions = tuple[int, int]
-"""The first and the last version, both included; empty when the first is the greater."""
+"""First and last version, inclusive; empty if the first is greater."""
 
 NO_VERSIONS: Final[Versions] = (NEVER, -1)
 
@@ -30,7 +29,7 @@ _MISSING: Final[Any] = object()
 
 
 def parse_versions(text: str) -> Versions:
-    """The range that Kafka writes as `3`, `3-7`, `3+` or `none`."""
+    """Return the range that Kafka writes as `3`, `3-7`, `3+`, or `none`."""
     if text == "none":
         return NO_VERSIONS
     if text.endswith("+"):
@@ -43,7 +42,7 @@ _INFORMING = frozenset({"client_host", "cluster_id", "error_message", "rack", "r
 
 
 class Field:
-    """One declared field; see `field` for what each attribute means."""
+    """A declared field; `field` describes its attributes."""
 
     __slots__ = (
         "default",
@@ -72,7 +71,7 @@ class Field:
         tagged: Versions,
         flexible: bool,
     ) -> None:
-        self.name = ""  # set when the class is made
+        self.name = ""  # set when the class is created
         self.kind = kind
         self.is_array = is_array
         self.versions = versions
@@ -86,23 +85,23 @@ class Field:
 
     @property
     def informs(self) -> bool:
-        """Whether it is text for people: bytes in it that are not UTF-8 are replaced, as in Java, not refused."""
+        """True for text for people: bytes that are not UTF-8 are replaced, as in Java, instead of rejected."""
         return self.kind == "string" and self.name in _INFORMING
 
     def is_in(self, version: int) -> bool:
-        """Whether `version` carries this field at all, tagged or not."""
+        """Return whether `version` has this field, tagged or not."""
         return self.versions[0] <= version <= self.versions[1]
 
     def is_tagged_in(self, version: int) -> bool:
-        """Whether `version` carries this field in the tag section."""
+        """Return whether `version` has this field in the tag section."""
         return self.tagged[0] <= version <= self.tagged[1]
 
     def is_nullable_in(self, version: int) -> bool:
-        """Whether the field may be None in `version`."""
+        """Return whether the field may be None in `version`."""
         return self.nullable[0] <= version <= self.nullable[1]
 
     def default_value(self) -> Any:
-        """A value that the caller may keep: lists and structs are new each time."""
+        """Return the default; lists and structs are new each time."""
         return self.default if self.factory is None else self.factory()
 
 
@@ -118,18 +117,18 @@ def field(
     tagged: str = "none",
     flexible: bool = True,
 ) -> T:
-    """Declare one field of a struct.
+    """Declare a field of a struct.
 
     Args:
         kind: Kafka's word (`int8 int16 int32 int64 uint16 uint32 float64 bool string uuid bytes records`), a struct
-            class, or a list with one of these for an array of it.
-        versions: the versions that carry the field.
-        default: the value of a new message, and of a decoded one whose version lacks the field.
-        factory: makes the default, for lists and structs.
+            class, or a list with one of them for an array.
+        versions: the versions that have the field.
+        default: the value in new messages, and in decoded messages of versions without the field.
+        factory: creates the default, for lists and structs.
         nullable: the versions in which it may be None.
-        ignorable: a version without the field drops its value in silence; otherwise only the default fits.
-        tag, tagged: its number in the tag section, and the versions in which it lives there.
-        flexible: False keeps the old string form in flexible versions (one field: the client id of a request header).
+        ignorable: versions without the field drop its value silently; otherwise they accept only the default.
+        tag, tagged: number in the tag section, and the versions that have the field there.
+        flexible: False keeps the old string form in flexible versions (only for the client id of a request header).
     """
     result: Any = Field(
         kind[0] if isinstance(kind, list) else kind,
@@ -163,10 +162,10 @@ class StructType(type):
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Struct(metaclass=StructType):
-    """A group of fields; equal when all fields are equal, as are tagged fields that this side does not know.
+    """A group of fields. Structs are equal if all fields and unknown tagged fields are equal. Declared structs are not
+    subclassed.
 
-    Attributes: `unknown_tagged_fields` by tag, empty at first; kept when a decoded message is encoded again.
-    A declared struct is not meant to be subclassed.
+    Attributes: `unknown_tagged_fields` by tag, empty in new structs; encoding a decoded message keeps them.
     """
 
     __slots__ = ("unknown_tagged_fields",)
@@ -198,9 +197,9 @@ class Struct(metaclass=StructType):
 
 
 class Message(Struct):
-    """A struct that has versions of its own: `class M(Message, versions=(0, 3), flexible_from=2)`.
+    """A struct with versions: `class M(Message, versions=(0, 3), flexible_from=2)`.
 
-    Attributes: NAME: Kafka's; that of the class, unless its body has another.
+    Attributes: NAME: Kafka's name of the API [default: the name of the class without Request or Response].
     """
 
     NAME: ClassVar[str]
@@ -215,7 +214,7 @@ class Message(Struct):
 
 
 class Response(Message):
-    """What a broker answers to a request of the same API key."""
+    """A response; its request class has the same API key."""
 
     API_KEY: ClassVar[int]
 
@@ -225,9 +224,9 @@ class Response(Message):
 
 
 class Request(Message):
-    """What a client asks; RESPONSE is the class of the answer, whose API key and versions are those of the request.
+    """A request. RESPONSE is the class of its response, with the same API key and versions.
 
-    LATEST_VERSION_UNSTABLE: the last version is still being designed; it is declared but never chosen.
+    LATEST_VERSION_UNSTABLE: the last version may still change; it is declared but never chosen.
     """
 
     API_KEY: ClassVar[int]
@@ -241,7 +240,7 @@ class Request(Message):
 
 
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:
-    """The constructor of `cls` as one straight function; keyword only, unset fields get their default."""
+    """Compile the constructor of `cls`: keyword only, with defaults for unset fields."""
     namespace: dict[str, Any] = {"_missing": _MISSING}
     arguments = ["*"] if cls.FIELDS else []
     body = ["    self.unknown_tagged_fields = {}\n"]
@@ -263,7 +262,7 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
 
 
 def _show(entry: Field, value: Any) -> str:
-    """A field's value for people; bytes are shown by size only, because they may be a password or a megabyte."""
+    """Return a field's value for people. Bytes are shown only as a size: they may be a password or a megabyte."""
     if value is None or isinstance(entry.kind, type):
         return repr(value)
     if entry.kind in ("bytes", "records"):

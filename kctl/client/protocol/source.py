@@ -1,7 +1,7 @@
-"""What the two source writers share: indented lines, fresh names, and runs of adjacent fixed-width values.
+"""Common part of the source generators: indented lines, fresh names, and runs of adjacent fixed-width values.
 
-A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. It grows until a
-value of unknown width comes, then `flush` writes the call. Owns no rule of the wire (decoder.py and encoder.py do).
+A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. A value of
+unknown width ends the run, and `flush` writes the call.
 """
 
 import struct
@@ -14,7 +14,7 @@ from kctl.client.protocol.schema import Field, Struct
 
 
 class Repeated(dict[int, Callable[..., Any]]):
-    """Packs or unpacks `count` values of one type: the call for each count, made when first needed."""
+    """Functions that pack or unpack `count` values of one type, created for each count on first use."""
 
     KEPT = 64
 
@@ -31,7 +31,7 @@ class Repeated(dict[int, Callable[..., Any]]):
 
 
 class Source:
-    """Python source in the making, with the objects that it names."""
+    """Python source under construction, with the objects that it refers to."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         self.version = version
@@ -43,12 +43,12 @@ class Source:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add one line; a run that is open stays open, so this may not read or write the wire."""
+        """Add a line. An open run stays open, so the line must not read or write the wire."""
         self.lines.append(f"{self._indent}{text}\n")
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add `head` and indent what follows; the run is flushed on both ends."""
+        """Add `head` and indent the lines in the context. The run is flushed at both ends."""
         self.flush()
         self.line(head)
         self._indent += "    "
@@ -57,20 +57,20 @@ class Source:
         self._indent = self._indent[:-4]
 
     def flush(self) -> None:
-        """Write the call for the open run, if there is one."""
-        raise NotImplementedError  # what a run becomes is the subclass's
+        """Write the call for the open run, if any."""
+        raise NotImplementedError  # subclasses pack or unpack
 
     def fail_if(self, condition: str, reason: str) -> None:
-        """Fail when `condition` holds; the walker then reports where and why."""
+        """Add a line that fails if `condition` holds. The walker then reports place and reason."""
         self.line(f"if {condition}: raise Malformed({reason!r})")
 
     def fresh(self, stem: str) -> str:
-        """A local name that is not in use."""
+        """Return an unused local name."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def name_of(self, value: Any, stem: str) -> str:
-        """A name under which the source sees `value`."""
+        """Return a name for `value` in the source."""
         for name, known in self.names.items():
             if known is value:
                 return name
@@ -79,7 +79,7 @@ class Source:
         return name
 
     def is_set(self, entry: Field, value: str) -> str:
-        """A condition that holds when `value` is not the default of `entry`."""
+        """Return a condition that holds if `value` is not the default of `entry`."""
         if entry.factory is None:
             return f"{value} is not None" if entry.default is None else f"{value} != {entry.default!r}"
         if entry.is_array:
@@ -89,16 +89,16 @@ class Source:
 
     @staticmethod
     def struct_of(entry: Field) -> type[Struct]:
-        """The struct class of a field that has one."""
+        """Return the struct class of a field that has one."""
         assert isinstance(entry.kind, type)
         return entry.kind
 
     def packer(self, letters: str) -> tuple[str, struct.Struct]:
-        """The name stem and the compiled format of a run."""
+        """Return the name stem and the compiled format of a run."""
         return letters.replace("?", "_bool_"), struct.Struct(">" + letters)
 
     def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:
-        """The fields of `cls` as this version sees them: in the body, by tag, and absent."""
+        """Return the fields of `cls` in this version: in the body, by tag, and absent."""
         body, tagged, absent = [], {}, []
         for entry in cls.FIELDS:
             if entry.is_tagged_in(self.version):
@@ -110,7 +110,7 @@ class Source:
         return body, dict(sorted(tagged.items())), absent
 
     def compile(self, name: str, arguments: str, filename: str) -> Callable[..., Any]:
-        """The finished function; its source is in `linecache`, so that a traceback shows the line."""
+        """Return the compiled function. Its source is stored in `linecache`, so that tracebacks show the line."""
         import linecache
 
         source = f"def {name}({arguments}):\n{''.join(self.lines)}"

@@ -1,6 +1,5 @@
-"""Which version of each API to speak with one node: the highest that both sides know; and which release has an API.
-
-Owns the answer of a node to ApiVersions; knows nothing of how it was asked.
+"""Choice of the version of each API for a node: the highest that both sides support. Also the first release of each
+API.
 """
 
 from typing import Final
@@ -11,9 +10,9 @@ from kctl.client.protocol.schema import Request, Versions
 
 
 class NodeVersions:
-    """What one node offers: for every api key the first and the last version.
+    """Version ranges that a node supports.
 
-    Attributes: `ranges` by api key; `features` finalized feature name -> level (metadata.version, group.version, ...).
+    Attributes: `ranges` by API key; `features` finalized feature name -> level (metadata.version, group.version, ...).
     """
 
     def __init__(self, ranges: dict[int, Versions], features: dict[str, int] | None = None) -> None:
@@ -22,20 +21,20 @@ class NodeVersions:
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "NodeVersions":
-        """The ranges in a response of ApiVersions; the caller has checked `error_code`."""
+        """Return the ranges of an ApiVersions response. The caller has checked `error_code`."""
         ranges = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
         features = {entry.name: entry.max_version_level for entry in response.finalized_features}
         return cls(ranges, features)
 
     def supports(self, request_cls: type[Request], at_least: int = 0) -> bool:
-        """Whether there is a common version, not below `at_least`."""
+        """Return whether both sides support a version from `at_least` on."""
         return self._common(request_cls, None) >= at_least
 
     def choose(self, request_cls: type[Request], at_most: int | None = None) -> int:
-        """The highest version that the node and this side know; never one that Kafka calls unstable.
+        """Return the highest version that both sides support, except versions that Kafka marks as unstable.
 
-        Args: at_most: a lower ceiling, for a request that cannot use the newest form.
-        Raises: UnsupportedVersionError: there is none; names the API, what is needed and what is offered.
+        Args: at_most: the highest version that the request can use.
+        Raises: UnsupportedVersionError: no common version; has the API and both ranges.
         """
         version = self._common(request_cls, at_most)
         if version >= 0:
@@ -50,7 +49,7 @@ class NodeVersions:
         )
 
     def _common(self, request_cls: type[Request], at_most: int | None) -> int:
-        """The highest common version, or -1."""
+        """Return the highest common version, or -1."""
         low, high = _spoken(request_cls, at_most)
         offered_low, offered_high = self.ranges.get(request_cls.API_KEY, (0, -1))
         best = min(high, offered_high)
@@ -58,13 +57,13 @@ class NodeVersions:
 
 
 def _since(api: str) -> str:
-    """Return from which release on brokers have an API, where that is not all of them."""
+    """Return the release that introduced an API, as a text for errors; empty if all releases have it."""
     release = FIRST_RELEASE.get(api)
     return "" if release is None else f" (Kafka {release} and later have it)"
 
 
 def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:
-    """The versions that this side would use."""
+    """Return the versions that the client would use."""
     low, high = request_cls.VALID_VERSIONS
     if request_cls.LATEST_VERSION_UNSTABLE:
         high -= 1
@@ -94,4 +93,4 @@ FIRST_RELEASE: Final = {
     "StreamsGroupHeartbeat": "4.1",
     "StreamsGroupDescribe": "4.1",
 }
-"""By Kafka's name of the API: the release from which on clients can rely on it."""
+"""First release in which clients can rely on an API, by Kafka's name of the API."""

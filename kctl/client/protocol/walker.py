@@ -1,8 +1,7 @@
-"""The reference codec: it walks a declaration field by field, and what it does is what a declaration means.
+"""Reference codec: walks a declaration field by field and defines its meaning.
 
-Short and slow on purpose. The compiled codec (codec.py) must give the same bytes, the same values and the same verdict
-on damaged bytes (tests/fuzz/protocol); when the compiled form meets an error it asks the walker to name the field and
-the offset. Owns the meaning of versions, null, defaults and tags; knows no socket and no header.
+It is short and slow on purpose. codec.py must produce the same bytes, values, and errors (tests/fuzz/protocol). If the
+compiled form fails, the walker repeats the work to report field and offset.
 """
 
 from typing import Any, TypeVar
@@ -16,9 +15,11 @@ M = TypeVar("M", bound=Message)
 
 
 def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> M:
-    """The message that `data` holds from `offset` to its end.
+    """Decode the message in `data` from `offset` to the end.
 
-    Raises: RemoteProtocolError: not such a message; names field and offset. LocalProtocolError: no such version.
+    Raises:
+        RemoteProtocolError: the bytes are not a valid message; has field and offset.
+        LocalProtocolError: the version is not declared.
     """
     message, pos = decode_header(cls, data, version, offset)
     if pos != len(data):
@@ -27,7 +28,7 @@ def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0
 
 
 def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> tuple[M, int]:
-    """The message at `offset` and the position after it.
+    """Decode the message at `offset`; return it and the position after it.
 
     Raises: as `decode`.
     """
@@ -41,7 +42,7 @@ def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: 
 
 
 def encode(message: Message, version: int) -> bytes:
-    """The bytes of `message`.
+    """Encode `message`.
 
     Raises: as `encode_parts`.
     """
@@ -49,9 +50,9 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
-    """The bytes of `message` in pieces: records are not copied.
+    """Encode `message` into pieces; records are not copied.
 
-    Raises: LocalProtocolError: a value does not fit its type or this version; names the field.
+    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
     """
     check_version(type(message), version)
     walk = _Encode(Writer(), version, version >= message.FLEXIBLE_FROM)
@@ -65,14 +66,14 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
 
 
 def check_version(cls: type[Message], version: int) -> None:
-    """Refuse a version that is not declared."""
+    """Raise LocalProtocolError for a version that is not declared."""
     low, high = cls.VALID_VERSIONS
     if not low <= version <= high:
         raise LocalProtocolError(f"{cls.__name__} has versions {low} to {high}, not {version}")
 
 
 def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
-    """The least bytes that one item of an array takes; bounds how many items the bytes left can hold."""
+    """Return the least size of an array item, which bounds the number of items that the bytes left can hold."""
     if not isinstance(kind, type):
         return FIXED_SIZES.get(kind) or (1 if flexible else 2 if kind == "string" else 4)
     total = 1 if flexible else 0
@@ -89,7 +90,7 @@ def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
 
 
 class _Decode:
-    """One walk over bytes; `path` says where it is, and stays there when it fails."""
+    """A walk over bytes. After a failure, `path` is the field that failed."""
 
     def __init__(self, reader: Reader, version: int, flexible: bool) -> None:
         self.reader = reader
@@ -176,7 +177,7 @@ class _Decode:
 
 
 class _Encode:
-    """One walk over a message; `path` says where it is, and stays there when it fails."""
+    """A walk over a message. After a failure, `path` is the field that failed."""
 
     def __init__(self, writer: Writer, version: int, flexible: bool) -> None:
         self.writer = writer
@@ -268,5 +269,5 @@ def _remote_error(cls: type[Message], version: int, path: str, error: Malformed)
 
 
 def _path(parts: list[str | int]) -> str:
-    """`topics[3].partitions[0].leader_id`."""
+    """Return a path like `topics[3].partitions[0].leader_id`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")

@@ -1,4 +1,4 @@
-"""Records: batches decoded and encoded. Bytes in, bytes out; no socket, no time.
+"""Record batches, decoded and encoded, without sockets or time.
 
 Reading one partition of a fetch response::
 
@@ -7,10 +7,10 @@ Reading one partition of a fetch response::
         ...
     reader.next_offset                           # where the next fetch starts
 
-`aborted` is None for read_uncommitted, and for read_committed the fetch response's list of AbortedTransaction (an empty
-list when it has none). Records at or after `stop_offset`, or before `fetch_offset`, are not given. Control batches are
-never given out as records: `reader.markers` has them. Damage raises CorruptBatchError (UnsupportedCodecError for an
-unknown codec), after the records before it were given out.
+`aborted` is None for read_uncommitted. For read_committed it is the list of AbortedTransaction of the fetch response,
+which may be empty. Records before `fetch_offset` and from `stop_offset` on are left out. Control batches are in
+`reader.markers`. Damage raises CorruptBatchError (UnsupportedCodecError for an unknown codec) after the records before
+it were returned.
 
 Writing::
 
@@ -19,14 +19,16 @@ Writing::
     builder.set_producer_state(producer_id, epoch, base_sequence)          # when idempotent
     builder.build()                                                        # bytes of a whole batch, CRC set
 
-Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`; only of
-some records: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`. `reader.pieces(plan)` has
-large values as ValuePlaces, which write themselves to a descriptor from where they lie.
-As columns, for tables: `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
-Many records at once: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some.
+Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`. With a
+filter: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`. `reader.pieces(plan)` returns
+large values as ValuePlaces, which write themselves to a descriptor without a copy. Columns for tables:
+`reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
+
+Many records: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some of them.
+
 For brokers: split_batches, stamp_batch, control_batch.
 
-Importing this loads no codec library.
+Codec libraries are imported on first use.
 """
 
 from kctl.client.records._hot import is_compiled

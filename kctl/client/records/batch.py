@@ -1,7 +1,5 @@
-"""The header of a version 2 batch: read, written, and stamped as a broker does.
-
-Owns the header's layout, its limits and its CRC. Must not know the records inside (the hot path) or the messages of
-versions 0 and 1 (legacy.py). Source: https://kafka.apache.org/documentation/#recordbatch.
+"""Header of a version 2 batch: read, written, and stamped as by a broker. Source:
+https://kafka.apache.org/documentation/#recordbatch.
 """
 
 from struct import Struct
@@ -13,25 +11,26 @@ from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchI
 from kctl.client.records.compression import codec_name
 
 _PIECE_BYTES: Final = 64 * 1024
-"""google-crc32c takes whole bytes objects, which a part has to be copied into where the hot modules are not compiled. A
-copy of this size stays in the core's caches."""
+"""Copied bytes for each call of google-crc32c, which accepts whole bytes objects only: copies of this size stay in
+caches. Compiled modules pass parts without a copy.
+"""
 _IS_COMPILED: Final = not isinstance(part_of(b"", 0, 0), bytes)
 _LENT_BYTES: Final = 1024 * 1024
-"""What is not copied takes that much at a time: less than a tenth of a millisecond, in which no other thread runs."""
+"""Bytes for each call without a copy: less than 0.1 ms, during which no other thread runs."""
 
 
 def crc32c(head: bytes, rest: bytes = b"") -> int:
-    """The CRC32C of `head` followed by `rest`, without joining them."""
+    """Return the CRC32C of `head` followed by `rest`."""
     import google_crc32c
 
     return int(google_crc32c.extend(google_crc32c.value(head), rest))
 
 
 def crc32c_between(data: bytes, start: int, end: int) -> int:
-    """The CRC32C of `data[start:end]`, without a copy of the whole."""
+    """Return the CRC32C of `data[start:end]`."""
     from google_crc32c import extend, implementation
 
-    is_lent = implementation == "c"  # its Python looks at each byte itself
+    is_lent = implementation == "c"  # its Python implementation reads the bytes itself
     piece_bytes = _LENT_BYTES if is_lent and _IS_COMPILED else _PIECE_BYTES
     crc = 0
     for at in range(start, end, piece_bytes):
@@ -41,13 +40,13 @@ def crc32c_between(data: bytes, start: int, end: int) -> int:
 
 
 FRAME: Final = Struct(">qi")
-"""Base offset and length: what batches of every version start with."""
+"""First fields of every batch version: base offset and length."""
 FRAME_BYTES: Final = 12
 MAGIC_AT: Final = 16
 BATCH_OVERHEAD_BYTES: Final = 61
-"""The header of a batch, before its first record."""
+"""Size of a batch header."""
 CHECKED_AT: Final = 21
-"""Where the bytes under the CRC start."""
+"""Start of the bytes that the CRC covers."""
 LOG_APPEND: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
@@ -60,9 +59,9 @@ _MAX_BASE_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Source(NamedTuple):
-    """Whose bytes these are; for errors and for the records' topic and partition.
+    """Topic and partition of bytes, for errors and records.
 
-    Attributes: origin: where in their buffer the records bytes begin.
+    Attributes: origin: position of the records field in its buffer.
     """
 
     topic: str
@@ -70,7 +69,7 @@ class Source(NamedTuple):
     origin: int = 0
 
     def damaged(self, cause: str, base_offset: int, position: int) -> CorruptBatchError:
-        """The error for a batch that starts at byte `position` of the buffer."""
+        """Return the error for a batch that starts at byte `position` of the buffer."""
         position -= self.origin
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: {cause}",
@@ -81,7 +80,7 @@ class Source(NamedTuple):
         )
 
     def unknown_codec(self, codec_id: int, base_offset: int, position: int) -> UnsupportedCodecError:
-        """The error for a batch compressed in a way that does not exist (yet)."""
+        """Return the error for a batch with an unknown compression codec."""
         position -= self.origin
         return UnsupportedCodecError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: "
@@ -94,9 +93,9 @@ class Source(NamedTuple):
 
 
 def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> BatchInfo:
-    """What the header of the version 2 batch at `data[at:end]` says; its records start BATCH_OVERHEAD_BYTES later.
+    """Read the header of the version 2 batch at `data[at:end]`. Its records start BATCH_OVERHEAD_BYTES after `at`.
 
-    Raises: CorruptBatchError for a wrong CRC or an impossible header; UnsupportedCodecError for an unknown codec.
+    Raises: CorruptBatchError: wrong CRC or impossible header. UnsupportedCodecError: unknown codec.
     """
     base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
     if end - at < BATCH_OVERHEAD_BYTES:
@@ -153,7 +152,7 @@ def batch_head(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """The header of a batch whose other part is `body`, the encoded records, compressed as `attributes` say."""
+    """Return the header of a batch with the records `body`, which are compressed according to `attributes`."""
     head = _CHECKED.pack(
         attributes,
         last_offset_delta,
@@ -170,9 +169,9 @@ def batch_head(
 
 
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
-    """The version 2 batch as a broker stores it: with its offset and leader epoch, and maybe the time of appending.
+    """Return the version 2 batch as a broker stores it: with offset, leader epoch, and optionally the log append time.
 
-    The records' own bytes stay; a log append time replaces every record's timestamp for its reader.
+    The records are unchanged; readers replace their timestamps by the log append time.
     """
     _, length, _, magic = _BEFORE_CRC.unpack_from(batch)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, magic)
@@ -185,7 +184,7 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
 
 
 def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """The header of the version 2 batch under another producer id, epoch and base sequence; its records stay."""
+    """Return the header of the version 2 batch with another producer id, epoch, and base sequence."""
     fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)

@@ -1,8 +1,7 @@
-"""The codecs of batches, with the decompressed size bounded.
+"""Compression codecs of batches, with a bounded decompressed size.
 
-Owns codec ids and names, framing (xerial for snappy, independent blocks for lz4) and the import of cramjam, made when
-the first compressed batch appears. Must not know batches: its errors say what was wrong, the caller says where. Source:
-KIP-110 (zstd); https://github.com/xerial/snappy-java (its stream); https://github.com/lz4/lz4 (its frame).
+Includes xerial framing for snappy and independent blocks for lz4. cramjam is imported with the first compressed batch.
+Source: KIP-110 (zstd); https://github.com/xerial/snappy-java; https://github.com/lz4/lz4.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ CODEC_IDS: Final[dict[str, int]] = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3,
 _CODEC_NAMES: Final = tuple(CODEC_IDS)
 
 DEFAULT_MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
-"""Default limit of the decompressed size of one batch."""
+"""Default limit of the decompressed size of a batch."""
 
 _GZIP_MAGIC: Final = b"\x1f\x8b\x08"
 _GZIP_HEADER_BYTES: Final = 10
@@ -22,24 +21,24 @@ _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _FIRST_PIECE_BYTES: Final = 512
-"""Of a gzip member; zlib copies what follows the member, so that many small ones in one piece would take forever."""
+"""First bytes passed for a gzip member: zlib copies the bytes after a member, which is slow for many small members."""
 _SNAPPY_MAX_RATIO: Final = 22
-"""The densest snappy element writes 64 bytes and takes 3."""
+"""Highest compression ratio of snappy: its densest element produces 64 bytes from 3."""
 _CAPACITY_TOO_SMALL: Final = "failed to write whole buffer"
-"""Text of cramjam's error for an output without room; a test checks it."""
+"""Text of cramjam's error for an output buffer that is too small; a test checks it."""
 
 
 class DecompressionError(Exception):
-    """The compressed bytes are damaged, or become more than the limit."""
+    """Compressed bytes that are damaged or exceed the limit."""
 
 
 def codec_name(codec_id: int) -> str | None:
-    """The codec's name, None where it is unknown."""
+    """Return the codec's name; None if unknown."""
     return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
 
 
 def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
-    """The bytes as Kafka's own clients would read them; `level` in the codec's own scale, None for its default."""
+    """Compress as Kafka's clients expect; `level` is the level of the codec, None for its default."""
     if codec == "none":
         return data
     import cramjam
@@ -49,8 +48,8 @@ def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
     if codec == "zstd":
         return bytes(cramjam.zstd.compress(data, 3 if level is None else level))
     if codec == "lz4":
-        # Independent blocks: Java's reader refuses linked ones, which are the default elsewhere. The CRC of the batch
-        # covers the contents already; Java computes no other checksum of them either.
+        # Independent blocks: Java's reader rejects linked ones, the default elsewhere. The CRC of the batch covers the
+        # contents; Java writes no content checksum either.
         level = 1 if level is None else level
         compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
         compressor.compress(data)
@@ -70,9 +69,9 @@ def _xerial(data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """The plain bytes; at most `max_bytes` of them are ever made.
+    """Return the plain bytes; at most `max_bytes` of them are produced.
 
-    Raises: DecompressionError where the data is damaged, ends early, or would become more than `max_bytes`.
+    Raises: DecompressionError: the data is damaged, ends early, or exceeds `max_bytes`.
     """
     if codec == "none":
         return bytes(data)
@@ -96,7 +95,7 @@ def _too_large(codec: str, max_bytes: int) -> DecompressionError:
 
 
 def _gunzip(data: memoryview, max_bytes: int) -> bytes:
-    """The plain bytes of one gzip member after the other; what follows and is none is passed over, as by Java."""
+    """Return the plain bytes of all gzip members; other bytes after them are ignored, as in Java."""
     import zlib
 
     parts: list[bytes] = []
@@ -127,7 +126,7 @@ def _is_gzip(data: memoryview) -> bool:
 
 
 def _unsnappy(data: bytes, max_bytes: int) -> bytes:
-    """The plain bytes of xerial's blocks, or of one raw block as some clients write it."""
+    """Return the plain bytes of xerial blocks, or of one raw block, which some clients write."""
     import cramjam
 
     blocks = _xerial_blocks(data) if data.startswith(_XERIAL_MAGIC) else iter((data,))
@@ -148,8 +147,8 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
     pos = len(_XERIAL_HEADER)
     if pos > len(data):
         raise DecompressionError("snappy: the compressed bytes end early")
-    while pos + 4 <= len(data):  # as snappy-java, which passes over fewer bytes
-        if data.startswith(_XERIAL_MAGIC[:4], pos):  # another stream begins
+    while pos + 4 <= len(data):  # snappy-java ignores fewer bytes
+        if data.startswith(_XERIAL_MAGIC[:4], pos):  # start of another stream
             if not data.startswith(_XERIAL_MAGIC, pos) or pos + len(_XERIAL_HEADER) > len(data):
                 return
             pos += len(_XERIAL_HEADER)
@@ -163,7 +162,7 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """The plain bytes of a codec whose frames need not say how much they become: tried with more and more room."""
+    """Decompress frames of unknown size with larger and larger buffers."""
     import cramjam
 
     decompress_into = cramjam.lz4.decompress_into if codec == "lz4" else cramjam.zstd.decompress_into

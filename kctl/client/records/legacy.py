@@ -1,8 +1,7 @@
-"""Messages of versions 0 and 1, plain or as a compressed wrapper around others, read as if they were version 2.
+"""Messages of versions 0 and 1, plain or in a compressed wrapper, rewritten as version 2 records.
 
-Owns the old message format and its offsets (absolute in version 0, relative to the wrapper in version 1). The records
-are rewritten in version 2's encoding, so that there is one hot path. Nothing here writes these versions. Source:
-KIP-31, KIP-32; https://kafka.apache.org/documentation/#messageset.
+Offsets inside a wrapper are absolute in version 0, relative in version 1. Source: KIP-31, KIP-32;
+https://kafka.apache.org/documentation/#messageset.
 """
 
 import zlib
@@ -23,7 +22,7 @@ _MAX_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Message(NamedTuple):
-    """One old message as it lies in the bytes."""
+    """A decoded message of version 0 or 1."""
 
     offset: int
     magic: int
@@ -34,7 +33,7 @@ class Message(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """A message, or all messages of a wrapper, with the records in version 2's encoding."""
+    """A message, or all messages of a wrapper, with records in version 2 encoding."""
 
     info: BatchInfo
     records: bytes
@@ -43,9 +42,9 @@ class Rewritten(NamedTuple):
 def read_message(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, max_decompressed_bytes: int
 ) -> Rewritten:
-    """The message at `data[at:end]`, and those inside when it is a wrapper.
+    """Read the message at `data[at:end]`, or the messages inside a wrapper.
 
-    Raises: CorruptBatchError for a wrong CRC, an impossible length or offset; UnsupportedCodecError.
+    Raises: CorruptBatchError: wrong CRC, impossible length or offset. UnsupportedCodecError.
     """
     outer = _parse(source, data, at, end, check_crcs=check_crcs, base_offset=FRAME.unpack_from(data, at)[0], origin=at)
     codec = codec_name(outer.attributes & _CODEC_MASK)
@@ -60,7 +59,7 @@ def read_message(
 def _parse(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, base_offset: int, origin: int
 ) -> Message:
-    """One message; `base_offset` and `origin` say which outer message an error belongs to."""
+    """Read a message; `base_offset` and `origin` are the place of the outer message for errors."""
     offset, _ = FRAME.unpack_from(data, at)
     pos = at + FRAME_BYTES
     crc, magic, attributes = _HEAD.unpack_from(data, pos)
@@ -91,7 +90,7 @@ def _parse(
 def _unwrap(
     source: Source, outer: Message, codec: str, at: int, check_crcs: bool, max_decompressed_bytes: int
 ) -> list[Message]:
-    """The messages inside a wrapper, with absolute offsets."""
+    """Return the messages inside a wrapper, with absolute offsets."""
     if outer.value is None:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
     value = repair_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value
@@ -111,20 +110,20 @@ def _unwrap(
             raise source.damaged("a wrapper holds messages of another version or wrappers", outer.offset, at)
         messages.append(message)
         if len(messages) > 1 and message.offset <= messages[-2].offset:
-            break  # `_rewrite` rejects it: a small wrapper that repeats one message is not read to its end
+            break  # `_rewrite` rejects it; stop early in a wrapper that repeats a message
         pos = end
     if not messages:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
     if outer.magic == 1 and outer.offset != 0:
-        # The wrapper has the offset of its last message; inside they count from any start. An offset of 0 is that of
-        # a wrapper no broker has numbered yet.
+        # The wrapper has the offset of its last message; inner offsets are relative. Offset 0 is of a wrapper that no
+        # broker has numbered.
         shift = outer.offset - messages[-1].offset
         messages = [message._replace(offset=message.offset + shift) for message in messages]
     return messages
 
 
 def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message], at: int) -> Rewritten:
-    """The messages as records of a version 2 batch; a log append time on the wrapper holds for all of them."""
+    """Encode the messages as version 2 records. A log append time of the wrapper applies to all of them."""
     first, last = messages[0], messages[-1]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
         raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)

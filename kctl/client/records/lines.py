@@ -1,6 +1,5 @@
-"""Lines: values as they stand in one bytes object, each followed by a delimiter; objects only of what is asked for.
-
-A column for `send_columns`, which encodes them from where they are.
+"""Lines: values in one bytes object, each followed by a delimiter; a column for `send_columns`, encoded without
+objects.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,16 +10,15 @@ from kctl.client.records._hot.rows import Rows, split_all
 
 
 class Lines(Sequence[bytes]):
-    """What stands before each delimiter in `data`; what follows the last one is not in it.
+    """Lines of `data` that end with a delimiter. Bytes after the last delimiter are excluded.
 
     Args:
         delimiter: not empty.
-        begun: the first line begins with this. It holds no part of a delimiter that ends in `data`.
-
+        begun: prefix of the first line; contains no part of a delimiter that ends in `data`.
     Attributes:
-        behind: where in `data` the last delimiter ends.
-        longest_bytes: of all lines.
-        total_bytes: of all lines, without delimiters.
+        behind: position after the last delimiter.
+        longest_bytes: size of the longest line.
+        total_bytes: size of all lines without delimiters.
     """
 
     def __init__(self, data: bytes, delimiter: bytes, begun: bytes = b"") -> None:
@@ -45,7 +43,7 @@ class Lines(Sequence[bytes]):
         return self.as_list()[index]
 
     def as_list(self) -> list[bytes]:
-        """Return all lines; the same list each time."""
+        """Return all lines; the list is created once."""
         if self._split is None:
             self._split = self.between(0, self.behind)
         return self._split
@@ -54,18 +52,18 @@ class Lines(Sequence[bytes]):
         return iter(self.as_list())
 
     def between(self, at: int, end: int) -> list[bytes]:
-        """Return the lines of `data[at:end]`, where a line begins and one ends."""
+        """Return the lines of `data[at:end]`, which are bounds of lines."""
         lines = split_all(self._data[at:end], self._delimiter)[:-1]
         if self._begun and at == 0 and lines:
             lines[0] = self._begun + lines[0]
         return lines
 
     def sizes(self) -> list[int]:
-        """Return the bytes of each line."""
+        """Return the size of each line."""
         return [self.total_bytes] if self._count == 1 else [*map(len, self.between(0, self.behind))]
 
     def pieces(self) -> list[tuple[bytes, int, int]]:
-        """Return (bytes, where to begin, where to end) of pieces that are all lines, each with its delimiter."""
+        """Return (bytes, start, end) of pieces that contain all lines with their delimiters."""
         if not self._begun:
             return [(self._data, 0, self.behind)]
         first = self._data.find(self._delimiter) + len(self._delimiter)
@@ -73,27 +71,26 @@ class Lines(Sequence[bytes]):
         return [(line, 0, len(line)), (self._data, first, self.behind)]
 
     def row_bytes(self, row: int) -> int:
-        """Return the bytes of a line."""
+        """Return the size of a line."""
         return len(self[row])
 
     def rows(self, at: int, end: int, timestamp_ms: int) -> Rows:
-        """Return the lines of `data[at:end]`, as `between` does, as rows."""
+        """Return the lines of `data[at:end]` as rows."""
         return Rows([*self.between(at, end)], timestamp_ms=timestamp_ms)
 
     def rest(self) -> bytes:
-        """Return what follows the last delimiter."""
+        """Return the bytes after the last delimiter."""
         return self._data[self.behind :]
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Return the lines from byte `at` on as records of a batch, as many as there is room for, but at least one.
+        """Encode lines from byte `at` on as records, within `room_bytes` but at least one.
 
-        Args: most: how many at most.
-
-        Returns: (records, how many, where the next line begins; `behind` where there is none).
+        Args: most: maximum number of lines.
+        Returns: (records, their number, start of the next line or `behind`).
         """
         begun = b"" if at else self._begun
         return encode_lines(begun, self._data, at, self.behind, self._delimiter, room_bytes, most)
 
     def content_bytes(self, at: int, end: int, count: int) -> int:
-        """Return the bytes of `count` lines that begin at `at` and end before `end`, without delimiters."""
+        """Return the size of `count` lines in `data[at:end]` without delimiters."""
         return end - at - count * len(self._delimiter) + (0 if at else len(self._begun))

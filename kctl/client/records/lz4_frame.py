@@ -1,9 +1,7 @@
-"""Frames of lz4 whose blocks are independent, as Kafka's clients write them: each block is decompressed into its place.
+"""lz4 frames with independent blocks, as Kafka's clients write them; blocks are decompressed into their final place.
 
-A library's reader of frames takes three to four times as long as the blocks themselves: it copies each through buffers
-of its own, and computes the checksums that frames may have. Those are not looked at here: the CRC of a batch covers the
-same bytes. (Java checks those of blocks, not that of the contents.)
-
+A library's frame reader is three to four times as slow: it copies blocks through buffers and verifies checksums.
+Checksums are ignored here, because the CRC of the batch covers the bytes. (Java verifies only those of blocks.)
 Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
 
@@ -12,20 +10,22 @@ from typing import Final, NamedTuple
 
 _MAGIC: Final = bytes.fromhex("04224d18")
 _LEAST_BYTES: Final = len(_MAGIC) + 7
-"""Of a frame: its descriptor and what ends it."""
+"""Least size of a frame: descriptor and end mark."""
 _KIND: Final = 0xE3
 _INDEPENDENT_BLOCKS: Final = 0x60
-"""Of the flags in `_KIND`: version 1, independent blocks, no dictionary, nothing that is not known yet."""
+"""Required flags in `_KIND`: version 1, independent blocks, no dictionary, no reserved bits."""
 _BLOCK_CHECKSUMS: Final = 0x10
 _CONTENT_SIZE: Final = 0x08
 _CONTENT_CHECKSUM: Final = 0x04
 _DICTIONARY: Final = 0x01
 _PLAIN: Final = 1 << 31
 _MAX_RATIO: Final = 255
-"""No byte of a block stands for more."""
+"""Highest compression ratio of a block."""
 _FEW_BLOCKS: Final = 4
 _FULL_BLOCK_BYTES: Final = 256
-"""A full block has more, whatever its contents. Each costs a turn in Python, and only damage or malice has many."""
+"""Least size of a full block. Each block costs time in Python, and only damaged or malicious frames have many small
+ones.
+"""
 
 
 class _Block(NamedTuple):
@@ -35,9 +35,10 @@ class _Block(NamedTuple):
 
 
 def unframed(data: memoryview, max_bytes: int) -> bytes | None:
-    """Return the plain bytes of one frame; at most `max_bytes` are ever made.
+    """Return the plain bytes of a frame; at most `max_bytes` are produced.
 
-    None of every other frame, whether it is of another kind, damaged or too large: a library's reader says what it is.
+    Returns None for frames of other kinds, damaged frames, and too large ones; a library's reader then finds the
+        reason.
     """
     import cramjam
 
@@ -69,7 +70,7 @@ def unframed(data: memoryview, max_bytes: int) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _block_bytes(header: bytes) -> int | None:
-    """Return how much a block of a frame may become, by the frame's header; None of one that is not for this reader."""
+    """Return the block size of a frame by its header; None if the frame is of another kind."""
     if header[:4] != _MAGIC or header[4] & _KIND != _INDEPENDENT_BLOCKS:
         return None
     size_code = header[5] >> 4
@@ -79,7 +80,7 @@ def _block_bytes(header: bytes) -> int | None:
 
 
 def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
-    """Return where the blocks of a frame are; None where they do not end with the data, or most have no contents."""
+    """Return the blocks of a frame; None if they do not end with the data, or if too many are small."""
     flags = data[4]
     at = descriptor_end(flags) + 1
     behind = 4 if flags & _BLOCK_CHECKSUMS else 0
@@ -100,14 +101,14 @@ def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
 
 
 def descriptor_end(flags: int) -> int:
-    """Return where the descriptor of a frame ends, and the checksum of it is."""
+    """Return the position of the descriptor's checksum."""
     return 6 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY else 0)
 
 
 def repair_header(data: bytes) -> bytes:
-    """Return the frame with the right checksum of its header.
+    """Return the frame with a correct header checksum.
 
-    Version 0 messages have a wrong one, counted from the frame's magic number on: KIP-57 left them as they were.
+    Version 0 messages have a checksum that includes the magic number; KIP-57 did not change them.
     """
     if len(data) < 7:
         return data
@@ -116,7 +117,7 @@ def repair_header(data: bytes) -> bytes:
 
 
 def header_checksum(descriptor: bytes) -> int:
-    """Return the checksum of a descriptor: a byte of its xxHash32 with seed 0, here of fewer than 16 bytes."""
+    """Return the checksum of a descriptor: one byte of its xxHash32 with seed 0, for fewer than 16 bytes."""
     state = 374761393 + len(descriptor)
     words = len(descriptor) // 4 * 4
     for pos in range(0, words, 4):

@@ -1,7 +1,4 @@
-"""Packed columns: entries that lie one after the other in one buffer, and rows of them that are encoded from there.
-
-Columns for `send_columns`; objects are made only of what is asked for.
-"""
+"""Packed columns for `send_columns`: entries adjacent in one buffer, and rows of them, encoded without objects."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,13 +9,13 @@ from kctl.client.records._hot.packed import divide_packed, encode_packed, measur
 from kctl.client.records._hot.rows import Rows
 
 _LEAST_RECORD_BYTES: Final = 7
-"""Of the seven fields of a record, each of a byte where key and value are null."""
+"""Size of a record with null key and value: seven fields of one byte."""
 
 
 class PackedColumn(Sequence[bytes | None]):
-    """Keys or values as an Arrow array of bytes has them.
+    """Keys or values in the form of an Arrow array of bytes.
 
-    Args: parts: of the column; its buffers must not change as long as it is used.
+    Args: parts: buffers of the column, which must not change while it is used.
     """
 
     def __init__(self, parts: PackedParts) -> None:
@@ -46,22 +43,24 @@ class PackedColumn(Sequence[bytes | None]):
         return take_entries(self.part(first, end), 0, end - first)
 
     def part(self, first: int, end: int) -> PackedParts:
-        """Return the column of these rows alone: every call of a loop in C checks all ends that it is given."""
+        """Return the column of these rows only: the loops in C check all ends that they receive."""
         contents, _, bitmap, bit = self.parts
         return contents, self._ends[first : end + 1], bitmap, bit + first
 
     def content_bytes(self, first: int, end: int) -> int:
-        """Return the bytes from row `first` to before `end`; what a null covers counts, which is mostly nothing."""
+        """Return the size of rows from `first` to before `end`, including bytes of null entries, which are usually
+        absent.
+        """
         return self._ends[end] - self._ends[first]
 
 
 class PackedRows:
-    """Rows of a column of values and, where they have keys, one of those.
+    """Rows of a column of values and an optional column of keys.
 
     Attributes:
-        behind: the number of rows.
-        longest_bytes: key and value of the largest row.
-        has_keys: whether there is a column of keys.
+        behind: number of rows.
+        longest_bytes: size of key and value of the largest row.
+        has_keys: True with a column of keys.
     """
 
     def __init__(self, values: PackedColumn, keys: PackedColumn | None = None) -> None:
@@ -75,7 +74,7 @@ class PackedRows:
         return self.behind
 
     def row_bytes(self, row: int) -> int:
-        """Return the bytes of key and value of a row."""
+        """Return the size of key and value of a row."""
         return self.content_bytes(row, row + 1, 1)
 
     def rows(self, at: int, end: int, timestamp_ms: int) -> Rows:
@@ -84,21 +83,21 @@ class PackedRows:
         return Rows(self._values.between(at, end), keys, timestamp_ms=timestamp_ms)
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Return the rows from `at` on as records of a batch, as Lines.encoded_from does."""
+        """Encode rows from `at` on as records, as Lines.encoded_from does."""
         end = min(self.behind, at + most, at + 1 + room_bytes // _LEAST_RECORD_BYTES)
         keys = None if self._keys is None else self._keys.part(at, end)
         records, count = encode_packed(self._values.part(at, end), keys, 0, end - at, room_bytes, most)
         return records, count, at + count
 
     def content_bytes(self, at: int, end: int, _count: int) -> int:
-        """Return the bytes of keys and values of the rows from `at` to before `end`."""
+        """Return the size of keys and values of the rows from `at` to before `end`."""
         keys = 0 if self._keys is None else self._keys.content_bytes(at, end)
         return keys + self._values.content_bytes(at, end)
 
     def end_within(self, at: int, overhead_bytes: int, room_bytes: int, most: int) -> int:
-        """Return the end of the rows from `at` on that take `room_bytes`, at most `most` and at least one.
+        """Return the end of the rows from `at` on that fit in `room_bytes`: at least one, at most `most`.
 
-        Args: overhead_bytes: what a row takes beside its contents.
+        Args: overhead_bytes: size of a row apart from its contents.
         """
         ends = range(at + 1, min(self.behind, at + most) + 1)
         fitting = bisect_right(
@@ -107,13 +106,13 @@ class PackedRows:
         return ends[max(0, fitting - 1)]
 
     def part(self, at: int, end: int, timestamp_ms: int) -> "PackedPart":
-        """Return the rows from `at` to before `end`, which have keys."""
+        """Return the rows from `at` to before `end`, which must have keys."""
         assert self._keys is not None
         return PackedPart(self, self._values, self._keys, at, end, timestamp_ms)
 
 
 class PackedPart(NamedTuple):
-    """Some rows with keys that choose their partitions."""
+    """Rows with keys that choose their partitions."""
 
     packed: PackedRows
     values: PackedColumn
@@ -127,9 +126,8 @@ class PackedPart(NamedTuple):
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:
-        """Return (partition, records of a batch, how many, bytes of keys and values) of what keys choose.
-
-        None where a row has no key, or the rows are fewer than the partitions.
+        """Divide the rows by partition, as `divide_packed`. None if a row has no key, or if there are fewer rows than
+        partitions.
         """
         if self.end - self.first < partition_count:
             return None

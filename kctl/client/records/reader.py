@@ -1,7 +1,6 @@
-"""Reads the records bytes of one partition in a fetch response: batch after batch, through the exit the caller picks.
+"""BatchReader: reads the records of one partition in a fetch response, batch by batch.
 
-Owns the walk along the batches, what is left out (control batches, aborted transactions, offsets outside the wanted
-range) and the position after it. Must not know requests or connections.
+Leaves out control batches, aborted transactions, and offsets outside the wanted range.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,20 +20,20 @@ from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, 
 MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
 UNJOINED_BYTES: Final = 128 * 1024
-"""Values of one batch that `output` returns by themselves."""
+"""Size of values of one batch that `output` returns without joining them with the next batch."""
 JOINED_BYTES: Final = 1024 * 1024
-"""Bytes of formatted records after which `output` returns what it has."""
+"""Size of formatted records after which `output` returns."""
 LARGE_OUTPUT_BYTES: Final = 4 * JOINED_BYTES
-"""Formatted records with more bytes contain a large value: they are not joined, which would copy it."""
+"""Size of formatted records that are not joined: they contain a large value, which would be copied."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
-"""Decompressed bytes after which `output` and `records` return what they have."""
+"""Decompressed bytes after which `output` and `records` return."""
 LAST_DELTA_AT: Final = 23
-"""Where the header of a batch has the offset of its last record, relative to the first."""
+"""Position in a batch header of the last offset delta."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
 class Frame(NamedTuple):
-    """Where a batch lies in the bytes; `end` is beyond them when the batch is cut."""
+    """Place of a batch in the bytes; `end` is beyond them if the batch is incomplete."""
 
     at: int
     end: int
@@ -42,18 +41,17 @@ class Frame(NamedTuple):
 
 
 class BatchReader:
-    """The records of one partition of a fetch, in offset order.
+    """Records of one partition of a fetch, in offset order.
 
-    Damage found after some records of a chunk is raised by the next call, so that no record before it is lost; from
-    then on every call raises it.
-
+    Damage after some records is raised by the next call, so that the records before it are returned. From then on every
+    call raises it.
     Attributes:
-        next_offset: where to continue: after the last record given; after everything in the bytes once `exhausted`.
-        exhausted: True when the wanted records are all given out. An empty chunk alone does not say so.
-        count: records given out so far.
-        filtered_records: records passed without output, because a condition of the plan did not hold for them.
-        decompressed_bytes: what all batches so far have become that were compressed.
-        markers: the control records passed so far.
+        next_offset: offset after the last record returned; after all batches once `exhausted`.
+        exhausted: True when all wanted records were returned. Empty chunks may occur before.
+        count: number of records returned.
+        filtered_records: number of records left out by conditions of the plan.
+        decompressed_bytes: decompressed size of all compressed batches read.
+        markers: control records read.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class BatchReader:
         aborted: Iterable[AbortedTransaction] | None = None,
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     ) -> None:
-        """Args: start, end: where in `data` the batches lie, the rest of which is not looked at."""
+        """Args: start, end: bounds of the batches in `data`."""
         self.next_offset = fetch_offset
         self.exhausted = False
         self.count = 0
@@ -89,36 +87,35 @@ class BatchReader:
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
         self._frame: Frame | None = None
-        """The last one."""
+        """Place of the last batch."""
 
     @property
     def held_bytes(self) -> int:
-        """Decompressed bytes of the batch that is being read; 0 between batches and for what was not compressed."""
+        """Decompressed bytes of the current batch; 0 between batches and for uncompressed batches."""
         if self._cursor is None or self._cursor.buf is self._data:
             return 0
         return len(self._cursor.buf)
 
     def records(self, max_records: int = CHUNK_RECORDS) -> list[Record]:
-        """The next records, at most `max_records`; fewer after OUTPUT_BYTES of decompressed batches.
+        """Return the next records, at most `max_records`; fewer after OUTPUT_BYTES of decompressed batches.
 
-        Raises: CorruptBatchError for damaged bytes, UnsupportedCodecError for an unknown codec.
+        Raises: CorruptBatchError: damaged bytes. UnsupportedCodecError: unknown codec.
         """
         out: list[Record] = []
         self._read(max_records, lambda cursor, room: read_records(cursor, out, room), self._decompressed_enough())
         return out
 
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
-        """The output bytes of the next records, at most `max_records` of them, without making record objects.
+        """Return the output of the next records, at most `max_records`, without record objects.
 
-        Fewer after OUTPUT_BYTES of decompressed batches: small batches may become large ones. Fewer, too, where a batch
-        ends and there are UNJOINED_BYTES of values: joining them with those of the next would copy them once more.
-
+        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of
+            values.
         Raises: as records().
         """
         return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))
 
     def pieces(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> list[bytes | ValuePlaces]:
-        """What output() returns, in pieces: large values in parts, or as places in the batch to write them from.
+        """Return the result of output() in pieces: large values in parts, or as places in the batch.
 
         Raises: as records().
         """
@@ -154,20 +151,20 @@ class BatchReader:
         return rows if joined_bytes > LARGE_OUTPUT_BYTES else [b"".join(rows)]
 
     def columns(self, columns: Columns, max_records: int) -> None:
-        """Add the next records to the columns, until these are full or hold `max_records` more.
+        """Append the next records to the columns, at most `max_records` or until the columns are full.
 
-        Raises: as records(); the columns hold what lay before.
+        Raises: as records(); the columns contain the records before the damage.
         """
         self._read(max_records, lambda cursor, room: read_columns(cursor, columns, room), columns.is_full)
 
     def __iter__(self) -> Iterator[list[Record]]:
-        """Chunks of records until exhausted."""
+        """Yield chunks of records until exhausted."""
         while not self.exhausted:
             if chunk := self.records():
                 yield chunk
 
     def _decompressed_enough(self) -> Callable[[], bool]:
-        """Return what says when OUTPUT_BYTES more are decompressed."""
+        """Return a function that returns whether OUTPUT_BYTES more were decompressed."""
         enough = self.decompressed_bytes + OUTPUT_BYTES
         return lambda: self.decompressed_bytes >= enough
 
@@ -177,7 +174,9 @@ class BatchReader:
         take: Callable[[RecordCursor, int], None],
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Let `take` read from one cursor after the other until it has `max_records` or is full, or to the end."""
+        """Call `take` with one cursor after another until `max_records` were read, `is_full` returns true, or all are
+        read.
+        """
         if self._error is not None:
             raise self._error
         wanted = self.count + max_records
@@ -193,7 +192,7 @@ class BatchReader:
                 raise
 
     def _take(self, cursor: RecordCursor, room: int, take: Callable[[RecordCursor, int], None]) -> None:
-        """Read from the cursor; afterwards it is the current one, or done and passed."""
+        """Read from the cursor, which is kept as the current one unless it is done."""
         self._cursor = cursor
         already, left_out_already = cursor.given, cursor.left_out
         try:
@@ -211,7 +210,7 @@ class BatchReader:
             self._stop()
 
     def skip(self, error: CorruptBatchError) -> int:
-        """Pass the damage that the last call raised: a record whose error has a resume offset, otherwise the rest of
+        """Skip the damage that the last call raised: one record if the error has a resume offset, otherwise the rest of
         the batch. Return the offset to continue at.
         """
         self._error = None
@@ -232,15 +231,15 @@ class BatchReader:
         self.exhausted = True
 
     def _next_cursor(self) -> RecordCursor | None:
-        """A cursor over the next batch; None when it has nothing to give or there is no further batch."""
+        """Return a cursor over the next batch; None if it has no wanted records or if no batch is left."""
         frame = next_frame(self._source, self._data, self._at, self._end)
         if frame is None or frame.end > self._end:
-            self.exhausted = True  # a batch that is cut here is normal: it comes again with the next fetch
+            self.exhausted = True  # an incomplete batch is normal: the next fetch returns it again
             return None
         self._frame, self._at = frame, frame.end
         batch, message = self._head(frame)
         if batch.base_offset <= self._last_offset:
-            # No CRC covers the offset; taken as it is, the batch would be left out as one already read.
+            # No CRC covers the offset. Without this check, the batch would be left out as already read.
             raise self._source.damaged(f"it follows offset {self._last_offset}", batch.base_offset, frame.at)
         self._last_offset = batch.last_offset
         if batch.base_offset >= self._stop_offset:
@@ -255,7 +254,9 @@ class BatchReader:
         return None
 
     def _head(self, frame: Frame) -> tuple[BatchInfo, bytes | None]:
-        """What the header in the frame says; of an old message its records, too: only they have the first offset."""
+        """Read the header in the frame; for versions 0 and 1 also the records, because only they contain the first
+        offset.
+        """
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if data[frame.at + MAGIC_AT] == 2:
             return read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs), None
@@ -267,7 +268,7 @@ class BatchReader:
         return message.info, message.records
 
     def _open(self, frame: Frame, info: BatchInfo, message: bytes | None) -> RecordCursor:
-        """A cursor over the batch in the frame, decompressed."""
+        """Return a cursor over the batch in the frame, decompressed."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if message is not None:
             return self._cursor_over(info, message)
@@ -285,7 +286,7 @@ class BatchReader:
         return RecordCursor(info, plain, 0, len(plain), self.next_offset, self._stop_offset, -1)
 
     def _read_markers(self, cursor: RecordCursor) -> None:
-        """Note the records of a control batch, which are never given out."""
+        """Collect the markers of a control batch."""
         records: list[Record] = []
         read_records(cursor, records, cursor.batch.record_count)
         for record in records:
@@ -296,9 +297,9 @@ class BatchReader:
 
 
 def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None:
-    """Where the batch at `at` lies, None when not even its length is there, before `limit`.
+    """Return the place of the batch at `at`; None if its length is not complete before `limit`.
 
-    Raises: CorruptBatchError for a length that no batch can have, and for an unknown version.
+    Raises: CorruptBatchError: impossible length or unknown version.
     """
     if limit - at < FRAME_BYTES:
         return None
@@ -311,7 +312,7 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
 
 
 def _offset_behind(data: bytes, frame: Frame) -> int:
-    """Return the offset behind a batch, by its header alone; in version 0 and 1 the offset is that of the last one."""
+    """Return the offset after a batch from its header; versions 0 and 1 have the offset of the last message there."""
     if data[frame.at + MAGIC_AT] != 2 or frame.end - frame.at < BATCH_OVERHEAD_BYTES:
         return frame.base_offset + 1
     return frame.base_offset + 1 + int.from_bytes(data[frame.at + LAST_DELTA_AT : frame.at + LAST_DELTA_AT + 4], "big")
@@ -320,9 +321,9 @@ def _offset_behind(data: bytes, frame: Frame) -> int:
 def split_batches(
     data: bytes, *, topic: str = "", partition: int = -1, check_crcs: bool = True
 ) -> list[tuple[BatchInfo, bytes]]:
-    """Every version 2 batch in the records bytes of a produce request, with what its header says.
+    """Split the records of a produce request into version 2 batches with their headers.
 
-    Raises: CorruptBatchError also for a cut batch and for versions 0 and 1, which may not be produced any more.
+    Raises: CorruptBatchError: damage, an incomplete batch, or versions 0 and 1, which cannot be produced.
     """
     source = Source(topic, partition)
     batches: list[tuple[BatchInfo, bytes]] = []

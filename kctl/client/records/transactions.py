@@ -1,7 +1,5 @@
-"""What transactions do to a fetch: the markers that end them, and which batches an aborted one hides.
-
-Owns the control record format and the walk along the aborted list of a fetch response. Must not know how records look.
-Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch.
+"""Transactions in a fetch: markers that end them, and a filter for batches of aborted ones. Source: KIP-98;
+https://kafka.apache.org/documentation/#controlbatch.
 """
 
 from collections.abc import Iterable
@@ -20,16 +18,16 @@ _KINDS: Final = {0: "abort", 1: "commit"}
 
 
 class AbortedTransaction(NamedTuple):
-    """An entry of a fetch response: this producer's records from this offset on, up to its marker, were aborted."""
+    """Entry of a fetch response: records of the producer from the offset up to its marker were aborted."""
 
     producer_id: int
     first_offset: int
 
 
 class ControlMarker(NamedTuple):
-    """A control record. `kind` is commit, abort, or `type N` for one that ends no transaction.
+    """A control record. `kind` is commit, abort, or `type N` for records that end no transaction.
 
-    `coordinator_epoch`: `UNKNOWN_EPOCH` where it does not say.
+    `coordinator_epoch`: `UNKNOWN_EPOCH` if absent.
     """
 
     offset: int
@@ -40,7 +38,7 @@ class ControlMarker(NamedTuple):
 
 
 def read_marker(record: Record) -> ControlMarker:
-    """The marker in the record of a control batch. Raises CorruptBatchError where it is none."""
+    """Return the marker in a record of a control batch. Raises: CorruptBatchError: the key is too short."""
     key, value, batch = record.key or b"", record.value or b"", record.batch
     if len(key) < _KEY.size:
         raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
@@ -48,7 +46,7 @@ def read_marker(record: Record) -> ControlMarker:
     kind = _KINDS.get(type_id)
     if kind is None:
         return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, f"type {type_id}", -1)
-    # The key alone says what it is; kfake, for one, writes markers without a value. Source: Java's ControlRecordType.
+    # The key is sufficient; kfake, for example, writes markers without a value. Source: Java's ControlRecordType.
     _, coordinator_epoch = _VALUE.unpack_from(value) if len(value) >= _VALUE.size else (0, UNKNOWN_EPOCH)
     return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, kind, coordinator_epoch)
 
@@ -63,7 +61,7 @@ def control_batch(
     leader_epoch: int = -1,
     coordinator_epoch: int = 0,
 ) -> bytes:
-    """The batch with which a broker ends a transaction."""
+    """Return the batch with which a broker ends a transaction."""
     parts: list[bytes] = []
     key, value = _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch)
     append_record(parts, 0, 0, key, value, (), 1 << 16)
@@ -84,19 +82,19 @@ def control_batch(
 
 
 class AbortedFilter:
-    """Which batches read_committed hides; fed batch by batch in offset order."""
+    """Filter of batches that read_committed hides; called for all batches in offset order."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._coming = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
         self._open: set[int] = set()
 
     def hides(self, batch: BatchInfo) -> bool:
-        """True when the batch belongs to an aborted transaction."""
+        """Return whether the batch belongs to an aborted transaction."""
         while self._coming and self._coming[-1].first_offset <= batch.last_offset:
             self._open.add(self._coming.pop().producer_id)
         return batch.is_transactional and not batch.is_control and batch.producer_id in self._open
 
     def ended(self, marker: ControlMarker) -> None:
-        """An abort marker: what the producer writes after it is another transaction."""
+        """Record a marker. After an abort marker, batches of the producer belong to another transaction."""
         if marker.kind == "abort":
             self._open.discard(marker.producer_id)

@@ -1,7 +1,6 @@
-"""The declared APIs, a module for each or for a family, and a registry that imports a module when its key is asked for.
+"""Declared APIs: a module for each API or family, and a registry that imports a module when its key is requested.
 
-Owns the way from an api key to the message classes; the sandbox and `--trace` need it, a client imports the module it
-wants.
+The sandbox and `--trace` use the registry; the client imports the modules it needs.
 """
 
 from importlib import import_module
@@ -19,25 +18,25 @@ _requests: dict[int, type[Request]] = {}
 
 
 def api_name(api_key: int) -> str:
-    """Kafka's name of an API, or `ApiKey(n)` for one that Kafka 4.3 does not have."""
+    """Return Kafka's name of an API, or `ApiKey(n)` for APIs that Kafka 4.3 does not have."""
     return API_NAMES.get(api_key, f"ApiKey({api_key})")
 
 
 def api_key_of(typed: str) -> int | None:
-    """Return the key of a declared API that is typed by its name, in any case, or by its key."""
+    """Return the key of a declared API given by name, in any case, or by key."""
     folded = typed.replace("_", "").replace("-", "").lower()
     return next((key for key in declared_keys() if folded in (API_NAMES[key].lower(), str(key))), None)
 
 
 def declared_keys() -> list[int]:
-    """The api keys of all declared APIs, ascending."""
+    """Return the keys of all declared APIs, ascending."""
     return sorted(key for key, (_, module) in APIS.items() if module is not None)
 
 
 def request_class(api_key: int) -> type[Request]:
-    """The request class of an API.
+    """Return the request class of an API.
 
-    Raises: UnsupportedVersionError: the API is not declared here.
+    Raises: UnsupportedVersionError: the API is not declared.
     """
     found = _requests.get(api_key)
     if found is None:
@@ -50,8 +49,8 @@ def request_class(api_key: int) -> type[Request]:
 
 
 def response_class(api_key: int) -> type[Response]:
-    """The response class of an API.
+    """Return the response class of an API.
 
-    Raises: UnsupportedVersionError: the API is not declared here.
+    Raises: UnsupportedVersionError: the API is not declared.
     """
     return request_class(api_key).RESPONSE

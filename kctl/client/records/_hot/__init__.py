@@ -1,7 +1,6 @@
-"""The hot path: what runs once per record, in plain typed Python that mypyc compiles when a compiler is there.
+"""Hot path: code that runs once for each record, in typed Python that mypyc compiles if a compiler is installed.
 
-Owns the choice between the extension and the source. `KCTL_PURE=1` takes the sources although the extension is built
-(and, at build time, does not build it: setup.py). The modules know nothing of fetches, compression or transactions.
+`KCTL_PURE=1` uses the sources even if the extension is built; at build time it skips the extension (setup.py).
 """
 
 import os
@@ -27,11 +26,11 @@ MODULES = (
     "send_future",
     "builder",
 )
-"""Each imports only those before it; setup.py compiles the same list."""
+"""Modules in import order: each imports only earlier ones. setup.py compiles this list."""
 
 
 def _import_sources() -> None:
-    """Put the .py of every module into sys.modules, where the import system would prefer the extension."""
+    """Import every module from its .py file; the import system would prefer the extension."""
     for name in MODULES:
         full_name = f"{__name__}.{name}"
         spec = spec_from_file_location(full_name, Path(__file__).with_name(f"{name}.py"))
@@ -48,6 +47,6 @@ if os.environ.get("KCTL_PURE") == "1":
 
 
 def is_compiled() -> bool:
-    """True when the extension runs, False when the Python sources do."""
+    """Return whether the compiled extension is in use."""
     path = import_module(f"{__name__}.cursor").__file__ or ""
     return not path.endswith(".py")

@@ -1,6 +1,5 @@
-"""Encodes records: one record into parts, and RecordBatchBuilder, which makes a whole batch of version 2.
+"""Encoding of records and of whole batches of version 2 (RecordBatchBuilder).
 
-Owns the written format and its exact size. Compression and CRC are called once per batch. Must not know of requests.
 Source: https://kafka.apache.org/documentation/#recordbatch.
 """
 
@@ -18,14 +17,14 @@ from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, batch
 from kctl.client.records.compression import CODEC_IDS, compress
 
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
-"""A batch's length field has 31 bits and counts 49 bytes of header."""
+"""Largest record: the length field of a batch has 31 bits and includes 49 bytes of header."""
 _NULL: Final = b"\x01"
 _ZERO: Final = b"\x00"
 _SMALL_TIMES: Final[list[bytes]] = [_ZERO + varint(number) for number in range(2048)]
-"""A record's attributes, which are none, and its timestamp delta, while that is small: joined here, not each time."""
+"""Prepared attributes (none) and timestamp delta of a record, by delta."""
 
 _NO_KEY_AND_SIZES: Final[list[bytes]] = [_NULL + varint(number) for number in range(2048)]
-"""No key, and the size of a value, while that is small."""
+"""Prepared null key and size of a value, by size."""
 
 
 def append_record(
@@ -37,7 +36,10 @@ def append_record(
     headers: Sequence[Header],
     room: i64,
 ) -> i64:
-    """Append one record to `parts`: the bytes it takes, or 0, and nothing appended, when that is more than `room`."""
+    """Append a record to `parts`; return its size. Append nothing and return 0 if the size exceeds `room`.
+
+    Raises: RecordTooLargeError: more than MAX_RECORD_BYTES.
+    """
     if 0 <= timestamp_delta < 2048:
         timestamp_bytes = _SMALL_TIMES[timestamp_delta]
     else:
@@ -82,7 +84,7 @@ def _encode_headers(headers: Sequence[Header]) -> bytes:
 
 
 def _name_bytes(name: str) -> bytes:
-    """A header's name in UTF-8, or the bytes it was read from."""
+    """Return a header's name in UTF-8, or the bytes that it was decoded from."""
     try:
         return name.encode()
     except UnicodeEncodeError:
@@ -96,14 +98,14 @@ def _name_bytes(name: str) -> bytes:
 @final
 @mypyc_attr(acyclic=True)
 class RecordBatchBuilder:
-    """Collects records of one partition and makes a batch of version 2 of them.
+    """Builder of one batch of version 2 from records of one partition.
 
     Args:
-        compression: none, gzip, snappy, lz4 or zstd.
-        level: the codec's own scale, None for its default; snappy has none.
-        batch_size_bytes: the batch is full when a further record would make it larger (batch.size).
+        compression: none, gzip, snappy, lz4, or zstd.
+        level: level of the codec, None for its default; snappy has none.
+        batch_size_bytes: limit of the batch size (batch.size).
         producer_id, producer_epoch, base_sequence, transactional: see set_producer_state().
-        expected_ratio: compressed size over plain size that the fullness check assumes; 1.0 never overshoots.
+        expected_ratio: compressed size over plain size assumed before compression; 1.0 never exceeds the limit.
     """
 
     __slots__ = (
@@ -151,7 +153,7 @@ class RecordBatchBuilder:
     def set_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool = False
     ) -> None:
-        """Name the idempotent or transactional producer; may change until, and between, calls of build()."""
+        """Set the idempotent or transactional producer; allowed until and between calls of build()."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence
@@ -160,11 +162,10 @@ class RecordBatchBuilder:
     def try_append(
         self, key: bytes | None, value: bytes | None, headers: Sequence[Header], timestamp_ms: i64
     ) -> int | None:
-        """The record's offset within the batch, or None when the batch has no room for it.
+        """Append a record; return its offset in the batch, or None if the batch is full.
 
-        The first record always fits. Keeps references to key and value, copies nothing until build().
-
-        Raises: LocalProtocolError after build(); RecordTooLargeError beyond what a batch can express.
+        The first record always fits. Key and value are referenced, not copied, until build().
+        Raises: LocalProtocolError: after build(). RecordTooLargeError: more than a batch can express.
         """
         if self._body is not None:
             raise LocalProtocolError("the batch is built: it takes no more records")
@@ -193,14 +194,14 @@ class RecordBatchBuilder:
         return number
 
     def _is_too_far(self, timestamp_ms: i64) -> bool:
-        """Return whether the distance from the first timestamp has more than 64 bits."""
+        """Return whether the difference from the first timestamp exceeds 64 bits."""
         base_ms = self.base_timestamp_ms
         if base_ms < 0:
             return timestamp_ms >= 0 and timestamp_ms > LAST_TIMESTAMP_MS + base_ms
         return timestamp_ms < 0 and timestamp_ms < FIRST_TIMESTAMP_MS + base_ms
 
     def try_append_rows(self, rows: Rows, first: i64, end: i64) -> int:
-        """Append the rows from `first` on, up to before `end`, while there is room; return how many.
+        """Append rows from `first` to before `end` until the batch is full; return their number.
 
         Raises: as try_append().
         """
@@ -227,9 +228,9 @@ class RecordBatchBuilder:
         return end - first
 
     def set_records(self, records: bytes, count: i64, timestamp_ms: i64) -> None:
-        """Take over all records of the batch as encode_lines() made them, all of that timestamp.
+        """Set all records of the batch as encoded by encode_lines(), with one timestamp.
 
-        Raises: LocalProtocolError if there are records already.
+        Raises: LocalProtocolError: the batch has records.
         """
         if self._body is not None or self.record_count > 0:
             raise LocalProtocolError("the batch has records already")
@@ -241,9 +242,9 @@ class RecordBatchBuilder:
         self.max_timestamp_ms = timestamp_ms
 
     def _append_values(self, values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64) -> i64:
-        """Append rows behind the first of the batch as try_append() does, in half as many parts; return how many.
+        """Append rows like try_append(), in half as many parts, and return their number.
 
-        It stops where a row is null, is not small, or has no room: those are left to try_append().
+        Requires an earlier record. Stops at the first row that is null, not small, or does not fit.
         """
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
@@ -283,7 +284,7 @@ class RecordBatchBuilder:
     def _append_keyed(
         self, keys: list[bytes | None], values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64
     ) -> i64:
-        """Append rows with keys as _append_values() does those without."""
+        """Append rows with keys as _append_values() does for rows without."""
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
             return 0
@@ -323,7 +324,7 @@ class RecordBatchBuilder:
         return at - first
 
     def _took(self, count: i64, number: i64, room: i64, timestamp_ms: i64) -> None:
-        """Finish the rows that were appended without their headers: of the last one they are still to come."""
+        """Record the appended rows in the counters, and append the header count of the last row."""
         if count > 0:
             self._parts.append(_ZERO)
             self._records_bytes += self._room - room
@@ -334,7 +335,7 @@ class RecordBatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """The batch's size: exact without compression or after build(), before that by the expected ratio."""
+        """Size of the batch: exact without compression or after build(), otherwise estimated by the expected ratio."""
         if self._body is not None:
             return BATCH_OVERHEAD_BYTES + len(self._body)
         if self.compression == "none":
@@ -343,22 +344,22 @@ class RecordBatchBuilder:
 
     @property
     def plain_bytes(self) -> int:
-        """The batch's size without compression."""
+        """Size of the batch without compression."""
         return BATCH_OVERHEAD_BYTES + self._records_bytes
 
     @property
     def ratio(self) -> float:
-        """What compression made of the records, compressed over plain size; 1.0 before build()."""
+        """Compressed over plain size of the records; 1.0 before build()."""
         if self._body is None or self._records_bytes == 0:
             return 1.0
         return len(self._body) / self._records_bytes
 
     def compress(self) -> None:
-        """Make of the records what the batch will hold, which takes no more of them; `build` has less to do then."""
+        """Compress the records now, so that build() has less to do. No records can be appended afterwards."""
         self._compressed()
 
     def _compressed(self) -> bytes:
-        parts = self._parts  # looked at first: another thread may be compressing, and replaces them last
+        parts = self._parts  # read first: another thread may compress, and replaces `_parts` last
         body = self._body
         if body is None:
             body = compress(self.compression, b"".join(parts), self.level)
@@ -367,15 +368,15 @@ class RecordBatchBuilder:
         return body
 
     def build(self) -> bytes:
-        """The whole batch, CRC set, base offset 0. Compresses once; a further call only writes a new header.
+        """Return the batch with CRC and base offset 0. Only the first call compresses.
 
-        Raises LocalProtocolError without a record.
+        Raises: LocalProtocolError: the batch has no records.
         """
         head, body = self.build_pieces()
         return head + body
 
     def build_pieces(self) -> tuple[bytes, bytes]:
-        """The whole batch as build() makes it, as its header and the records behind it, which are not copied."""
+        """Return the batch of build() as its header and its records, which are not copied."""
         if self.record_count == 0:
             raise LocalProtocolError("a batch without records")
         body = self._compressed()

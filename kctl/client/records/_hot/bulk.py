@@ -1,8 +1,7 @@
-"""The loops in which a record costs a few nanoseconds: plain records to joined values or columns, lines to records.
+"""Loops with a cost of a few nanoseconds for each record: plain records to values or columns, lines to records.
 
-The same is written in C in bulk.c, because they copy from the middle of one bytes object into another, which mypyc has
-no way to do without an object for each value. They know the record format as far as it is plain, and raise nothing:
-what is not plain (damage, long numbers) is left to the cursor.
+bulk.c is the same in C: mypyc would need an object for each value to copy between bytes objects. The loops stop at
+records that are not plain (damage, long numbers) and leave them to the cursor.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from kctl.client.records._hot.plain_record import plain_record, plain_values
 from kctl.client.records._hot.varint import varint
 
 _LARGEST_END: Final = (1 << 31) - 1
-"""Of an entry in a column."""
+"""Largest end offset of an entry in a column."""
 
 
 def take_values(
@@ -28,16 +27,15 @@ def take_values(
     separator: bytes,
     null: bytes,
 ) -> tuple[bytes, int, int, int]:
-    """Return the values of plain records from `pos` on, the separator behind each, and where the records end.
+    """Return the values of plain records from `pos` on, each followed by the separator.
 
     Args:
-        pos, limit: where the next record starts, and the last one of the batch ends.
-        first_delta, end_delta: a record whose offset delta is not in between is not taken, nor any behind it.
-        most: records to take.
-        left: records that the batch should still have; the last of them is not taken where more bytes follow it.
-        null: stands for the value null.
-
-    Returns: (output, records taken, position behind them, offset delta of the last, `first_delta - 1` of none).
+        pos, limit: start of the next record, and end of the last record of the batch.
+        first_delta, end_delta: range of accepted offset deltas; the first record outside ends the loop.
+        most: maximum number of records.
+        left: records left in the batch. The last one is not read if more bytes follow it.
+        null: replacement for null values.
+    Returns: (output, number of records, position after them, offset delta of the last one or `first_delta - 1`).
     """
     values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
     out = [null if size < 0 else buf[at : at + size] for at, size in values]
@@ -61,18 +59,17 @@ def take_columns(
     offsets: bytearray | None,
     times: bytearray | None,
 ) -> tuple[int, int, int, int]:
-    """Add plain records from `pos` on to columns.
+    """Append plain records from `pos` on to columns.
 
     Args:
-        pos, limit: where the next record starts, and the last one of the batch ends.
-        first_delta, end_delta: a record whose offset delta is not in between is not taken, nor any behind it.
-        most: records to take.
+        pos, limit: start of the next record, and end of the last record of the batch.
+        first_delta, end_delta: range of accepted offset deltas; the first record outside ends the loop.
+        most: maximum number of records.
         room: bytes of contents; the record that uses it up is the last one.
-        ends_at_headers: a record that has headers is not taken.
-        base_ms, is_fixed: what timestamp deltas are added to, or, fixed, the timestamp of all.
-        keys, values, offsets, times: the columns; None: not wanted. The latter two have signed numbers of 64 bits.
-
-    Returns: (records taken, position behind them, offset delta of the last or `first_delta - 1` of none, room left).
+        ends_at_headers: stop at a record with headers.
+        base_ms, is_fixed: base of the timestamp deltas, or the timestamp of all records if fixed.
+        keys, values, offsets, times: columns, or None. Offsets and times are signed 64-bit numbers.
+    Returns: (number of records, position after them, offset delta of the last one or `first_delta - 1`, room left).
     """
     limit = min(limit, len(buf))
     taken, last = 0, first_delta - 1
@@ -101,12 +98,12 @@ def take_columns(
 
 
 def _wrapped(number: int) -> int:
-    """Return the number modulo 2^64 as a signed one, as Java adds."""
+    """Return the number modulo 2^64 as a signed number, as Java adds."""
     return ((number + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
 def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
-    """Return (how many lines end with a delimiter, the size of the longest, the position behind the last)."""
+    """Return (number of lines with a delimiter, size of the longest, position after the last delimiter)."""
     _check(delimiter)
     count, longest, at = 0, 0, 0
     while (end := data.find(delimiter, at)) >= 0:
@@ -119,15 +116,14 @@ def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
 def encode_lines(
     begun: bytes, data: bytes, at: int, end: int, delimiter: bytes, room: int, most: int
 ) -> tuple[bytes, int, int]:
-    """Return lines of `data[at:end]` encoded as records of a batch that have a value each and nothing else.
+    """Encode lines of `data[at:end]` as records that have only a value.
 
     Args:
-        begun: the first line begins with this.
-        delimiter: ends each line, the last one too.
-        room: what the records may take; the first one may take more.
-        most: how many there may be.
-
-    Returns: (records, how many, position behind the last line in them).
+        begun: prefix of the first line.
+        delimiter: end of every line, including the last one.
+        room: maximum size of the records; the first one may exceed it.
+        most: maximum number of records.
+    Returns: (records, their number, position after the last encoded line).
     """
     _check(delimiter)
     parts: list[bytes] = []
@@ -150,9 +146,9 @@ def encode_lines(
 
 
 def part_of(data: bytes, start: int, end: int) -> bytes:
-    """Return `data[start:end]`, in C an object that only lends it to functions that take bytes, without a copy.
+    """Return `data[start:end]`; in C an object that lends the bytes to functions without a copy.
 
-    Args: start, end: in this order and not negative.
+    Args: start, end: `0 <= start <= end`.
     """
     return data[start:end]
 

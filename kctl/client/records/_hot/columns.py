@@ -1,8 +1,4 @@
-"""The way out of a batch as columns: keys, values, offsets and timestamps in buffers, headers in a list.
-
-Owns the loop that runs once per record of a table where records are not plain. Must not know Arrow, which makes arrays
-of these buffers (kctl/pipeline), nor why a column is wanted.
-"""
+"""Records of a batch as columns: keys, values, offsets, and timestamps in buffers, headers in a list."""
 
 from __future__ import annotations
 
@@ -15,26 +11,25 @@ from kctl.client.records._hot.record import CREATE_TIME, HEADER_BYTES, LOG_APPEN
 from kctl.client.records._hot.varint import FieldError
 
 TIMESTAMP_TYPE_IDS: Final[dict[str, int]] = {CREATE_TIME: 0, LOG_APPEND_TIME: 1}
-"""As Kafka numbers them; -1 for messages older than timestamps."""
+"""Kafka's number of each timestamp type; -1 for messages without timestamps."""
 
 _SINGLY: Final = 16
-"""Records that are taken one by one where the first of them is not plain: the next ones probably are not, either."""
+"""Number of records read one by one after one that is not plain: the next ones probably are not plain either."""
 
 
 @final
 class Columns:
-    """The columns of some records, each with an entry a record; one that is not wanted is None, headers an empty list.
+    """Columns with an entry for each record. Unwanted columns are None; unwanted headers are an empty list.
 
     Args:
-        keys, values, timestamps, headers: whether that column is wanted.
-        room_bytes: the columns are full once keys, values and headers have this many bytes together.
-
+        keys, values, timestamps, headers: whether the column is wanted.
+        room_bytes: total size of keys, values, and headers at which the columns are full.
     Attributes:
         count: records in the columns.
         keys, values: as `filled.FilledParts`.
-        offsets, timestamps_ms: signed numbers of 64 bits.
-        headers: as in a record; None where it has none.
-        type_runs: (timestamp type as Kafka numbers it, row): so it is from that row on.
+        offsets, timestamps_ms: signed 64-bit numbers.
+        headers: as in a record; None for records without headers.
+        type_runs: (Kafka's number of the timestamp type, first row with that type).
     """
 
     def __init__(self, *, keys: bool, values: bool, timestamps: bool, headers: bool, room_bytes: i64) -> None:
@@ -49,18 +44,17 @@ class Columns:
         self.type_runs: list[tuple[int, int]] = []
 
     def is_full(self) -> bool:
-        """Whether no byte more should be added."""
         return self.room_bytes <= 0
 
     def begin_type(self, timestamp_type: str) -> None:
-        """The rows from here on have that timestamp type."""
+        """Set the timestamp type of the following rows."""
         type_id = TIMESTAMP_TYPE_IDS.get(timestamp_type, -1)
         if not self.type_runs or self.type_runs[-1][0] != type_id:
             self.type_runs.append((type_id, self.count))
 
 
 def read_columns(cursor: RecordCursor, columns: Columns, limit: i64) -> None:
-    """Add up to `limit` records to the columns; stops earlier when they are full."""
+    """Append up to `limit` records to the columns, or until they are full."""
     columns.begin_type(cursor.batch.timestamp_type)
     while limit > 0 and columns.room_bytes > 0:
         taken, room_bytes = cursor.take_columns(
@@ -87,7 +81,6 @@ def read_columns(cursor: RecordCursor, columns: Columns, limit: i64) -> None:
 
 
 def _take(cursor: RecordCursor, columns: Columns) -> None:
-    """Add the record that the cursor is at."""
     if columns.wants_headers:
         _take_headers(cursor, columns)
     if columns.keys is not None:
@@ -103,7 +96,6 @@ def _take(cursor: RecordCursor, columns: Columns) -> None:
 
 
 def _take_headers(cursor: RecordCursor, columns: Columns) -> None:
-    """Add the record's headers."""
     raw = cursor.raw_headers()
     if not raw:
         columns.headers.append(None)

@@ -1,8 +1,4 @@
-"""Conditions on a record: which records an output plan is run for at all.
-
-Owns what of a record a condition looks at, and the loop over conditions. Must not know patterns or their grammar: a
-condition is given the search to call.
-"""
+"""Conditions that select records for an output plan. Patterns are passed as search functions."""
 
 from __future__ import annotations
 
@@ -32,18 +28,18 @@ _SUBJECTS: Final[dict[str, int]] = {
     "named_header": NAMED_HEADER,
 }
 SUBJECT_NAMES: Final = tuple(_SUBJECTS)
-"""What a condition can look at."""
+"""Names of the parts of a record that a condition can search."""
 
 
 @final
 class Condition:
-    """Something that holds for a record or does not.
+    """A condition on one part of a record.
 
     Args:
-        subject: one of SUBJECT_NAMES. Of several headers one is enough; null is looked at as if it were empty.
-        search: given the bytes, returns None where the condition does not hold, such as the `search` of a pattern.
-        negated: the condition holds where it otherwise would not.
-        header_name: whose values a `named_header` condition looks at.
+        subject: one of SUBJECT_NAMES. One matching header is enough. Null is searched as an empty value.
+        search: returns None for bytes that do not match, like the `search` of a pattern.
+        negated: invert the result.
+        header_name: name of the headers that a `named_header` condition searches.
     """
 
     def __init__(
@@ -58,11 +54,11 @@ class Condition:
 
     @property
     def wants_headers(self) -> bool:
-        """Whether the headers have to be decoded for it."""
+        """True if the condition needs decoded headers."""
         return self.code >= HEADER_NAME
 
     def holds(self, topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
-        """Whether it holds for the record at hand."""
+        """Return whether the condition holds for the current record."""
         return self._is_found(topic, cursor, headers) != self.negated
 
     def _is_found(self, topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
@@ -90,7 +86,7 @@ class Condition:
 
 
 def all_hold(conditions: list[Condition], topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
-    """Whether every condition holds for the record at hand."""
+    """Return whether all conditions hold for the current record."""
     for condition in conditions:  # noqa: SIM110 - all() with a generator would be an object a record
         if not condition.holds(topic, cursor, headers):
             return False

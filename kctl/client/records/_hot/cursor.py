@@ -1,8 +1,7 @@
-"""A cursor over the records of one batch: finds where the fields of the next record are, and copies none of them.
+"""Cursor over the records of one batch: finds the fields of the next record without copies.
 
-Owns the record format of batch version 2 and its bounds: every length is checked against the record that holds it
-before anything is read or copied. Must not know what the fields are wanted for (exits.py) or where the batch came from.
-Source: https://kafka.apache.org/documentation/#record.
+Every length is checked against its record before bytes are read. Source:
+https://kafka.apache.org/documentation/#record.
 """
 
 from __future__ import annotations
@@ -18,30 +17,28 @@ from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
 
 LARGE_BYTES: Final = 512
-"""Of a record: from here on the system writes values in less time from where they lie than after a copy."""
+"""Average record size from which writing values in place is faster than copying them."""
 HALF_RANGE: Final = 1 << 62
-"""Two numbers within this add up within 64 bits."""
+"""Two numbers within this range have a 64-bit sum."""
 
 
 def wrapped_sum(base: int, delta: int) -> int:
-    """The sum as a signed 64-bit integer, wrapping as Java's does."""
+    """Return the sum as a signed 64-bit integer that wraps as in Java."""
     return ((base + delta + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
 @final
 @mypyc_attr(acyclic=True)
 class RecordCursor:
-    """The fields of one record after the other, as positions in `buf`.
+    """Positions in `buf` of the fields of one record after another.
 
     Args:
-        batch: what the header said.
-        buf, pos, limit: the bytes, and where in them the records start and end.
-        start_offset, stop_offset: records before the first and from the second on are not given.
-        origin: where in `buf` the bytes begin in which positions of damage are counted; -1: `buf` was decompressed.
-
-    Attributes: `given`, the number of records that advance() came to and that were not left out; `left_out`, the number
-    of those that were; `is_stopped`, whether the stop offset ended it; the fields of the last record that advance()
-    came to.
+        batch: contents of the batch header.
+        buf, pos, limit: the bytes, and start and end of the records in them.
+        start_offset, stop_offset: records before the first and from the second on are left out.
+        origin: position in `buf` from which errors count; -1: `buf` was decompressed.
+    Attributes: `given`: records that advance() returned, minus `left_out`; `left_out`: records dropped by leave_out();
+    `is_stopped`: the stop offset was reached; fields of the record that advance() returned last.
     """
 
     __slots__ = (
@@ -104,7 +101,9 @@ class RecordCursor:
         self._half_range: i64 = HALF_RANGE if -HALF_RANGE <= base < HALF_RANGE else 0
 
     def advance(self) -> bool:
-        """Go to the next wanted record; False when none is left. Raises CorruptBatchError for a damaged record."""
+        """Move to the next wanted record; return False if none is left. Raises CorruptBatchError for a damaged
+        record.
+        """
         try:
             while self._left > 0:
                 if not self._parse():
@@ -119,10 +118,10 @@ class RecordCursor:
         return False
 
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
-        """Go past plain records, `most` of them, and return their values, the separator behind each, and their number.
+        """Move past up to `most` plain records; return their values, each followed by the separator, and their number.
 
-        Whatever is not plain is left to advance(), and so is a last record that has bytes behind it. Of the last record
-        that was taken only the offset is there.
+        Records that are not plain are left to advance(), as is a last record with bytes after it. Of the last record
+        read, only the offset is set.
         """
         first, end = self._plain_deltas()
         left = self._left
@@ -134,11 +133,11 @@ class RecordCursor:
 
     @property
     def has_large_values(self) -> bool:
-        """Whether the records that are left have LARGE_BYTES on average."""
+        """True if the records left have at least LARGE_BYTES on average."""
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
-        """Go past plain records as take_values() does and return where the values are, and their number."""
+        """Move past plain records as take_values() does; return the places of their values and their number."""
         first, end = self._plain_deltas()
         left = self._left
         places, taken, pos, delta = place_values(
@@ -157,7 +156,8 @@ class RecordCursor:
         offsets: bytearray,
         times: bytearray | None,
     ) -> tuple[int, int]:
-        """Go past plain records but for the last and add them to columns; return their number and the room left.
+        """Move past plain records except the last of the batch and append them to columns; return their number and the
+        room left.
 
         Args: as of `bulk.take_columns`.
         """
@@ -185,12 +185,12 @@ class RecordCursor:
         return taken, room_left
 
     def _plain_deltas(self) -> tuple[i64, i64]:
-        """Return the offset deltas of the first record that may be taken and of the first one that may not."""
+        """Return the range of offset deltas that may be read."""
         first = max(self._delta + 1, self._start_delta, 0)
         return first, min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
 
     def _took(self, taken: i64, pos: i64, delta: i64) -> None:
-        """Go past records that were taken."""
+        """Move past records that were read."""
         if taken > 0:
             self._pos = pos
             self._left -= taken
@@ -199,38 +199,38 @@ class RecordCursor:
             self.given += taken
 
     def give_back(self) -> None:
-        """The record at hand was not given out after all."""
+        """Do not count the current record as returned."""
         self.given -= 1
         self.offset -= 1
 
     def leave_out(self) -> None:
-        """The record at hand is passed, and not given out."""
+        """Count the current record as left out."""
         self.given -= 1
         self.left_out += 1
 
     @property
     def next_offset(self) -> int:
-        """Where to continue after the last record given or left out; meaningful once one was."""
+        """Offset after the last record returned or left out; valid after the first one."""
         return self.offset + 1
 
     @property
     def position(self) -> i64:
-        """Where the next record begins in the bytes."""
+        """Position of the next record in the bytes."""
         return self._pos
 
     @property
     def is_done(self) -> bool:
-        """True when every record was read, False also when the stop offset ended it before."""
+        """True if every record was read; False if the stop offset came first."""
         return self._left == 0
 
     def _parse(self) -> bool:
-        """Read the record at `_pos`; False, and stay there, when it is beyond the stop offset."""
+        """Read the record at `_pos`; return False and stay there if it is beyond the stop offset."""
         buf = self.buf
         size, pos = size_field(buf, self._pos, self._limit)
         if size < 0:
             raise FieldError("negative record length -1")
         end = pos + size
-        pos += 1  # the record's attributes: none is defined
+        pos += 1  # record attributes: none is defined
 
         timestamp: i64 = buf[pos]
         pos += 1
@@ -268,7 +268,7 @@ class RecordCursor:
         return True
 
     def _absolute_time(self, delta: i64) -> i64:
-        """The record's timestamp: the batch's when the broker set it, else its own."""
+        """Return the timestamp of the batch if the broker set it, otherwise the record's own."""
         batch = self.batch
         if self._fixed_time:
             return batch.max_timestamp_ms
@@ -278,7 +278,7 @@ class RecordCursor:
         return wrapped_sum(batch.base_timestamp_ms, delta)
 
     def _check(self, headers_at: i64, end: i64, delta: i64) -> None:
-        """Raise FieldError unless record and batch end where they must and offsets rise up to the batch's last."""
+        """Raise FieldError unless record and batch end correctly and offsets ascend up to the last one of the batch."""
         if headers_at >= end:
             raise FieldError("the fields go beyond the end of the record")
         if self.buf[headers_at] == 0 and headers_at + 1 != end:
@@ -289,25 +289,23 @@ class RecordCursor:
             raise FieldError(f"{self._limit - end} bytes after the last of {self.batch.record_count} records")
 
     def key(self) -> bytes | None:
-        """The record's key."""
         if self.key_size < 0:
             return None
         return self.buf[self.key_at : self.key_at + self.key_size]
 
     def value(self) -> bytes | None:
-        """The record's value."""
         if self.value_size < 0:
             return None
         return self.buf[self.value_at : self.value_at + self.value_size]
 
     def raw_headers(self) -> bytes:
-        """The record's header section, empty when it has no headers."""
+        """Return the header section of the record; empty without headers."""
         if self.buf[self.headers_at] == 0:
             return b""
         return self.buf[self.headers_at : self.end]
 
     def damaged(self, cause: str) -> CorruptBatchError:
-        """The error for the record at hand."""
+        """Return the error for the current record."""
         if self._origin < 0:
             return self.batch.damaged(cause, f"byte {self._pos} of the decompressed records")
         position = self._pos - self._origin

@@ -1,7 +1,4 @@
-"""Two ways out of a batch: record objects, and output bytes by a plan; the third is columns.py. None passes another.
-
-Owns the loops that run once per record. Must not know of fetches, template grammars (the CLI parses those) or files.
-"""
+"""Records of a batch as objects, as values, or as output bytes by a plan. columns.py has columns."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
 def read_values(
     cursor: RecordCursor, out: list[bytes | ValuePlaces], separator: bytes, null: bytes, in_place: bool, limit: i64
 ) -> None:
-    """Append the values of up to `limit` records to `out`, `null` for a null value, the separator behind each.
+    """Append the values of up to `limit` records to `out`, each followed by the separator; `null` replaces null values.
 
-    Args: in_place: large ones may be appended as places in the batch.
+    Args: in_place: large values may be appended as places in the batch.
     """
     while limit > 0:
         values: bytes | ValuePlaces
@@ -85,22 +82,22 @@ _BATCH_FIELDS: Final[dict[str, Callable[[BatchInfo], str | int]]] = {
     "is_transactional": lambda batch: int(batch.is_transactional),
 }
 FIELD_NAMES: Final = (*_RECORD_FIELDS, *_BATCH_FIELDS)
-"""What an output plan can show of a record."""
+"""Names of the fields that an output plan can show."""
 
 
 _PART_BYTES: Final[i64] = 1024 * 1024
 MOST_JSON_BYTES: Final[i64] = 96 * 1024 * 1024
-"""Of one key, value or header. By default, kctl decompresses batches of up to 64 MiB."""
+"""Largest JSON of a key, value, or header. By default, kctl decompresses batches of up to 64 MiB."""
 
 
 @final
 class QuotedText:
-    """Bytes as JSON text: between quotes as they are where nothing in them needs an escape, which most text is.
+    """Converter of bytes to a JSON string. Bytes without escapes, as in most text, are only quoted.
 
     Args:
-        escape: makes the JSON of all other bytes: control characters, DEL, and what is not ASCII.
-        most_bytes: the largest JSON in parts: an escape takes up to six bytes for one.
-        part_bytes: of the bytes that make a part.
+        escape: returns the JSON of bytes with control characters, DEL, or non-ASCII characters.
+        most_bytes: largest JSON in parts; an escape has up to six bytes for one.
+        part_bytes: bytes of input for each part.
     """
 
     def __init__(
@@ -115,7 +112,7 @@ class QuotedText:
         return b"null" if data is None else self.of(data)
 
     def of(self, data: bytes) -> bytes:
-        """Return the JSON of bytes that are not null."""
+        """Return the JSON of bytes."""
         if data.translate(_AS_IT_IS) == data:
             return b'"%b"' % data
         if data.translate(_PRINTABLE) == data:
@@ -123,16 +120,17 @@ class QuotedText:
         return self._escape(data)
 
     def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
-        """Return the JSON of `data[first:limit]` in parts, so that no step copies all of it; none if it is not text.
+        """Return the JSON of `data[first:limit]` in parts, to avoid copies of the whole; empty list if `data` is not
+        text.
 
-        Raises: FieldError: the JSON is larger than the limit.
+        Raises: FieldError: the JSON exceeds the limit.
         """
         found = [b'"']
         at: i64 = first
         size_bytes: i64 = 2
         while at < limit:
             end: i64 = min(at + self._part_bytes, limit)
-            while at + 1 < end < limit and data[end] & 0xC0 == 0x80:  # not within a character
+            while at + 1 < end < limit and data[end] & 0xC0 == 0x80:  # split between characters
                 end -= 1
             part = self.of(data[at:end])
             if not part.startswith(b'"'):
@@ -147,20 +145,20 @@ class QuotedText:
 
 
 _PRINTABLE: Final = bytes([code if 0x20 <= code < 0x7F else 0x20 for code in range(256)])
-"""By it, ASCII without control characters is translated into itself, and no other bytes are."""
+"""Translation table that leaves only ASCII without control characters unchanged."""
 _AS_IT_IS: Final = bytes([0x20 if code in b'"\\' else _PRINTABLE[code] for code in range(256)])
-"""By it, bytes that JSON text has no escape for are translated into themselves, and no other bytes are."""
+"""Translation table that leaves only bytes without a JSON escape unchanged."""
 
 
 @final
 class OutputField:
-    """One field of a record in an output plan.
+    """A field of a record in an output plan.
 
     Args:
-        name: one of FIELD_NAMES. `count` numbers the records given out, from 1.
-        convert: makes the output bytes of the field's value: bytes or None for key and value, a tuple of headers, text
-            or a number for the rest. Without it text and numbers are written plainly, headers as `name=value,...`.
-        null: what a null key or value is written as, instead of the plan's, or no headers; `convert` is then not asked.
+        name: one of FIELD_NAMES. `count` numbers the returned records from 1.
+        convert: returns the output of a field: of bytes or None for key and value, of a tuple of headers, or of a
+            string or number. By default strings and numbers are written plainly, headers as `name=value,...`.
+        null: output for a null key or value, or for no headers, instead of `convert` and of the plan's null.
     """
 
     def __init__(self, name: str, convert: Callable[[Any], bytes] | None = None, null: bytes | None = None) -> None:
@@ -173,9 +171,9 @@ class OutputField:
 
 @final
 class Step:
-    """One field by its code, and the literal that it follows: what the loop goes through for each record.
+    """A field by its code, and the literal before it.
 
-    Attributes: is_number: a number that is written plainly, by `head_of` and `_LAST_DIGITS`.
+    Attributes: is_number: a number without `convert`, written by `head_of` and `_LAST_DIGITS`.
     """
 
     def __init__(
@@ -191,7 +189,7 @@ class Step:
         self._head = b""
 
     def head_of(self, thousands: i64) -> bytes:
-        """Return the literal before a number and all its digits but the last three; mostly those of the one before."""
+        """Return the literal and the digits of a number except the last three; cached, because they rarely change."""
         if thousands != self._thousands:
             self._thousands = thousands
             self._head = self.before + str(thousands).encode()
@@ -203,12 +201,12 @@ _LAST_DIGITS: Final = [b"%03d" % number for number in range(1000)]
 
 @final
 class OutputPlan:
-    """How a record becomes output bytes; made once, run over many batches.
+    """Format of output bytes for records; created once and used for many batches.
 
     Args:
         parts: literal bytes and fields, in the order of output.
-        null: what a null key, value or header value is written as.
-        conditions: a record for which one of them does not hold is passed without output.
+        null: output for a null key, value, or header value.
+        conditions: a record is left out unless all of them hold.
     """
 
     def __init__(
@@ -220,10 +218,10 @@ class OutputPlan:
         self.value_separator: bytes | None = None if self.conditions else _value_separator(self.parts)
 
     def steps_for(self, batch: BatchInfo) -> tuple[list[Step], bytes]:
-        """The fields that differ between records of the batch, and the literal behind the last of them.
+        """Return the fields that differ between records of the batch, and the literal after the last of them.
 
-        All that is the same for the whole batch is written out, and neighbouring literals are joined, those between
-        two records too: they stand before the first field, although nothing is behind the record before the first.
+        Fields with one value for the batch become literals, and adjacent literals are joined. The literal after the
+        last field is also part of the literal before the first one.
         """
         steps: list[Step] = []
         literal = b""
@@ -243,7 +241,7 @@ class OutputPlan:
 
 
 def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
-    """What stands between values when the plan is only values and that, such as `%v\\n`; else None."""
+    """Return the literal after each value if the plan has only values, such as `%v\\n`; otherwise None."""
     if not parts or len(parts) > 2:
         return None
     first = parts[0]
@@ -254,16 +252,18 @@ def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
 
 
 _MOST_READ_BYTES: Final[i64] = 1024 * 1024
-"""Bytes of records after which output is returned, though more records are wanted: it may be ten times as large."""
+"""Bytes of records after which output is returned; the output may be ten times as large."""
 _BLOCK_RECORDS: Final = 64
-"""Records whose pieces are joined at once: `bytes.join` takes 80 bytes a piece, which should stay in caches."""
+"""Number of records whose pieces are joined together: `bytes.join` needs 80 bytes for a piece, which should fit in
+caches.
+"""
 
 
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
-    """Append the output of up to `limit` records to `out`; `count` records were given out before.
+    """Append the output of up to `limit` records to `out`; `count` records were returned before.
 
-    Stops after `_MOST_READ_BYTES`, too. Large values are several parts. A condition or a converter may raise FieldError
-    for a value that it cannot convert; the cause of that error becomes the cause of the CorruptBatchError.
+    Stops after `_MOST_READ_BYTES`. Large values are several parts. Conditions and converters may raise FieldError; its
+    cause becomes the cause of the CorruptBatchError.
     """
     steps, tail = plan.steps_for(cursor.batch)
     conditions, null = plan.conditions, plan.null
@@ -301,7 +301,7 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
     except FieldError as error:
         del pieces[mark:], out[out_mark:]
         raise _passed(cursor, str(error), error.__cause__) from None
-    finally:  # also what came before damage; pieces of few records may be large, and are not copied
+    finally:  # includes the output before damage; pieces of few records may be large and are not copied
         out += pieces if len(pieces) <= _BLOCK_RECORDS else [b"".join(pieces)]
         if count > count_before:
             out[first] = out[first][len(tail) :]
@@ -309,7 +309,7 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
 
 
 def _append_large(step: Step, quoted: QuotedText, cursor: RecordCursor, pieces: list[bytes], out: list[bytes]) -> None:
-    """Move the pieces and the literal before a value to `out`, and the value in parts."""
+    """Move the pieces and the literal before a value to `out`, then the value in parts."""
     pieces.append(step.before)
     _move(pieces, out)
     value_at, end = cursor.value_at, cursor.value_at + cursor.value_size
@@ -317,13 +317,11 @@ def _append_large(step: Step, quoted: QuotedText, cursor: RecordCursor, pieces: 
 
 
 def _move(pieces: list[bytes], out: list[bytes]) -> None:
-    """Move the pieces, joined, to `out`."""
     out.append(b"".join(pieces))
     pieces.clear()
 
 
 def _append_number(step: Step, number: i64, pieces: list[bytes]) -> None:
-    """Append the literal before a number, and its digits."""
     if number >= 1000:
         thousands = number // 1000
         pieces.append(step.head_of(thousands))
@@ -341,18 +339,18 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
 
 
 def _passed(cursor: RecordCursor, problem: str, cause: BaseException | None = None) -> CorruptBatchError:
-    """Return the error for the record at hand, which is not given out; reading can continue behind it."""
+    """Return the error for the current record, which is not returned. Reading can continue after it."""
     resume_offset = cursor.next_offset
     problem = f"offset {cursor.offset}: {problem}"
     cursor.give_back()
     error = cursor.damaged(problem)
-    error.__cause__ = cause  # a compiled module ignores the cause in `raise ... from`
+    error.__cause__ = cause  # compiled modules ignore the cause in `raise ... from`
     error.resume_offset = resume_offset
     return error
 
 
 def _field(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: bytes, count: i64) -> bytes:
-    """The output bytes of the field of one step."""
+    """Return the output of a field."""
     code = step.code
     convert = step.convert
     if code in (KEY, VALUE):
@@ -367,13 +365,13 @@ def _field(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: 
         if not headers and step.null is not None:
             return step.null
         return convert(headers) if convert is not None else _plain_headers(headers, null)
-    if convert is None:  # NOTHING: a number that is written plainly does not come here
+    if convert is None:  # NOTHING; numbers without a converter are written elsewhere
         return b""
     return convert(_number(code, cursor, headers, count))
 
 
 def _number(code: i64, cursor: RecordCursor, headers: tuple[Header, ...], count: i64) -> i64:
-    """The value of a field that is a number; the size of a null is 0."""
+    """Return the value of a numeric field; the size of null is 0."""
     if code == OFFSET:
         return cursor.offset
     if code == TIMESTAMP:

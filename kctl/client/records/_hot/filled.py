@@ -1,7 +1,4 @@
-"""Columns that grow: what entries are appended to, one by one; bulk.py appends many at once.
-
-Numbers are in the machine's byte order, as in Arrow.
-"""
+"""Growing columns to which entries are appended one by one; bulk.py appends many. Byte order is native, as in Arrow."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import Final
 from kctl.client.records._hot.native_types import i64
 
 FilledParts = tuple[bytearray, bytearray, bytearray]
-"""The contents of a column's entries, their ends, and a byte for each that is 0 where it is null."""
+"""Contents of a column's entries, their ends, and a byte for each entry that is 0 for null."""
 PackedParts = tuple[memoryview, memoryview, memoryview | None, int]
-"""A column that does not grow: contents and ends, and a bitmap of what is not null, with the first entry's bit."""
+"""A fixed column: contents, ends, a bitmap of entries that are not null, and the bit of the first entry."""
 END_BYTES: Final = 4
-"""Of where an entry ends, a signed number; before them all is where the first one starts."""
+"""Size of an end, a signed number. The ends start with the start of the first entry."""
 _BYTE_ORDER: Final = sys.byteorder
 
 
@@ -25,7 +22,7 @@ def empty_column() -> FilledParts:
 
 
 def append_entry(column: FilledParts, entry: bytes | None) -> None:
-    """Add an entry to a column. Raises: OverflowError: the column would have 2 GiB or more."""
+    """Append an entry. Raises: OverflowError: the column would have 2 GiB or more."""
     contents, ends, given = column
     size: i64 = len(contents) + (0 if entry is None else len(entry))
     end = int(size).to_bytes(END_BYTES, _BYTE_ORDER, signed=True)
@@ -36,5 +33,5 @@ def append_entry(column: FilledParts, entry: bytes | None) -> None:
 
 
 def append_number(column: bytearray, number: i64) -> None:
-    """Add a signed number of 64 bits to a column of them."""
+    """Append a signed 64-bit number."""
     column += int(number).to_bytes(8, _BYTE_ORDER, signed=True)

@@ -1,6 +1,4 @@
-"""murmur2: the hash by which a key chooses its partition, equal to the Java client's.
-
-Pure; knows nothing of partitions save how many there are.
+"""murmur2: the hash that chooses the partition of a key, equal to the Java client's.
 
 Source: MurmurHash2 (A. Appleby), seed as in Kafka's Utils.murmur2; Java's arithmetic wraps at 32 bits.
 """
@@ -13,13 +11,13 @@ from kctl.client.records._hot.native_types import i64
 
 _SEED: Final = 0x9747B28C
 _M: Final = 0x5BD1E995
-"""Less than 2^31, so that its product with 32 bits has 63."""
+"""Multiplier below 2^31: its product with 32 bits has 63 bits."""
 _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> i64:
     """Return the hash of `data` as an unsigned 32-bit integer."""
-    # Each byte is made an i64 of its own: an expression of bytes alone is computed with objects.
+    # Separate i64 variables: mypyc computes expressions of bytes alone with objects.
     length: i64 = len(data)
     h: i64 = _SEED ^ length
     at: i64 = 0
@@ -48,12 +46,12 @@ def murmur2(data: bytes) -> i64:
 
 
 def partition_of_key(key: bytes, partition_count: int) -> int:
-    """Return the partition of a record with this key, as the Java client would choose it."""
+    """Return the partition that the Java client would choose for a key."""
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 def partitions_of_keys(keys: list[bytes | None], first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-    """Return the partition of each of the rows from `first` to before `end`; `other` for those without a key."""
+    """Return the partitions of the rows from `first` to before `end`; `other` for rows without a key."""
     found: list[int] = []
     for at in range(first, end):
         key = keys[at]

@@ -1,7 +1,7 @@
-"""What the hot modules say to the compiler: `i64`, a machine integer, and `mypyc_attr`, flags of a class.
+"""Types for mypyc: `i64`, a machine integer, and `mypyc_attr`, flags of a class.
 
-Not compiled itself, so that at run time these are `int` and a decorator that does nothing: mypy_extensions is needed
-only to build.
+The module is not compiled. At run time the names are `int` and a decorator without effect, so that only the build needs
+mypy_extensions.
 """
 
 from typing import TYPE_CHECKING
@@ -13,5 +13,5 @@ else:
     i64 = int
 
     def mypyc_attr(**_flags):
-        """The class as it is."""
+        """Return a decorator that returns the class unchanged."""
         return lambda cls: cls

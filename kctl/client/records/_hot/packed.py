@@ -1,6 +1,6 @@
-"""Columns whose entries lie one after the other in one buffer, as Arrow has them: rows of them encoded as records.
+"""Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records.
 
-The same is written in C in packed.c, because it encodes without an object for an entry. Must not know Arrow itself.
+packed.c is the same in C, without an object for each entry.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _NO_ROWS: Final = "rows that the columns do not have"
 
 
 def take_entries(column: PackedParts, first: int, end: int) -> list[bytes | None]:
-    """Return what a column holds from row `first` to before `end`.
+    """Return the entries of a column from row `first` to before `end`.
 
-    Raises: ValueError: it does not have these rows; as for all functions here, its ends are not all there or not in its
-        contents.
+    Raises: ValueError: the rows do not exist, or the ends are incomplete or outside the contents. All functions of the
+        module raise it.
     """
     found = _entries(column)
     if not 0 <= first <= end <= len(found):
@@ -48,7 +48,7 @@ def _rows(values: PackedParts, keys: PackedParts | None) -> tuple[list[bytes | N
 
 
 def measure_packed(values: PackedParts, keys: PackedParts | None) -> int:
-    """Return the bytes of key and value of the largest row, -1 without rows."""
+    """Return the size of key and value of the largest row; -1 without rows."""
     found, found_keys = _rows(values, keys)
     if found_keys is None:
         found_keys = [None] * len(found)
@@ -60,14 +60,13 @@ def measure_packed(values: PackedParts, keys: PackedParts | None) -> int:
 def encode_packed(
     values: PackedParts, keys: PackedParts | None, first: int, end: int, room: int, most: int
 ) -> tuple[bytes, int]:
-    """Return rows from `first` to before `end` encoded as records of a batch, all of one timestamp, without headers.
+    """Encode rows from `first` to before `end` as records with timestamp delta 0 and without headers.
 
     Args:
-        keys: None: no row has one.
-        room: what the records may take; the first one may take more.
-        most: how many there may be.
-
-    Returns: (records, how many).
+        keys: None if no row has a key.
+        room: maximum size of the records; the first one may exceed it.
+        most: maximum number of records.
+    Returns: (records, their number).
     """
     found, found_keys = _rows(values, keys)
     if not 0 <= first <= end <= len(found) or (found_keys is not None and end > len(found_keys)):
@@ -85,9 +84,10 @@ def encode_packed(
 def divide_packed(
     values: PackedParts, keys: PackedParts, first: int, end: int, partitions: int
 ) -> list[tuple[int, bytes, int, int]] | None:
-    """Return (partition, records as `encode_packed` has them, how many, bytes of keys and values) of what keys choose.
+    """Divide rows by the partitions of their keys; None if a row has no key.
 
-    None where a row has no key.
+    Returns: (partition, records as of `encode_packed`, their number, size of their keys and values) for each partition
+        with rows.
     """
     found, found_keys = _entries(values), _entries(keys)
     if not 0 <= first <= end <= min(len(found), len(found_keys)) or partitions < 1:
@@ -114,16 +114,16 @@ def _entry(content: bytes | None) -> bytes:
 
 
 def raise_registers(registers: bytearray, keys: PackedParts, bits: int) -> None:
-    """Raise the registers of a HyperLogLog to the ranks of keys, by the 31 bits of murmur2 that choose partitions.
+    """Add keys to the registers of a HyperLogLog, by the 31 bits of murmur2 that choose partitions.
 
-    Args: bits: the number of those that choose one of the 2**bits registers.
+    Args: bits: the number of bits that choose one of the 2**bits registers.
     """
     if not 1 <= bits <= 30 or len(registers) != 1 << bits:
         raise ValueError("registers of another size")
     for key in _entries(keys):
         if key is not None:
             number = murmur2(key) & ((1 << _HASH_BITS) - 1)
-            # One more than the zeros before the first one of the bits that choose no register.
+            # One more than the leading zeros of the bits that do not choose the register.
             rank = _HASH_BITS - bits + 1 - int(number >> bits).bit_length()
             place = number & ((1 << bits) - 1)
             registers[place] = max(registers[place], rank)

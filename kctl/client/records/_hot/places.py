@@ -1,7 +1,7 @@
-"""ValuePlaces: the values of plain records where they lie in a batch, from which the system takes them at a write.
+"""ValuePlaces: values of plain records inside a batch, written to a descriptor without a copy.
 
-For large values: of small ones each part costs more than the copy. The same is written in C in places.c, because it
-needs an object for each value here; Windows has no call for that, and is given one part after the other.
+Only for large values: for small ones each part costs more than a copy. places.c is the same in C, without an object for
+each value. Windows has no such system call; parts are written one by one.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Final, final
 from kctl.client.records._hot.plain_record import plain_values
 
 _AT_ONCE: Final = 1024 if hasattr(os, "writev") else 1
-"""Parts; POSIX promises that 16 are taken by one call, all systems take these."""
+"""Parts for one system call. POSIX guarantees 16; all systems accept this number."""
 
 
 @final
 class ValuePlaces:
-    """Parts of bytes objects in a row, of which some may have been written. Its length is that of all others."""
+    """A sequence of byte ranges, partly written. Its length is the number of bytes left."""
 
     def __init__(self, parts: Iterable[memoryview]) -> None:
         self._parts = deque(part for part in parts if len(part))
         self._left_bytes = sum(map(len, self._parts))
 
     def write_some(self, descriptor: int) -> None:
-        """Write what the system takes at once of the bytes that are left. Raises: as os.writev()."""
+        """Write as many of the bytes left as one system call accepts. Raises: as os.writev()."""
         at_once = list(islice(self._parts, _AT_ONCE))
         if not at_once:
             return
@@ -58,7 +58,7 @@ def place_values(
     separator: bytes,
     null: bytes,
 ) -> tuple[ValuePlaces, int, int, int]:
-    """Return where the values of plain records from `pos` on are, the separator behind each.
+    """Return the places of the values of plain records from `pos` on, each followed by the separator.
 
     Args, Returns: as of `bulk.take_values`.
     """

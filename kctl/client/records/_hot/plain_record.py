@@ -1,7 +1,4 @@
-"""Where the fields of records are in which nothing is unusual; numbers.h has the same in C.
-
-What is not plain (damage, long numbers) is left to the cursor, which knows all of the format.
-"""
+"""Plain records: records without damage or long numbers, which the cursor handles. numbers.h is the same in C."""
 
 from __future__ import annotations
 
@@ -10,13 +7,12 @@ from typing import Final
 from kctl.client.records._hot.varint import short_number
 
 _TIMESTAMP_BYTES: Final = 9
-"""The longest varint of a timestamp delta that is plain: what is shorter cannot exceed 64 bits."""
+"""Length of a timestamp delta that is not plain; shorter varints cannot exceed 64 bits."""
 
 
 def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
-    """Return (offset delta, timestamp delta, where key is, its size, where value is, its size, end of the record).
-
-    None where the record is not plain.
+    """Return (offset delta, timestamp delta, key position, key size, value position, value size, end), or None if the
+    record is not plain.
     """
     size, pos = short_number(buf, pos, limit)
     if size < 0 or size > limit - pos:
@@ -47,11 +43,10 @@ def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, 
 def plain_values(
     buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, left: int
 ) -> tuple[list[tuple[int, int]], int, int]:
-    """Return where the values of plain records from `pos` on are, and their sizes, -1 of null.
+    """Return (position, size) of the values of plain records from `pos` on; the size of null is -1.
 
     Args: as of `bulk.take_values`.
-
-    Returns: (the values, position behind the records, offset delta of the last, `first_delta - 1` of none).
+    Returns: (values, position after the records, offset delta of the last one or `first_delta - 1`).
     """
     limit = min(limit, len(buf))
     values: list[tuple[int, int]] = []

@@ -1,7 +1,4 @@
-"""What a decoded record is: Record, and BatchInfo, which all records of a batch share.
-
-Neither holds the fetched bytes, so keeping one record keeps only that record. Must not know how they were read.
-"""
+"""Record, and BatchInfo, which all records of a batch share. Neither keeps the fetched bytes in memory."""
 
 from __future__ import annotations
 
@@ -13,21 +10,21 @@ from kctl.client.records._hot.native_types import i64, mypyc_attr
 from kctl.client.records._hot.varint import FieldError, size_field
 
 Header = tuple[str, bytes | None]
-"""A header's name and value. Names may repeat; a value may be null, which is not the same as empty."""
+"""Name and value of a header. Names may repeat. Null and empty values differ."""
 
 CREATE_TIME: Final = "create_time"
 LOG_APPEND_TIME: Final = "log_append_time"
 NO_TIMESTAMP_TYPE: Final = "none"
-"""Version 0 messages have no timestamp at all: it reads -1."""
+"""Timestamp type of version 0 messages, whose timestamp is -1."""
 
 
 @final
 @mypyc_attr(acyclic=True)
 class BatchInfo:
-    """What the header of a batch says; for version 0 and 1, what one message or wrapper message says.
+    """Contents of a batch header; for versions 0 and 1, of a message or wrapper message.
 
-    Attributes: `topic` and `partition` as the caller named them; the rest as Kafka's record format names it.
-    `max_timestamp_ms` is the log append time where `timestamp_type` says so.
+    Attributes: `topic` and `partition` of the caller; others as in Kafka's record format. `max_timestamp_ms` is the log
+    append time if `timestamp_type` is LOG_APPEND_TIME.
     """
 
     __slots__ = (
@@ -92,7 +89,7 @@ class BatchInfo:
         return hash((self.topic, self.partition, self.base_offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how pickle and copy make it again."""
+        """Support pickle and copy."""
         return BatchInfo, self._fields()
 
     def _fields(self) -> tuple[Any, ...]:
@@ -116,7 +113,7 @@ class BatchInfo:
         )
 
     def damaged(self, cause: str, position: str) -> CorruptBatchError:
-        """The error for a record of this batch; `position` says which byte of what."""
+        """Return the error for a record of this batch; `position` is a byte with its buffer, as text."""
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {self.base_offset}, {position}: {cause}",
             topic=self.topic,
@@ -126,21 +123,20 @@ class BatchInfo:
 
 
 MOST_HEADERS: Final[i64] = 100_000
-"""Headers of a record. In a batch a header takes two bytes and less; in memory it takes `HEADER_BYTES`."""
+"""Most headers of a record. In a batch, a header may have less than two bytes; in memory it has `HEADER_BYTES`."""
 HEADER_BYTES: Final[i64] = 200
-"""The overhead of a header in memory: a tuple, a string, bytes and their places."""
+"""Memory overhead of a header: a tuple, a string, bytes, and references."""
 
 
 @final
 @mypyc_attr(acyclic=True)
 class Record:
-    """One record of a topic.
+    """A record of a topic.
 
-    Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded when first asked for), `batch`, and through
-    it `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null and empty differ: null is None.
-
-    A value: records are equal if all of these but `batch` are equal. They can be hashed, copied and pickled.
-    `Record.of` makes one, for tests.
+    Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded on first access), `batch`, and through it
+    `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null is None and differs from empty. Records are equal if
+    all attributes except `batch` are equal. They can be hashed, copied, and pickled. `Record.of` creates records for
+    tests.
     """
 
     __slots__ = ("_headers", "batch", "key", "offset", "timestamp_ms", "value")
@@ -154,7 +150,7 @@ class Record:
         value: bytes | None,
         raw_headers: bytes | tuple[Header, ...],
     ) -> None:
-        """Args: raw_headers: as they are in the batch, or decoded."""
+        """Args: raw_headers: the header section of the batch, or decoded headers."""
         self.batch = batch
         self.offset = offset
         self.timestamp_ms = timestamp_ms
@@ -175,7 +171,7 @@ class Record:
         timestamp_type: str = CREATE_TIME,
         leader_epoch: int = -1,
     ) -> Record:
-        """Return a record as a consumer would return it."""
+        """Create a record as a consumer would return it."""
         batch = BatchInfo(
             topic, partition, 2, offset, offset, 1, timestamp_ms, timestamp_ms, timestamp_type, "none", leader_epoch
         )
@@ -196,7 +192,7 @@ class Record:
         )
 
     def _has_equal_headers(self, other: Record) -> bool:
-        """Return whether headers are equal; damaged ones are, if their bytes are."""
+        """Return whether headers are equal; damaged ones are equal if their bytes are."""
         mine, others = self._headers, other._headers
         if isinstance(mine, bytes) and isinstance(others, bytes):
             return mine == others or self.headers == other.headers
@@ -206,35 +202,35 @@ class Record:
         return hash((self.batch.topic, self.batch.partition, self.offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how pickle and copy make it again; records of one batch share it again."""
+        """Support pickle and copy. Records of one batch share it again."""
         return Record, (self.batch, self.offset, self.timestamp_ms, self.key, self.value, self._headers)
 
     @property
     def topic(self) -> str:
-        """The topic's name."""
+        """Name of the topic."""
         return self.batch.topic
 
     @property
     def partition(self) -> int:
-        """The partition's number."""
+        """Number of the partition."""
         return self.batch.partition
 
     @property
     def leader_epoch(self) -> int:
-        """The epoch of the leader that wrote the batch, -1 where unknown (KIP-320)."""
+        """Epoch of the leader that wrote the batch; -1 if unknown (KIP-320)."""
         return self.batch.leader_epoch
 
     @property
     def timestamp_type(self) -> str:
-        """`create_time`, `log_append_time`, or `none` for messages older than timestamps."""
+        """`create_time`, `log_append_time`, or `none` for messages without timestamps."""
         return self.batch.timestamp_type
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """All headers in their order, duplicates and nulls kept.
+        """Headers in order, including duplicates and nulls.
 
-        Raises CorruptBatchError where the headers' bytes are damaged.
-        Differs: a name that is not UTF-8 keeps its bytes (surrogateescape); Java replaces them.
+        Raises CorruptBatchError if the bytes of the headers are damaged.
+        Differs: names that are not UTF-8 keep their bytes (surrogateescape); Java replaces them.
         """
         headers = self._headers
         if isinstance(headers, bytes):
@@ -250,7 +246,7 @@ class Record:
 
 
 def parse_headers(raw: bytes) -> tuple[Header, ...]:
-    """The headers in a record's header section; IndexError or FieldError where it is damaged."""
+    """Decode a header section. Raises IndexError or FieldError if it is damaged."""
     if not raw:
         return ()
     limit: i64 = len(raw)

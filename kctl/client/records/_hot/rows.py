@@ -1,8 +1,4 @@
-"""Rows: records of one partition, or still without one, as columns; checked, measured and divided before encoding.
-
-Owns what a column may hold and where a run of rows ends. The encoding is builder.py's; what memory means is the
-producer's.
-"""
+"""Rows: records as columns, checked, measured, and divided before encoding by builder.py."""
 
 from __future__ import annotations
 
@@ -15,23 +11,23 @@ from kctl.client.records._hot.record import Header
 
 FIRST_TIMESTAMP_MS: Final = -(1 << 63)
 LAST_TIMESTAMP_MS: Final = (1 << 63) - 1
-"""The bounds of timestamps: brokers store any signed number of 64 bits."""
+"""Bounds of timestamps: brokers store any signed 64-bit number."""
 
 _SHORT_KEY_BYTES: Final = 24
 _SAMPLE: Final = 4
 _LONG_BYTES: Final = 300
-"""From this size of the first _SAMPLE on, a search for each costs less than a look at each byte."""
+"""Average size of the first _SAMPLE parts from which a search for each delimiter is faster than bytes.split."""
 
 
 @final
 @mypyc_attr(acyclic=True)
 class Rows:
-    """Columns of one length.
+    """Columns of equal length.
 
     Args:
-        keys, headers: None: no row has one.
-        headers_bytes: the most that the headers of each row take; None without headers.
-        timestamps_ms: of each row; None: all have `timestamp_ms`.
+        keys, headers: None if no row has one.
+        headers_bytes: upper bound of the headers of each row; None without headers.
+        timestamps_ms: timestamp of each row; None if all have `timestamp_ms`.
     """
 
     __slots__ = ("headers", "headers_bytes", "keys", "timestamp_ms", "timestamps_ms", "values")
@@ -54,18 +50,18 @@ class Rows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows have no more than key and value, and all one timestamp."""
+        """True if rows have only key and value, and share one timestamp."""
         return self.headers is None and self.timestamps_ms is None
 
     def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
-        """Return what the rows from `first` to before `end` take, with `overhead_bytes` beside the contents of each."""
+        """Return the size of rows from `first` to before `end`, with `overhead_bytes` for each row."""
         total_bytes: i64 = 0
         for at in range(first, end):
             total_bytes += overhead_bytes + self._content_bytes(at)
         return total_bytes
 
     def count_filling(self, first: i64, end: i64, overhead_bytes: i64, room_bytes: i64) -> int:
-        """Return how many rows from `first` on use the room up, the last of them perhaps more than that."""
+        """Return the number of rows from `first` on that use up the room; the last one may exceed it."""
         for at in range(first, end):
             room_bytes -= overhead_bytes + self._content_bytes(at)
             if room_bytes <= 0:
@@ -84,7 +80,7 @@ class Rows:
         return size_bytes
 
     def partitions(self, first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-        """Return the partition that the key of each row chooses; `other` for rows without a key."""
+        """Return the partition of the key of each row; `other` for rows without a key."""
         if self.keys is None:
             return [other] * (end - first)
         return partitions_of_keys(self.keys, first, end, partition_count, other)
@@ -92,10 +88,10 @@ class Rows:
     def by_key(
         self, first: i64, end: i64, partition_count: i64, overhead_bytes: i64
     ) -> list[tuple[int, Rows, int]] | None:
-        """Return (partition, its rows, their bytes as `size_bytes` counts them) of the partitions that keys choose.
+        """Divide rows by the partitions of their keys.
 
-        None, and nothing done, where a row has no key, rows have headers, or they are fewer than the partitions:
-        `partitions` and `selected` do for these.
+        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows
+            have headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
         """
         keys, values, times = self.keys, self.values, self.timestamps_ms
         if keys is None or self.headers is not None or end - first < partition_count:
@@ -127,7 +123,7 @@ class Rows:
         return found
 
     def copied(self, first: int, end: int) -> Rows:
-        """Return the rows from `first` to before `end` with their own columns."""
+        """Return a copy of the rows from `first` to before `end`."""
         return Rows(
             self.values[first:end],
             None if self.keys is None else self.keys[first:end],
@@ -149,10 +145,10 @@ class Rows:
         )
 
     def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int]:
-        """Return where runs of rows end, so that each has at most `room_bytes`, or one row, and at most `most_rows`.
+        """Divide the rows into runs of at most `room_bytes`, or one row, and at most `most_rows`.
 
-        Args: overhead_bytes: what a row takes beside its contents.
-        Returns: (end, bytes) of each run; the bytes of the largest row, -1 without rows.
+        Args: overhead_bytes: size of a row apart from its contents.
+        Returns: (end, size) of each run; the size of the largest row, -1 without rows.
         """
         cuts: list[tuple[int, int]] = []
         run_bytes: i64 = 0
@@ -173,7 +169,7 @@ class Rows:
 
 
 def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
-    """Return what stands between delimiters, as `bytes.split` does; that looks at each byte, slow for long contents."""
+    """Split as `bytes.split` does, which checks every byte and is slow for long parts."""
     found: list[bytes] = []
     at: i64 = 0
     size: i64 = len(delimiter)
@@ -189,10 +185,7 @@ def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
-    """Return the two columns of what comes before the first separator of each, and behind it.
-
-    One without the separator is all behind it, with None before.
-    """
+    """Split each entry at its first separator; return two columns. An entry without separator is (None, entry)."""
     before: list[bytes | None] = []
     behind: list[bytes | None] = []
     size: i64 = len(separator)
@@ -200,7 +193,7 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
     for content in contents:
         at: i64 = -1
         looked: i64 = 0
-        if single >= 0:  # keys are short: looking here costs less than a call of find
+        if single >= 0:  # keys are short: this loop costs less than a call of find
             looked = min(_SHORT_KEY_BYTES, len(content))
             for position in range(looked):
                 if content[position] == single:
@@ -218,7 +211,7 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
 
 
 def check_contents(contents: list[Any], what: str) -> None:
-    """Raise TypeError for an entry of a column of keys or values that is neither bytes nor None; it is named."""
+    """Raise TypeError for an entry that is neither bytes nor None, with its row."""
     for at in range(len(contents)):
         content = contents[at]
         if content is not None and not isinstance(content, bytes):
@@ -226,9 +219,9 @@ def check_contents(contents: list[Any], what: str) -> None:
 
 
 def checked_timestamps(timestamps_ms: Sequence[Any], now_ms: int) -> list[int]:
-    """Return the timestamps; now for None.
+    """Return the timestamps, with `now_ms` for None.
 
-    Raises: ValueError: no record can have it; it is named.
+    Raises: ValueError: a timestamp is invalid; has its row.
     """
     found: list[int] = []
     for given in timestamps_ms:

@@ -1,9 +1,8 @@
-"""SendFuture: one record of the producer from send() to its delivery, and the loops over many of them.
+"""SendFuture: one record of the producer from send() to its delivery, and loops over many of them.
 
-Compiled, it is not tracked by the garbage collector, which would look at each record several times while it waits. So
-nothing may keep a cycle through it: `complete_records` drops the mailbox, which leads to the producer and to what hears
-its events, and is followed by the call of the callback, which is dropped then. How a thread waits is the mailbox's
-(kctl.client.producer.future.FutureWaits).
+The compiled class is not tracked by the garbage collector, which would visit waiting records several times. Reference
+cycles through it would therefore leak: `complete_records` drops the mailbox, and the callback is dropped after its
+call. Waiting threads: kctl.client.producer.future.FutureWaits.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from kctl.client.records._hot.record import Header
 from kctl.client.records._hot.rows import Rows
 
 UNKNOWN_OFFSET: Final = -1
-"""The offset of a record whose offset was not reported: acks=0, or a repeat that the broker recognised."""
+"""Offset of a record without a reported offset: acks=0, or a duplicate that the broker recognized."""
 
 
 class RecordMetadata(NamedTuple):
-    """Where a delivered record is."""
+    """Topic, partition, offset, and timestamp of a delivered record."""
 
     topic: str
     partition: int
@@ -34,7 +33,7 @@ class RecordMetadata(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a batch, or of one record of it.
+    """Result of a batch, or of one of its records.
 
     `is_unknown`: it was sent, and no response reported whether it was written.
     """
@@ -53,7 +52,7 @@ _INTERNAL: Final = frozenset(
 @final
 @mypyc_attr(acyclic=True)
 class SendFuture:
-    """What `send` returns: a promise that the record is delivered, or has failed with a cause, by its deadline."""
+    """Result of `send`: the record is delivered, or has failed with a cause, by its deadline."""
 
     __slots__ = (
         "callback",
@@ -96,30 +95,30 @@ class SendFuture:
         self.size_bytes = size_bytes
         self.callback = callback
         self.holds_memory = False
-        """Whether its sender has taken buffer.memory for it and not posted it yet."""
+        """True while the sender has reserved buffer.memory for the record and has not posted it."""
         self.offset_in_batch = 0
         self.waiters: list[Any] | None = None
         self.outcome: Outcome | None = None
 
     def __reduce__(self) -> Any:
-        """Raise: the future is part of its producer."""
+        """Raise TypeError: futures are bound to their producer."""
         raise TypeError("a SendFuture cannot be copied or pickled; what result() returns can")
 
     def done(self) -> bool:
-        """Return whether the record's fate is known."""
-        mailbox = self.mailbox  # before the outcome is looked at, after which it may be dropped
+        """Return whether the record was delivered or has failed."""
+        mailbox = self.mailbox  # read before the outcome, after which it may be dropped
         if self.outcome is None:
             mailbox.check_process()
         return self.outcome is not None
 
     def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
-        """Return where the record is, once it is acknowledged.
+        """Wait until the record is acknowledged; return its place.
 
-        Args: timeout: seconds; None waits for the record's own deadline (delivery.timeout.ms after send).
+        Args: timeout: seconds; None waits for the deadline of the record (delivery.timeout.ms after send).
         Raises:
-            ResultTimeout: its result is not known yet; its delivery continues.
-            KafkaError: why it was not delivered, such as DeliveryTimeout.
-            IllegalStateError: called inside a callback for a record that is not done: it would wait for itself.
+            ResultTimeout: the result is not known yet; delivery continues.
+            KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
+            IllegalStateError: called in a callback for a pending record: it would wait for itself.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -128,10 +127,10 @@ class SendFuture:
         return self._metadata(self.outcome)
 
     def exception(self, timeout: float | timedelta | None = None) -> KafkaError | None:
-        """Return why the record was not delivered, or None when it was; waits and raises as `result` does.
+        """Return the reason why the record was not delivered, or None if it was. Waits and raises as `result` does.
 
-        Each call returns an error of its own: a traceback from it to the caller, and thus to this future, would be a
-        cycle, and the outcome is shared by the records of a batch.
+        Each call returns a new error: a traceback would refer to this future, and the records of a batch share the
+        outcome.
         """
         mailbox = self.mailbox
         if self.outcome is None:
@@ -140,22 +139,22 @@ class SendFuture:
         assert outcome is not None
         if outcome.error is None:
             return None
-        failures = self.mailbox  # see complete_records
+        failures = self.mailbox  # dropped as in complete_records
         if failures is not None:
             self.mailbox = None
             failures.handle(1)
         return outcome.error.without_traceback()
 
     def add_done_callback(self, callback: Any) -> None:
-        """Call a function with this future once it is done: on the network loop, or immediately if it is done.
+        """Call a function with this future when it is done: on the network loop, or immediately if it is done.
 
-        As `concurrent.futures.Future.add_done_callback`: functions are called in the order of these calls, and what
-        they raise is logged.
+        As `concurrent.futures.Future.add_done_callback`: functions are called in the order of registration, and their
+        exceptions are logged.
         """
         call_when_done(self, callback)
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
-        """Wait in a coroutine of asyncio, as `result` does; a wait that is cancelled leaves the record on its way."""
+        """Wait in an asyncio coroutine as `result` does. Cancelling the wait does not cancel the delivery."""
         return await_result(self)
 
     def __dir__(self) -> list[str]:
@@ -164,12 +163,12 @@ class SendFuture:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the record goes; partition NO_PARTITION until it is done, unless the caller has chosen one."""
+        """Topic and partition; NO_PARTITION until the record is done, unless the caller chose a partition."""
         return TopicPartition(self.topic, self.partition)
 
     @property
     def waited_for(self) -> str:
-        """What a wait for this future waits for."""
+        """Description of the awaited result, for errors."""
         return f"the record to {self.topic} is being delivered"
 
     def _metadata(self, outcome: Outcome) -> RecordMetadata:
@@ -183,12 +182,12 @@ class SendFuture:
 
 
 def is_neighbour(record: SendFuture, other: SendFuture) -> bool:
-    """Return whether two records are for one topic and partition."""
+    """Return whether two records have the same topic and partition."""
     return record.partition == other.partition and record.topic == other.topic
 
 
 def rows_of(records: Sequence[SendFuture]) -> Rows:
-    """Return the contents of some records as columns, without headers_bytes."""
+    """Return the contents of records as columns, without headers_bytes."""
     values: list[bytes | None] = []
     keys: list[bytes | None] = []
     headers: list[Sequence[Header]] = []
@@ -228,8 +227,8 @@ def complete_records(
     """Complete the records from `first` to before `end`; return those with a callback or a waiter.
 
     Args:
-        first_offset: of the first, within its batch.
-        failures: with an error, counts the records whose error the program has handled.
+        first_offset: offset of the first record in its batch.
+        failures: counter of errors that the program has handled; unused for successes.
     """
     watched: list[SendFuture] = []
     if outcome.error is None:

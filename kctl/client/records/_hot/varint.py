@@ -1,8 +1,7 @@
-"""Variable-length integers: seven bits a byte, least significant first, signs folded in by zigzag.
+"""Variable-length integers: seven bits a byte, least significant first, signs in zigzag form.
 
-Callers read the first byte themselves, since nearly every number has one byte, and come here for the rest. A byte past
-the end is an IndexError: the caller owns the batch and says where it was cut. Source:
-https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag), as Kafka's record format uses it.
+Callers read the first byte themselves, because nearly all numbers have one byte. Reads past the end raise IndexError,
+which the caller handles. Source: https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag).
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from kctl.client.records._hot.native_types import i64
 
 
 class FieldError(ValueError):
-    """A field is malformed; the caller, which knows the batch, makes a CorruptBatchError of it."""
+    """A malformed field; the caller turns it into a CorruptBatchError."""
 
 
 def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """The unsigned 32-bit number that starts with `first` and continues at `pos`, and the position after it.
+    """Return the unsigned 32-bit number that starts with `first` and continues at `pos`, and the position after it.
 
-    It is still zigzag: an odd number is negative. Raises FieldError beyond 32 bits.
+    The number is still in zigzag form. Raises FieldError beyond 32 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -36,9 +35,9 @@ def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 
 
 def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """The signed 64-bit number that starts with `first` and continues at `pos`, and the position after it.
+    """Return the signed 64-bit number that starts with `first` and continues at `pos`, and the position after it.
 
-    The 64th bit is kept apart, so that nothing here exceeds a signed 64-bit integer. Raises FieldError beyond 64 bits.
+    The 64th bit is separate, so that no intermediate result exceeds 64 bits. Raises FieldError beyond 64 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -59,9 +58,9 @@ def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 
 
 def size_field(buf: bytes, pos: i64, limit: i64) -> tuple[i64, i64]:
-    """The length at `pos`, -1 for null, and the position after it.
+    """Return the length at `pos`, -1 for null, and the position after it.
 
-    Raises FieldError for any other negative length and for one that goes beyond `limit`.
+    Raises FieldError for other negative lengths and for lengths beyond `limit`.
     """
     size: i64 = buf[pos]
     pos += 1
@@ -78,8 +77,8 @@ def size_field(buf: bytes, pos: i64, limit: i64) -> tuple[i64, i64]:
 
 
 def encode_varint(number: i64) -> bytes:
-    """The zigzag varint of a signed 64-bit number."""
-    # Without a shift left, which would leave 64 bits: the lowest seven bits carry six of the number and its sign.
+    """Return the zigzag varint of a signed 64-bit number."""
+    # No left shift, which could exceed 64 bits: the lowest seven bits contain six bits of the number and its sign.
     sign: i64 = 1 if number < 0 else 0
     magnitude: i64 = -(number + 1) if number < 0 else number
     byte: i64 = ((magnitude & 0x3F) << 1) | sign
@@ -94,22 +93,24 @@ def encode_varint(number: i64) -> bytes:
 
 
 SMALL: Final[list[bytes]] = [encode_varint(number) for number in range(2048)]
-"""The varints of the small non-negative numbers: most lengths and deltas, without making an object each."""
+"""Prepared varints of small numbers, which most lengths and deltas are."""
 
 
 def varint(number: i64) -> bytes:
-    """The zigzag varint of a signed 64-bit number, from the table where it is small."""
+    """Return the zigzag varint of a signed 64-bit number; small ones are prepared."""
     if 0 <= number < 2048:
         return SMALL[number]
     return encode_varint(number)
 
 
 _SHORT_BYTES: Final = 4
-"""The longest varint of a size or an offset delta of a plain record."""
+"""Longest varint of a size or offset delta of a plain record."""
 
 
 def short_number(buf: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return the number of a short varint and the position behind it; a number below -1 where there is none."""
+    """Return the number of a short varint and the position after it; a number below -1 if it is longer or
+    incomplete.
+    """
     number: i64 = 0
     shift: i64 = 0
     at: i64 = pos
