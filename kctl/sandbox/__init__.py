@@ -6,8 +6,7 @@
         ...                                  # any Kafka client can connect to served.bootstrap
 
 sandbox.py is the public class, cluster.py the state, connection.py the protocol, and faults.py the faults. apis/ has
-one
-file for each API. server.py serves the cluster on sockets, sim/ in virtual time.
+one file for each API. server.py serves the cluster on sockets, sim/ in virtual time.
 """
 
 from kctl.sandbox.faults import Fault

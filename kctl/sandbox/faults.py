@@ -1,7 +1,7 @@
-"""The faults a node can be given, all in one table: what each does to connects, to requests and to answers.
+"""Table of faults, and the active faults of a node.
 
-A fault is data. Those who carry it out ask `NodeFaults` what happens to a connect, to the bytes of a request, to an
-answer, whether the node is frozen, and with which error a request fails (error_answers.py says how).
+`NodeFaults` returns the effect on connections, request bytes, and responses, and the errors of failing requests.
+error_answers.py builds the error responses.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from kctl.sandbox.triggers import MAX_FAILURES, Trigger
 
 
 class OnConnect(Enum):
-    """What becomes of a connection attempt."""
+    """Effect on a connection attempt."""
 
     ACCEPT = "accept"
     DROP = "drop"
@@ -22,7 +22,7 @@ class OnConnect(Enum):
 
 
 class OnRequest(Enum):
-    """What becomes of the bytes a client sends."""
+    """Effect on bytes from a client."""
 
     ANSWER = "answer"
     SWALLOW = "swallow"
@@ -31,28 +31,28 @@ class OnRequest(Enum):
 
 
 class Fault(Enum):
-    """What can be wrong with a node; the value is the word that users type."""
+    """Fault of a node; the value is the word in commands."""
 
     BLACKHOLE = "blackhole"
-    """New connection attempts vanish: no answer to a SYN. Open connections live on."""
+    """No response to connection attempts. Open connections work."""
     REFUSE = "refuse"
-    """Nothing listens on the port. Open connections live on."""
+    """Connections are refused. Open connections work."""
     RESET = "reset"
-    """A connection is accepted and reset at once. Open connections live on."""
+    """New connections are accepted and immediately reset. Open connections work."""
     RESET_ON_REQUEST = "reset-on-request"
-    """A connection is reset when its next bytes arrive."""
+    """Connections are reset when the next bytes arrive."""
     SILENCE = "silence"
-    """Connections are accepted, their bytes are read, and no answer ever comes; for bytes read so, not even later."""
+    """Connections are accepted and bytes are read, but no response is ever sent, even after the fault ends."""
     FREEZE = "freeze"
-    """The process stands still: connects succeed, and everything is answered late, when the fault ends."""
+    """The process is stopped: connections succeed, and requests wait for the end of the fault."""
     DROP_RESPONSES = "drop-responses"
-    """Requests are carried out and their answers are lost; on such a connection none comes later either."""
+    """Requests are executed but responses are lost. An affected connection never gets a response again."""
     DELAY = "delay"
-    """Each answer leaves `ms` milliseconds late."""
+    """Each response is delayed by `ms` milliseconds."""
 
 
 class Effect(NamedTuple):
-    """What one fault changes; the defaults are those of a healthy node."""
+    """Effect of a fault; the defaults are healthy."""
 
     on_connect: OnConnect = OnConnect.ACCEPT
     on_request: OnRequest = OnRequest.ANSWER
@@ -70,31 +70,31 @@ EFFECTS: dict[Fault, Effect] = {
     Fault.DROP_RESPONSES: Effect(loses_answers=True),
     Fault.DELAY: Effect(is_delay=True),
 }
-"""The one place where a fault is defined. With several active, the first in the order of `Fault` decides."""
+"""Effect of each fault. If several are active, the first one in the order of `Fault` applies."""
 
 
 class Failure(NamedTuple):
-    """Requests of an API that fail, and the error of their responses."""
+    """Failing requests of an API, and their error."""
 
     trigger: Trigger
     code: ErrorCode
 
 
 class NodeFaults:
-    """The faults of one node that are active now."""
+    """Active faults of one node."""
 
     __slots__ = ("_active", "_failures", "_listeners", "active")
 
     def __init__(self) -> None:
         self.active: tuple[Fault, ...] = ()
-        """What is on, in the order of `Fault`."""
+        """Active faults, in the order of `Fault`."""
         self._active: dict[Fault, int] = {}
         self._failures: dict[int, list[Failure]] = {}
-        """By api key, in the order in which they were ordered."""
+        """Failures by API key, oldest first."""
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
-        """Switch `fault` on; `ms` is the delay of DELAY, which needs one, and is refused elsewhere.
+        """Start a fault. Only DELAY needs `ms`, its delay.
 
         Raises:
             ValueError: `ms` does not fit the fault.
@@ -105,23 +105,23 @@ class NodeFaults:
         self._changed()
 
     def stop(self, fault: Fault) -> None:
-        """Switch `fault` off; no effect when it is not on."""
+        """Stop a fault. No effect if it is not active."""
         if self._active.pop(fault, None) is not None:
             self._changed()
 
     def heal(self) -> None:
-        """Switch everything off."""
+        """Stop all faults and cancel all failures."""
         self._failures.clear()
         if self._active:
             self._active.clear()
             self._changed()
 
     def fail_requests(self, api_key: int, code: ErrorCode, trigger: Trigger) -> None:
-        """Let requests of an API end in `code`: after those that were ordered before, which count them first.
+        """Fail requests of an API with `code`, after the failures that were added before.
 
-        Args: trigger: counts requests; nodes that share one count together.
+        Args: trigger: selects requests; nodes that share it count together.
         Raises:
-            ValueError: more than `MAX_FAILURES` are ordered.
+            ValueError: more than `MAX_FAILURES` failures.
         """
         ordered = self._failures.setdefault(api_key, [])
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
@@ -130,17 +130,17 @@ class NodeFaults:
         ordered.append(Failure(trigger, code))
 
     def pop_error(self, api_key: int) -> ErrorCode | None:
-        """Return the error of the request of an API that has just come, and count it."""
+        """Return the error for a new request of an API, or None, and count the request."""
         ordered = self._failures.get(api_key, [])
         for failure in list(ordered):
-            if failure.trigger.left == 0:  # used up, here or on another node
+            if failure.trigger.left == 0:  # used up, on this or another node
                 ordered.remove(failure)
             elif failure.trigger.fires():
                 return failure.code
         return None
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called after each change."""
+        """Add a function to call after each change."""
         self._listeners.append(listener)
 
     def _changed(self) -> None:
@@ -150,7 +150,7 @@ class NodeFaults:
 
     @property
     def on_connect(self) -> OnConnect:
-        """What happens to a connection attempt."""
+        """Effect on connection attempts."""
         for fault in self.active:
             if EFFECTS[fault].on_connect is not OnConnect.ACCEPT:
                 return EFFECTS[fault].on_connect
@@ -158,7 +158,7 @@ class NodeFaults:
 
     @property
     def on_request(self) -> OnRequest:
-        """What happens to bytes that arrive."""
+        """Effect on arriving bytes."""
         for fault in self.active:
             if EFFECTS[fault].on_request is not OnRequest.ANSWER:
                 return EFFECTS[fault].on_request
@@ -166,20 +166,20 @@ class NodeFaults:
 
     @property
     def loses_answers(self) -> bool:
-        """Whether answers get lost."""
+        """True if responses are lost."""
         return Fault.DROP_RESPONSES in self._active
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the node neither reads nor writes."""
+        """True if the node neither reads nor writes."""
         return Fault.FREEZE in self._active
 
     @property
     def is_down(self) -> bool:
-        """Whether the node is as good as gone: other nodes cannot copy from it, nor it from them."""
+        """True if other nodes cannot replicate to or from the node."""
         return self.is_frozen or self.on_connect in (OnConnect.REFUSE, OnConnect.DROP)
 
     @property
     def delay_ms(self) -> int:
-        """How late an answer leaves."""
+        """Delay of responses in ms."""
         return self._active.get(Fault.DELAY, 0)

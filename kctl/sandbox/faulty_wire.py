@@ -1,4 +1,4 @@
-"""What the faults of a node do to the raw bytes of one connection, outside of TLS and of the protocol."""
+"""Effect of node faults on the raw bytes of a connection, below TLS and the Kafka protocol."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from kctl.sandbox.runtime import Endpoint, Wire
 
 
 class FaultyWire:
-    """Stands between the transport and the broker's end: an `Endpoint` to the one, a `Wire` to the other."""
+    """Layer between transport and broker connection: an `Endpoint` for the transport, a `Wire` for the connection."""
 
     def __init__(self, faults: NodeFaults, wire: Wire, make_inner: Callable[[Wire], Endpoint]) -> None:
         self._faults = faults
@@ -19,10 +19,10 @@ class FaultyWire:
         self._is_over = False
         self._inner = make_inner(self)
 
-    # --- from the client --------------------------------------------------------------------------------------------
+    # --- input --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Pass on bytes of the client, or not, as the faults of this moment say."""
+        """Pass on bytes from the client, unless a fault prevents it."""
         if self._is_over or self._is_mute:
             return
         effect = self._faults.on_request
@@ -38,30 +38,30 @@ class FaultyWire:
             self._inner.receive(data)
 
     def writable(self) -> None:
-        """The client has read on."""
+        """Continue output after the client has read."""
         self._inner.writable()
 
     def disconnected(self) -> None:
-        """The client is gone."""
+        """End the connection after the client disconnected."""
         self._is_over = True
         self._inner.disconnected()
 
-    # --- to the client ----------------------------------------------------------------------------------------------
+    # --- output -------------------------------------------------------------------------------------------------------
 
     @property
     def is_full(self) -> bool:
-        """Whether the client leaves too much unread."""
+        """True if the client left too much output unread."""
         return self._wire.is_full
 
     def write(self, data: bytes) -> None:
-        """Pass on bytes of the broker, or not."""
+        """Pass on bytes from the broker, unless a fault prevents it."""
         if self._faults.on_request is OnRequest.SWALLOW:
             self._is_mute = True
         if not self._is_mute:
             self._do(lambda: self._wire.write(data))
 
     def close(self) -> None:
-        """Close after what was written."""
+        """Close after sending pending output."""
         self._do(self._close)
 
     def _close(self) -> None:
@@ -69,12 +69,12 @@ class FaultyWire:
         self._wire.close()
 
     def reset(self) -> None:
-        """Cut the connection at once."""
+        """Reset the connection immediately."""
         self._is_over = True
         self._wire.reset()
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Leave further bytes of the client in the socket, or read on."""
+        """Pause or resume reading from the client."""
         self._is_inner_full = is_paused
         self._pace()
 
@@ -87,10 +87,10 @@ class FaultyWire:
         elif not self._is_over:
             action()
 
-    # --- faults -----------------------------------------------------------------------------------------------------
+    # --- faults -------------------------------------------------------------------------------------------------------
 
     def thaw(self) -> None:
-        """Let go of what was held, if the node is not frozen any more."""
+        """Pass on everything held, unless the node is still frozen."""
         if self._faults.is_frozen:
             return
         held_out, self._held_out = self._held_out, []

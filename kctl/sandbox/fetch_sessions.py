@@ -1,8 +1,8 @@
-"""What one node remembers of its fetchers, so that they name only what changed. Source: KIP-227.
+"""Fetch sessions of one node. Source: KIP-227.
 
-A session holds the partitions of a fetcher, what it asked for each, and what was last sent of each. Its epoch rises
-with every fetch; a fetch that names another epoch has lost an answer. It decides what is asked and what of the answer
-is left out; it reads no partition. Kafka keeps eight caches with an eighth of the slots each, here there is one.
+A session stores the partitions of a consumer, their fetch parameters, and the state last sent. Its epoch increases with
+each fetch; another epoch means that a response was lost. Differs: Kafka has eight caches, each with an eighth of the
+slots; the sandbox has one.
 """
 
 import zlib
@@ -18,7 +18,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _GREATEST = 2**31 - 1
 EVICTION_MS = 120_000
-"""How long a session is safe, and how long an idle one is kept while others want its slot."""
+"""Age in ms from which a session can be evicted, and idle time after which it can be evicted."""
 _TOPIC_IDS_FROM = 13
 
 Key = tuple[bytes | str, int]
@@ -26,16 +26,16 @@ NameOf = Callable[[bytes], str | None]
 
 
 class Wanted(NamedTuple):
-    """One partition of a fetch."""
+    """Partition of a fetch."""
 
     topic_id: bytes
     topic: str | None
-    """None where no topic has the id."""
+    """Topic name, or None if no topic has the ID."""
     asked: FetchPartition
 
     @property
     def key(self) -> Key:
-        """What tells partitions of one session apart."""
+        """The identity of the partition in a session."""
         return _key(self.topic_id, self.topic or "", self.asked.partition)
 
 
@@ -43,7 +43,7 @@ Answer = tuple[Wanted, PartitionData]
 
 
 class Answered(NamedTuple):
-    """What of an answer is sent."""
+    """Part of a response to send."""
 
     session_id: int
     answers: list[Answer]
@@ -51,7 +51,7 @@ class Answered(NamedTuple):
 
 
 class _Cached:
-    """One partition of a session."""
+    """State of a partition in a session."""
 
     __slots__ = ("high_watermark", "log_start_offset", "wanted")
 
@@ -61,7 +61,7 @@ class _Cached:
         self.log_start_offset = -1
 
     def is_news(self, data: PartitionData) -> bool:
-        """Return whether an answer says what the fetcher does not know, and take note that it will."""
+        """Return whether a response has news for the consumer, and remember it as sent."""
         is_refused = data.error_code != ErrorCode.NONE
         is_news = (
             bool(data.records)
@@ -71,7 +71,7 @@ class _Cached:
             or data.preferred_read_replica >= 0
             or data.diverging_epoch.epoch >= 0
         )
-        # Behind an error, the partition is news again.
+        # after an error, the partition is news again
         self.high_watermark = -1 if is_refused else data.high_watermark
         self.log_start_offset = data.log_start_offset
         return is_news
@@ -87,7 +87,7 @@ class _Session:
         self.created_at_ms = self.used_at_ms = now_ms
         self.partitions: dict[Key, _Cached] = {}
         self.size = 0
-        """How many partitions it had when it was last used."""
+        """Number of partitions at the last use."""
 
     def change(self, wanted: list[Wanted], forgotten: list[Key]) -> None:
         for one in wanted:
@@ -101,22 +101,22 @@ class _Session:
 
 
 class FetchContext:
-    """One fetch, from what it asks to what of the answer is sent; this one has no session."""
+    """A fetch without a session, from its partitions to its response."""
 
     def __init__(self, wanted: list[Wanted]) -> None:
         self.wanted = wanted
 
     def finish(self, answers: list[Answer]) -> Answered:
-        """Take the answers of all wanted partitions and return what is sent."""
+        """Return the part of the responses to send."""
         return Answered(NO_SESSION, answers)
 
     def throttled(self) -> Answered:
-        """Return what is sent to a client that has to wait: nothing of any partition, and no new session."""
+        """Return the response to a throttled client: no partitions and no new session."""
         return Answered(NO_SESSION, [])
 
 
 class _Opening(FetchContext):
-    """A fetch that asks for a session."""
+    """Fetch that opens a session."""
 
     def __init__(self, wanted: list[Wanted], sessions: "FetchSessions", uses_topic_ids: bool) -> None:
         super().__init__(wanted)
@@ -129,7 +129,7 @@ class _Opening(FetchContext):
 
 
 class _Incremental(FetchContext):
-    """A further fetch of a session."""
+    """Later fetch of a session."""
 
     def __init__(self, session: _Session, name_of: NameOf) -> None:
         self._session = session
@@ -150,7 +150,7 @@ class _Incremental(FetchContext):
                 continue
             news.append((wanted, data))
             if data.records:
-                # What was served goes to the end, so that a small limit starves no partition.
+                # move served partitions to the end, so that a small limit starves no partition
                 session.partitions[wanted.key] = session.partitions.pop(wanted.key)
         return Answered(session.session_id, news)
 
@@ -159,7 +159,7 @@ class _Incremental(FetchContext):
 
 
 class FetchSessions:
-    """The sessions of one node."""
+    """Sessions of one node."""
 
     def __init__(self, node_id: int, slots: int) -> None:
         self._node_id = node_id
@@ -174,24 +174,24 @@ class FetchSessions:
 
     @property
     def opened(self) -> int:
-        """How many sessions there have been."""
+        """The number of sessions opened so far."""
         return self._opened
 
     def run_on(self, now_ms: Callable[[], int]) -> None:
-        """Take time from `now_ms` from now on."""
+        """Set the clock."""
         self._now_ms = now_ms
 
     def clear(self) -> None:
-        """Forget all, as a broker does that starts again."""
+        """Drop all sessions, as after a broker restart."""
         self._sessions.clear()
 
     def begin(self, request: FetchRequest, version: int, name_of: NameOf) -> FetchContext | ErrorCode:
-        """Return the context of a fetch, or the error that answers it.
+        """Return the context of a fetch, or an error.
 
         Args:
-            request: what was asked.
-            version: of the request.
-            name_of: the name of the topic that has an id, or None.
+            request: the request.
+            version: the version of the request.
+            name_of: returns the name of a topic by ID, or None.
         """
         uses_topic_ids = version >= _TOPIC_IDS_FROM
         wanted = _wanted(request, uses_topic_ids, name_of)
@@ -217,7 +217,7 @@ class FetchSessions:
         return _Incremental(session, name_of)
 
     def open(self, answers: list[Answer], uses_topic_ids: bool) -> _Session | None:
-        """Return a new session that knows what was just sent, or None where there is no slot for it."""
+        """Return a new session with the sent state, or None if no slot is available."""
         if len(self._sessions) >= self._slots and not self._evict_for(len(answers)):
             return None
         session = _Session(self._new_id(), uses_topic_ids, self._now_ms())
@@ -230,7 +230,7 @@ class FetchSessions:
         return session
 
     def _evict_for(self, size: int) -> bool:
-        """Evict an idle session, or else a session that is old enough and smaller than the new one."""
+        """Evict an idle session, otherwise an old session smaller than the new one. Return whether a slot is free."""
         if not self._sessions:
             return False
         idlest = min(self._sessions.values(), key=lambda session: session.used_at_ms)
@@ -245,7 +245,7 @@ class FetchSessions:
         return True
 
     def _new_id(self) -> int:
-        """Return an id that is not taken: any number but 0, the same in each run."""
+        """Return an unused, reproducible ID other than 0."""
         while True:
             self._made += 1
             session_id = zlib.crc32(f"{self._node_id}/{self._made}".encode()) & _GREATEST

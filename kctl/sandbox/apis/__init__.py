@@ -1,4 +1,4 @@
-"""The APIs that a sandbox node answers: every module of this package with a `HANDLER`."""
+"""Supported APIs: every module of this package with a `HANDLER`."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,9 +14,9 @@ HANDLERS: dict[int, Handler[Any]] = {
         (module.HANDLER for module in _MODULES if hasattr(module, "HANDLER")), key=lambda each: each.request.API_KEY
     )
 }
-"""By api key; ApiVersions names exactly these."""
+"""Handlers by API key; ApiVersions lists exactly these."""
 FAIL_THEMSELVES = (fetch.HANDLER.request.API_KEY, produce.HANDLER.request.API_KEY)
-"""APIs whose handlers look at `Call.fails_with`: what is asked is known to a session alone, or is done all the same."""
+"""APIs whose handlers apply `Call.fails_with`: Fetch updates its session, and Produce may write records."""
 api_versions.offer(HANDLERS.values())
 
 __all__ = ["FAIL_THEMSELVES", "HANDLERS", "api_versions", "sasl_authenticate"]

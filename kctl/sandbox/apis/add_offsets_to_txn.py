@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn: the offsets of a group take part in a transaction."""
+"""AddOffsetsToTxn: adds the offsets of a group to a transaction."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: partitions take part in a transaction; from version 4 on brokers ask it, of several at once."""
+"""AddPartitionsToTxn: adds partitions to a transaction. Brokers use version 4 or later, for several transactions."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transactions import (

@@ -1,4 +1,4 @@
-"""AlterClientQuotas: quotas of each entity set and removed, all of them or none."""
+"""AlterClientQuotas: sets and removes quotas, all or none for each entity."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.client_quotas import (

@@ -1,4 +1,4 @@
-"""AlterConfigs: a resource gets the properties that a request names and loses all others."""
+"""AlterConfigs: replaces all properties of a resource."""
 
 from kctl.client.protocol.api.configs import (
     AlterConfigsRequest,

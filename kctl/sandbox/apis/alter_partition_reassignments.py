@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments: partitions moved, or moves cancelled; each partition of the request on its own."""
+"""AlterPartitionReassignments: starts or cancels the reassignment of each partition separately."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.reassignments import (

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: a node has one directory, so that a replica is there already or cannot go anywhere."""
+"""AlterReplicaLogDirs: checks replicas only, because nodes have a single log directory."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.log_dirs import (

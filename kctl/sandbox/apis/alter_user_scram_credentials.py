@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials: credentials set and deleted, one change of each user in a request."""
+"""AlterUserScramCredentials: sets and deletes credentials, one change for each user in a request."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.scram_credentials import (
@@ -13,7 +13,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.sasl import ScramCredential
 
 MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-"""Kafka's numbers."""
+"""Names of SCRAM mechanisms by Kafka's numbers."""
 _MAX_ITERATIONS = 16_384
 
 _Change = ScramCredentialDeletion | ScramCredentialUpsertion

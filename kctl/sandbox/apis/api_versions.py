@@ -1,4 +1,4 @@
-"""ApiVersions: what this node speaks."""
+"""ApiVersions: the API versions and features of a node."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ _offered: list[ApiVersion] = []
 
 
 def offer(handlers: Iterable[Handler[Any]]) -> None:
-    """Take note of all that is spoken here; in the order of the keys, whatever that of the handlers."""
+    """Set the APIs to advertise."""
     _offered[:] = [
         ApiVersion(
             api_key=handler.request.API_KEY,
@@ -30,7 +30,7 @@ def offer(handlers: Iterable[Handler[Any]]) -> None:
 
 
 def response(code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
-    """Return the answer; with UNSUPPORTED_VERSION it is sent as version 0, which every client can read (KIP-511)."""
+    """Return the response. With UNSUPPORTED_VERSION it is sent as version 0, which every client can read (KIP-511)."""
     return ApiVersionsResponse(error_code=code, api_keys=list(_offered))
 
 
@@ -42,12 +42,12 @@ def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
 
 
 def features_of(settings: ClusterSettings) -> tuple[tuple[str, int, int], ...]:
-    """Return each feature with its highest level and its present one."""
+    """Return the name, highest level, and current level of each feature."""
     return (("group.version", 1, settings.group_version), ("transaction.version", 2, settings.transaction_version))
 
 
 def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
-    """Say what is switched on for the whole cluster; a level of 0 is not said. Source: KIP-584."""
+    """Add supported features, and finalized features with a level above 0. Source: KIP-584."""
     features = features_of(settings)
     answer.supported_features = [
         SupportedFeatureKey(name=name, min_version=0, max_version=highest) for name, highest, _ in features
@@ -61,7 +61,7 @@ def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> Non
 
 
 def _is_software_word(text: str) -> bool:
-    """Return whether KIP-511 allows it: letters, digits, dots and dashes, the first and last one no dot or dash."""
+    """Return whether KIP-511 allows a text: letters, digits, dots, and dashes, with no dot or dash first or last."""
     return (
         bool(text)
         and text.isascii()

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: groups of the consumer protocol, with what each member has and shall have."""
+"""ConsumerGroupDescribe: groups of the consumer protocol, with current and target assignments."""
 
 from itertools import groupby
 

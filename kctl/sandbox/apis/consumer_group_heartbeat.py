@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: all a member of a consumer group ever says to its coordinator. Source: KIP-848."""
+"""ConsumerGroupHeartbeat: membership of consumer groups. Source: KIP-848."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse

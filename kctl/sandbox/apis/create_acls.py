@@ -1,4 +1,4 @@
-"""CreateAcls: each rule on its own."""
+"""CreateAcls: adds ACL rules, each separately."""
 
 from kctl.client.acls import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.broker_errors import ErrorCode

@@ -1,4 +1,4 @@
-"""CreatePartitions: topics grow; each topic of the request on its own."""
+"""CreatePartitions: adds partitions, for each topic separately."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.topics import (

@@ -1,4 +1,4 @@
-"""CreateTopics: each topic of the request on its own."""
+"""CreateTopics: creates topics, each separately."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.topics import (

@@ -1,4 +1,4 @@
-"""DeleteAcls: the rules that each filter matches; one that two filters match is in both results, as in Kafka."""
+"""DeleteAcls: deletes matching rules. As in Kafka, a rule that two filters match is in both results."""
 
 from kctl.client.acls import AclFilter, AclOperation, AclPermission, AclResourceType, AclRule, PatternType
 from kctl.client.broker_errors import ErrorCode

@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members, with all they committed."""
+"""DeleteGroups: deletes groups without members, and their committed offsets."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse

@@ -1,4 +1,4 @@
-"""DeleteRecords: a log starts later; -1 stands for its end."""
+"""DeleteRecords: raises the log start offset; -1 means the end of the log."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (

@@ -1,4 +1,4 @@
-"""DeleteTopics: by name, from version 6 on also by id."""
+"""DeleteTopics: by name, or by ID from version 6."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.topics import (

@@ -1,4 +1,4 @@
-"""DescribeCluster: the nodes, as an admin client asks for them."""
+"""DescribeCluster: the brokers, for admin clients."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse

@@ -1,4 +1,4 @@
-"""DescribeConfigs: the properties of a resource and where each was set; a node refuses to speak for another."""
+"""DescribeConfigs: properties of a resource and their sources. Brokers describe only themselves."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -36,12 +36,12 @@ _SYNONYMS: dict[str, str | None] = {
     **dict.fromkeys(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")),
     **dict.fromkeys(("remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable")),
 }
-"""The broker properties with the defaults of topic configs: `log.NAME` if it is not listed, None if there is none."""
+"""Broker property with the default of each topic config. Others use `log.NAME`; None means no broker property."""
 _OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS: _OF_METRICS}
 
 
 class _Place(NamedTuple):
-    """A value of a property in one place."""
+    """Value of a property in one source."""
 
     value: str
     source: int
@@ -85,7 +85,7 @@ def _entry(
 
 
 def _synonym(kind: Kind, name: str, place: _Place) -> DescribeConfigsSynonym | None:
-    """Return the property that a value of a config comes from."""
+    """Return the property that supplies a config value, or None."""
     value, source = place
     found = _SYNONYMS.get(name, f"log.{name}") if kind is Kind.TOPIC and source == _DEFAULT else name
     if found is None:
@@ -108,7 +108,7 @@ def _refusal(call: Call, kind: int, name: str) -> tuple[ErrorCode, str] | None:
 
 
 def _properties(call: Call, kind: Kind, name: str) -> Iterator[tuple[str, list[_Place]]]:
-    """Yield each property with the places that set it, the one in force first."""
+    """Yield each property with its values by source, the effective value first."""
     configs = call.cluster.configs
     if kind is Kind.TOPIC:
         layers = [(call.cluster.topics[name].properties, _OF_TOPIC)]

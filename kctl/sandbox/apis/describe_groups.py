@@ -1,4 +1,4 @@
-"""DescribeGroups: classic groups and their members; only stable groups have assignments."""
+"""DescribeGroups: classic groups and their members. Only stable groups have a protocol and member metadata."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.groups import (
@@ -15,7 +15,7 @@ from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
 ALL_GROUP_OPERATIONS = 0b1101_0100_1000
-"""Read, delete, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
+"""Read, delete, describe, describe configs, alter configs: bits of Kafka's AclOperation."""
 _SAYS_MISSING_FROM = 6
 
 

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: one directory a node, on a disk that is endless unless it is made small, with its replicas."""
+"""DescribeLogDirs: the single log directory of a node, its size, and its replicas."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.log_dirs import (

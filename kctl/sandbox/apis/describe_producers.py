@@ -1,4 +1,4 @@
-"""DescribeProducers: what partitions remember of the producers that wrote to them."""
+"""DescribeProducers: producer state of partitions."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transaction_states import (

@@ -1,4 +1,4 @@
-"""DescribeQuorum: all nodes are voters with all metadata, except those made to follow none; the controller leads."""
+"""DescribeQuorum: all nodes are voters. Nodes with held metadata lag; the controller leads."""
 
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ def _partition(call: Call, topic: str, index: int) -> PartitionData:
 
 def _leader_id(call: Call) -> int:
     leader_id = call.cluster.quorum.leader_id
-    assert leader_id is not None  # the leader carries the request out
+    assert leader_id is not None  # the request is executed by the leader
     return leader_id
 
 

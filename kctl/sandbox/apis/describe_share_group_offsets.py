@@ -1,4 +1,7 @@
-"""DescribeShareGroupOffsets: where share groups are; nothing of one that does not exist. KIP-932, KIP-1226."""
+"""DescribeShareGroupOffsets: start offsets and lag of share groups. Source: KIP-932, KIP-1226.
+
+Unknown groups have no offsets and no error.
+"""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.share_group_offsets import (

@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: topics by name, page by page; a cursor says where the next page begins."""
+"""DescribeTopicPartitions: topics by name, in pages; a cursor has the start of the next page."""
 
 from collections.abc import Sequence
 

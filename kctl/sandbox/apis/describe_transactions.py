@@ -1,4 +1,4 @@
-"""DescribeTransactions: what a coordinator knows of transactional ids."""
+"""DescribeTransactions: transaction state of transactional IDs."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials: which mechanisms users have credentials of; never anything of the credentials."""
+"""DescribeUserScramCredentials: the SCRAM mechanisms and iterations of users."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.scram_credentials import (

@@ -1,4 +1,4 @@
-"""ElectLeaders: the first replica leads again, or any that is up where there is no leader at all."""
+"""ElectLeaders: elects the preferred leader, or, if there is no leader, any available replica."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.reassignments import (

@@ -1,7 +1,8 @@
-"""Fetch: batches of several partitions, at once or when enough has arrived, in a session or without.
+"""Fetch: batches of several partitions, immediately or after enough data has arrived, with or without a session.
 
-Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic ids), KIP-951 (leaders in errors).
-What one partition is answered is decided in partition_read.py, what a session leaves out in fetch_sessions.py.
+Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic IDs), KIP-951 (leaders in errors).
+
+partition_read.py reads a partition; fetch_sessions.py omits unchanged partitions.
 """
 
 from collections.abc import Callable
@@ -33,18 +34,18 @@ _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 class _Asked(NamedTuple):
-    """One fetch."""
+    """A Fetch request and its partitions."""
 
     call: Call
     request: FetchRequest
     context: FetchContext
     present: list[Wanted]
     absent: list[Wanted]
-    """Partitions that did not exist when the fetch came: they come last, and alone keep no fetch from waiting."""
+    """Partitions that did not exist when the request arrived. They come last and do not complete the fetch."""
 
 
 class _Look(NamedTuple):
-    """What one look at all partitions found."""
+    """Result of reading all partitions."""
 
     answers: list[Answer]
     is_enough: bool
@@ -72,7 +73,7 @@ def _name_of(call: Call, topic_id: bytes) -> str | None:
 
 
 class _Waiting:
-    """A fetch that waits for enough bytes, an error, or the end of its patience."""
+    """Fetch that waits for enough bytes, an error, or its timeout."""
 
     def __init__(self, fetch: _Asked) -> None:
         self._fetch = fetch
@@ -110,7 +111,7 @@ class _Waiting:
 
 def _absence(call: Call, wanted: Wanted) -> PartitionData:
     data = refused(wanted.asked, missing(call, wanted))
-    data.aborted_transactions = []  # as Kafka has it for these two alone
+    data.aborted_transactions = []  # an empty list as in Kafka, for these two errors only
     return data
 
 

@@ -1,4 +1,4 @@
-"""FindCoordinator: the node that looks after a group or a transaction."""
+"""FindCoordinator: the coordinator of a group or a transactional ID."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: no metrics are wanted, and the client gets its id. Source: KIP-714."""
+"""GetTelemetrySubscriptions: returns a client ID and requests no metrics. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.telemetry import GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse

@@ -1,4 +1,4 @@
-"""Heartbeat: a member of a classic group lives, and hears whether it has to join again."""
+"""Heartbeat: extends the session of a classic group member and reports rebalances."""
 
 from kctl.client.protocol.api.group_membership import HeartbeatRequest, HeartbeatResponse
 from kctl.sandbox.call import Call, Handler

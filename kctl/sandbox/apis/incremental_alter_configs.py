@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: properties set, removed, or changed as lists; each resource as a whole or not at all."""
+"""IncrementalAlterConfigs: sets, deletes, and edits properties, all or none for each resource."""
 
 from kctl.client.protocol.api.configs import (
     AlterableConfig,

@@ -1,4 +1,4 @@
-"""InitProducerId: an identity for an idempotent producer, or the next epoch of a transactional one."""
+"""InitProducerId: an identity for an idempotent producer, or the next epoch of a transactional producer."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -25,7 +25,7 @@ def _give(call: Call, request: InitProducerIdRequest) -> ProducerIdentity:
     if (expected.producer_id == NO_PRODUCER_ID) != (expected.epoch == NO_EPOCH):
         raise Refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
-        # One that has an id already gets another: only transactional producers keep theirs (KIP-360).
+        # idempotent producers get a new ID each time: only transactional producers keep theirs (KIP-360)
         return ProducerIdentity(call.cluster.new_producer_id(), 0)
     transactions = call.cluster.transactions
     if request.transactional_id:

@@ -1,4 +1,4 @@
-"""JoinGroup: a member of a classic group comes, or comes again; the answer waits for the others."""
+"""JoinGroup: a member joins or rejoins a classic group. The response waits for the other members."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse

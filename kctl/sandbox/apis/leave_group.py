@@ -1,4 +1,4 @@
-"""LeaveGroup: members go; from version 3 on several, static ones also by group.instance.id alone."""
+"""LeaveGroup: removes members. From version 3, several members, and static members by group.instance.id."""
 
 from typing import TYPE_CHECKING
 

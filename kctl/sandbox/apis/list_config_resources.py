@@ -1,4 +1,4 @@
-"""ListConfigResources: groups and client metrics of which something is set, all brokers and all topics."""
+"""ListConfigResources: groups and client metrics with configs, all brokers, and all topics."""
 
 from typing import TYPE_CHECKING
 

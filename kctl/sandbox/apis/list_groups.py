@@ -1,4 +1,4 @@
-"""ListGroups: the groups this node coordinates, by state and type where the client asks so."""
+"""ListGroups: groups that this node coordinates, with optional filters by state and type."""
 
 from kctl.client.protocol.api.groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from kctl.sandbox.call import Call, Handler

@@ -1,4 +1,4 @@
-"""ListOffsets: the earliest, the latest, the first at or after a time, the one with the greatest timestamp."""
+"""ListOffsets: the earliest or latest offset, the first at or after a time, or the one with the greatest timestamp."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (
@@ -59,7 +59,7 @@ def _found(
 ) -> ListOffsetsPartitionResponse:
     offset, timestamp = _look_up(partition.log, asked.timestamp, end_offset)
     is_sought_above = asked.timestamp == LATEST or (asked.timestamp >= 0 and offset < 0)
-    if is_sought_above and partition.begun_at > partition.high_watermark:  # what is committed is not certain yet
+    if is_sought_above and partition.begun_at > partition.high_watermark:  # the high watermark is not known yet
         is_known = call.version >= _NOT_AVAILABLE_FROM
         return _refused(asked, ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
     return ListOffsetsPartitionResponse(
@@ -71,14 +71,14 @@ def _found(
 
 
 def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
-    """Return the leader epoch that goes with an offset: the present one with the end, else that of the record."""
+    """Return the leader epoch of an offset: the current epoch for the end, otherwise the epoch of the record."""
     if offset < 0:
         return -1
     return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)
 
 
 def _look_up(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
-    """Return an offset below `end_offset`, or that itself, and the timestamp of its record; -1 stands for none."""
+    """Return an offset up to `end_offset` and the timestamp of its record; -1 means none."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.start_offset, -1
     if timestamp == LATEST:

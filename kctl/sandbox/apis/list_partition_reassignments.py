@@ -1,4 +1,4 @@
-"""ListPartitionReassignments: the moves in progress, all of them or those of some partitions."""
+"""ListPartitionReassignments: ongoing reassignments, of all or of some partitions."""
 
 from kctl.client.protocol.api.reassignments import (
     ListPartitionReassignmentsRequest,

@@ -1,4 +1,4 @@
-"""ListTransactions: the transactional ids that a node coordinates, all or some."""
+"""ListTransactions: transactional IDs that this node coordinates, with optional filters."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Metadata: nodes, topics, leaders; creates topics where client and cluster allow it."""
+"""Metadata: brokers, topics, and leaders. Creates topics if the request and the cluster allow it."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.metadata import (
@@ -17,7 +17,7 @@ from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.partition import NO_LEADER, Partition
 
 ALL_TOPIC_OPERATIONS = 0b1101_1111_1000
-"""Read, write, create, delete, alter, describe, describe and alter configs: bit numbers of Kafka's AclOperation."""
+"""Read, write, create, delete, alter, describe, describe configs, alter configs: bits of Kafka's AclOperation."""
 
 
 def _answer(call: Call, request: MetadataRequest) -> MetadataResponse:
@@ -60,7 +60,7 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
 
 
 def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
-    """Return the error of a topic that does not exist. As in KRaft, the request that creates it does not see it yet."""
+    """Return the error for a missing topic, after creating it if allowed. As in KRaft, the creating request fails."""
     if not is_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     may_create = call.version < 4 or request.allow_auto_topic_creation

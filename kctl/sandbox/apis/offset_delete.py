@@ -1,4 +1,4 @@
-"""OffsetDelete: offsets of topics that no member of the group reads. Source: KIP-496."""
+"""OffsetDelete: deletes offsets of topics without subscribed members. Source: KIP-496."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""OffsetFetch: what a group has committed; one group up to version 7, several from 8 on, topic ids from 10 on."""
+"""OffsetFetch: committed offsets of one group, of several groups from version 8, by topic ID from version 10."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -80,7 +80,7 @@ def _all_of(call: Call, group_id: str) -> list[tuple[str, list[int]]]:
 
 
 def _committed(call: Call, request: OffsetFetchRequest, group_id: str, topic: str, index: int) -> _Found:
-    """Return what is committed, or that a transaction is about to change it, if the request cares (KIP-447)."""
+    """Return the committed offset, or an error if `require_stable` and a transaction may change it (KIP-447)."""
     if request.require_stable and call.cluster.transactions.offsets.is_unstable(group_id, TopicPartition(topic, index)):
         return ErrorCode.UNSTABLE_OFFSET_COMMIT, _NOTHING
     return ErrorCode.NONE, call.cluster.groups.offsets.get(group_id, {}).get((topic, index), _NOTHING)

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where a leader epoch ends in the log of the leader. Source: KIP-320."""
+"""OffsetForLeaderEpoch: the end offset of a leader epoch. Source: KIP-320."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (

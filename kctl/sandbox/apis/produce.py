@@ -1,7 +1,4 @@
-"""Produce: appends one batch a partition; errors are per partition.
-
-What one partition is answered is decided in partition_append.py.
-"""
+"""Produce: appends one batch to each partition and returns an error for each. partition_append.py checks and appends."""
 
 from typing import cast
 
@@ -28,7 +25,7 @@ from kctl.sandbox.partition_append import ALL, append, check_request
 from kctl.sandbox.quotas import Quota
 
 _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
-"""Failures of a request that was carried out: not enough replicas have it yet."""
+"""Errors after which the records are in the log, because replication is incomplete."""
 _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
 _ERRORS_SHOWN = 3
@@ -112,7 +109,7 @@ def _partition(
 
 
 def _count(data: PartitionProduceData) -> int:
-    """Return how many offsets a batch that was appended takes."""
+    """Return the number of offsets of an appended batch."""
     assert data.records is not None
     return header_of(data.records).last_offset_delta + 1
 
@@ -139,7 +136,7 @@ def _refused(index: int, code: ErrorCode, message: str | None = None) -> Partiti
 
 
 def _name_leaders(call: Call, response: ProduceResponse) -> None:
-    """Tell a client that asked the wrong node who leads, from version 10 on (KIP-951)."""
+    """Add the current leaders for NOT_LEADER_OR_FOLLOWER errors, from version 10 (KIP-951)."""
     leaders: dict[int, None] = {}
     for topic in response.responses:
         for answer in topic.partition_responses:
@@ -158,4 +155,4 @@ def _name_leaders(call: Call, response: ProduceResponse) -> None:
 
 
 HANDLER = Handler(ProduceRequest, 3, 13, _answer, advertised_from=0)
-"""Advertised from 0 like Kafka 4's: librdkafka takes a higher start for a broker that cannot compress (KIP-896)."""
+"""Advertised from 0 as in Kafka 4: with a higher version, librdkafka assumes no support for compression (KIP-896)."""

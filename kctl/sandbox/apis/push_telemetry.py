@@ -1,4 +1,4 @@
-"""PushTelemetry: what a client pushes is checked as Kafka does and thrown away. Source: KIP-714."""
+"""PushTelemetry: checks the request as Kafka does and discards the metrics. Source: KIP-714."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.telemetry import PushTelemetryRequest, PushTelemetryResponse

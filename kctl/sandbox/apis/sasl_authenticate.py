@@ -1,4 +1,4 @@
-"""SaslAuthenticate: one message of the mechanism and its answer. Source: KIP-152."""
+"""SaslAuthenticate: one exchange of a SASL mechanism. Source: KIP-152."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import AuthenticationError

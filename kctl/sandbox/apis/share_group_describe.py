@@ -1,4 +1,4 @@
-"""ShareGroupDescribe: share groups and what each member has. Source: KIP-932."""
+"""ShareGroupDescribe: share groups and the assignments of members. Source: KIP-932."""
 
 from kctl.client.protocol.api.share_groups import (
     Assignment,

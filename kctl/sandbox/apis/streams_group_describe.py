@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe: streams groups, their topology and the tasks of each member. Source: KIP-1071."""
+"""StreamsGroupDescribe: streams groups, their topology, and the tasks of members. Source: KIP-1071."""
 
 from kctl.client.protocol.api.streams_groups import (
     Assignment,

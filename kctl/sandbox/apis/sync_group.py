@@ -1,4 +1,4 @@
-"""SyncGroup: the leader of a classic group says who gets what, the others ask; the answer waits for the leader."""
+"""SyncGroup: the leader of a classic group sends the assignments. Other members' responses wait for them."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import SyncGroupRequest, SyncGroupResponse

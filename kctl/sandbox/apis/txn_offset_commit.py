@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: offsets of a group that count when a transaction commits."""
+"""TxnOffsetCommit: group offsets that take effect when the transaction commits."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transactions import (
@@ -94,7 +94,7 @@ def _partition(
     group_code: ErrorCode,
     offsets: dict[tuple[str, int], CommittedOffset],
 ) -> ErrorCode:
-    """Return the answer about a partition, and add what is to be committed to `offsets`."""
+    """Return the error of a partition, and add a valid commit to `offsets`."""
     cluster = call.cluster
     if cluster.partition(topic, asked.partition_index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,4 +1,4 @@
-"""UpdateFeatures: the levels of group.version and transaction.version, all of a request or none. Source: KIP-584."""
+"""UpdateFeatures: changes group.version and transaction.version, all or none. Source: KIP-584."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.cluster import (
@@ -31,7 +31,7 @@ def _answer(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRespons
 
 
 def _refusal(call: Call, update: FeatureUpdateKey) -> str:
-    """Return why a feature cannot have that level; empty if it can."""
+    """Return why a feature level is invalid; empty if it is valid."""
     level, name = update.max_version_level, update.feature
     invalid = f"Invalid update version {level} for feature {name}."
     features = {each: (highest, present) for each, highest, present in features_of(call.cluster.settings)}

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: transactions ended at the leaders of their partitions. Source: KIP-98, KIP-664."""
+"""WriteTxnMarkers: ends transactions at the partition leaders. Source: KIP-98, KIP-664."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transaction_states import (
@@ -63,7 +63,7 @@ def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> Err
     try:
         _append(call, partition, marker)
     except BatchRefused as refusal:
-        is_fenced = refusal.code is ErrorCode.INVALID_PRODUCER_EPOCH  # for which Kafka has no answer to a coordinator
+        is_fenced = refusal.code is ErrorCode.INVALID_PRODUCER_EPOCH  # Kafka has no other error for coordinators
         return ErrorCode.UNKNOWN_SERVER_ERROR if is_fenced else refusal.code
     return ErrorCode.NONE
 
