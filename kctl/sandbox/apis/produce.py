@@ -1,4 +1,4 @@
-"""Produce: appends one batch to each partition and returns an error for each. partition_append.py checks and appends."""
+"""Produce: appends one batch to each partition, or returns an error. partition_append.py has the checks."""
 
 from typing import cast
 
