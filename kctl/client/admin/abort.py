@@ -1,7 +1,7 @@
-"""Open transactions aborted at the partition leader, without a coordinator that knows them: WriteTxnMarkers.
+"""Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers.
 
-Before each marker the leader is asked whether the transaction is still open, so that a request whose response was lost
-is never repeated against the next transaction of the same producer. Source: KIP-664.
+Before each marker the client checks that the transaction is still open, so that a retry after a lost response cannot
+abort the next transaction of the producer. Source: KIP-664.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 
 def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) -> ActiveProducer:
-    """Abort the transaction that begins at an offset of a partition; return its producer as it was.
+    """Abort the transaction that begins at an offset of a partition; return its producer as it was before.
 
-    Raises: KafkaError: no transaction that is open begins there (INVALID_TXN_STATE), or it cannot be aborted.
+    Raises: KafkaError: no open transaction begins there (INVALID_TXN_STATE), or the abort failed.
     """
     found: list[ActiveProducer] = []
 
@@ -43,13 +43,13 @@ def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) 
         was_sent = bool(found)
 
         def marker(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> WriteTxnMarkersRequest:
-            found[:] = is_open[:1]  # from here on the transaction may be gone because of this request
+            found[:] = is_open[:1]  # from now on, this request may be the reason why the transaction is gone
             return _marker(is_open[0], infos)
 
         results = ask_leaders(call, pending, marker, partial(_read, call), is_retried=_never)
         error = results.failed.get(partition)
         if error is not None and ADMIN_OFFSETS.decide(error) is Decision.LEADER and not was_sent:
-            found.clear()  # the only request that was sent went to a broker that does not lead: it was not carried out
+            found.clear()  # the only request went to a broker that does not lead: it had no effect
         return {partition: results.failed.get(partition, is_open[0])}
 
     return call.each([partition], attempt, ADMIN_OFFSETS.is_retried)[partition]
@@ -79,5 +79,5 @@ def _read(
 
 
 def _never(_error: KafkaError, _tries: int) -> bool:
-    """Nothing is repeated before the transaction was looked at again."""
+    """Do not retry before the transaction was checked again."""
     return False

@@ -1,8 +1,4 @@
-"""ACL rules described, created and deleted.
-
-Changes go to the controller, so that no second broker is asked to make them too. A rule is the same seven fields in all
-three requests, under other names.
-"""
+"""ACL rules: describe, create, delete. Changes go to the controller, so that no second broker receives them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,7 +26,7 @@ from kctl.client.wording import one_line
 
 
 def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -> list[AclRule]:
-    """Return the rules that a filter matches, sorted, as any broker knows them, or a certain one."""
+    """Return the rules that a filter matches, sorted, from any broker or from `broker_id`."""
 
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
@@ -45,7 +41,7 @@ def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -
 
 
 def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
-    """Return what became of each rule; one that exists already is created."""
+    """Create rules; existing ones count as created."""
 
     def attempt(pending: list[AclRule]) -> dict[AclRule, bool | KafkaError]:
         def read(response: CreateAclsResponse) -> Iterator[tuple[AclRule, bool | KafkaError]]:
@@ -60,7 +56,7 @@ def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
 
 
 def delete_acls(call: Call, filters: Sequence[AclFilter]) -> Results[AclFilter, Results[AclRule, None]]:
-    """Return for each filter the rules that it deleted, and those that it could not delete."""
+    """Delete rules; return for each filter the deleted rules and the errors of others."""
 
     def attempt(pending: list[AclFilter]) -> dict[AclFilter, Results[AclRule, None] | KafkaError]:
         def read(response: DeleteAclsResponse) -> Iterator[tuple[AclFilter, Results[AclRule, None] | KafkaError]]:

@@ -1,7 +1,4 @@
-"""Admin: the public face of cluster administration; every call is bounded and done on the caller's own thread.
-
-Owns the connections and the arguments; one file per resource does the work.
-"""
+"""Admin: the public class for cluster administration. Calls run on the caller's thread within a timeout."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -153,17 +150,16 @@ __all__ = [
 
 
 class Admin(OperatorCalls, ClusterCalls, NotCopied):
-    """Administers a cluster. Not thread-safe: it has no thread of its own and works inside the calls.
+    """Client for cluster administration. Not thread-safe; it has no thread.
 
-    Every call takes `timeout` in seconds; None is default.api.timeout.ms. Errors that may pass are asked again until
-    then. A call as a whole raises ApiTimeout when nothing was answered in time, and at once what no wait can cure;
-    calls about several items return `Results` with the fate of each.
-
+    Calls accept `timeout` in seconds; None is default.api.timeout.ms. Retriable errors are retried until then. A call
+    raises ApiTimeout if nothing responded in time, and other errors immediately. Calls about several items return
+    `Results` with the outcome of each.
     Args:
         config: Kafka property names and values, or a parsed AdminConfig; `bootstrap.servers` is required.
-        runtime: the surroundings; None is the real ones.
+        runtime: clock, threads, and sockets; None for the system's.
         events: called with the events of every connection attempt.
-    Raises: ConfigError: a property is unknown, malformed or impossible.
+    Raises: ConfigError: a property is unknown, malformed, or impossible.
     """
 
     def __init__(
@@ -188,7 +184,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         follow_forks(self)
 
     def _after_fork(self) -> None:
-        """Refuse every call from now on; called in the child of a fork()."""
+        """Reject every further call; called in the child of a fork()."""
         self._is_forked = self._is_closed = True
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
@@ -209,7 +205,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         )
 
     def _connect_again(self) -> None:
-        """Drop the connections of a call that was interrupted: requests may be half sent, and answers half read."""
+        """Replace the connections of an interrupted call: requests may be half sent, and responses half read."""
         client, requests = self._new_client(), self._client.network.requests
         client.network.requests.sent, client.network.requests.left = requests.sent, requests.left
         if self._within is not None:
@@ -223,7 +219,9 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
-        """Return the time of one call: its own, which ends with that of the block it is in, or that of the block."""
+        """Return the time of a call: its timeout within the deadline of the `within` block, or the time of the
+        block.
+        """
         within = self._within
         if within is not None and timeout is None:
             return within
@@ -232,19 +230,19 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return Span(timer, self._client.time_mark())
 
     def remaining_ms(self) -> int:
-        """Return how much time the next call has: what is left of the block of `within`, else the API timeout."""
+        """Return the time left for the next call: of the `within` block, otherwise the API timeout."""
         timer = self._span(None).timer
         timer.update()
         return timer.remaining_ms
 
     @property
     def requests_sent(self) -> int:
-        """How many requests were sent so far, those for metadata included, those that connect and log in not."""
+        """Number of requests sent, including metadata requests, without requests for connecting and authentication."""
         return self._client.network.requests.sent
 
     @checked
     def count_requests(self, count: int) -> None:
-        """Count requests that were sent beside this client, so that the block of `request_budget` has fewer left."""
+        """Count requests that other clients sent against the block of `request_budget`."""
         network = self._client.network
         network.requests.sent += count
         if network.requests.left is not None:
@@ -252,27 +250,27 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @property
     def requests_left(self) -> int | None:
-        """How many requests the block of `request_budget` may still send; None outside of one."""
+        """Number of requests that the block of `request_budget` may still send; None outside of a block."""
         return self._client.network.requests.left
 
     @property
     def has_requests_left(self) -> bool:
-        """Whether a request may be sent; False where the block of `request_budget` has sent all of its own."""
+        """False if the block of `request_budget` has sent all its requests."""
         return self._client.network.requests.left != 0
 
     @checked
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether a broker has sent something since an instant: it is slow, but it runs."""
+        """Return whether a broker has sent bytes since an instant, so that it is slow but running."""
         return self._client.network.status.has_heard(node_id, asked_at_ms)
 
     @checked
     def unfinished(self, node_id: int) -> KafkaError | None:
-        """Return what the connection to a broker that is being made has been waiting for so far; None without one."""
+        """Return the state of an unfinished connection to a broker as an error; None without one."""
         return self._client.network.status.unfinished(node_id)
 
     @contextmanager
     def request_budget(self, most: int) -> Iterator[None]:
-        """Limit how many requests the calls of a block send in all; further ones fail with RequestBudgetError."""
+        """Limit the number of requests of all calls in a block; further requests fail with RequestBudgetError."""
         network = self._client.network
         outer = network.requests.left
         network.requests.left = most
@@ -283,12 +281,11 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @contextmanager
     def within(self, timeout: Timeout = None) -> Iterator[None]:
-        """Give the calls of a block one timeout together: `with admin.within(5): ...`.
+        """Set one timeout for all calls of a block: `with admin.within(5): ...`.
 
-        A call in it that has a timeout of its own ends by the earlier of the two. When the time is up, the error names
-        the timeout of the block and everything that it was spent on; calls after that fail at once.
-
-        Args: timeout: in seconds, from now; None is default.api.timeout.ms.
+        The timeout of a call in the block still applies if it is shorter. At the deadline, the error has the timeout of
+        the block and all its waits; later calls fail immediately.
+        Args: timeout: seconds from now; None is default.api.timeout.ms.
         """
         outer = self._within
         self._within = self._span(timeout)
@@ -303,7 +300,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def create_topics(
         self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, CreatedTopic]:
-        """Create topics and return each as it was created; with `validate_only` as it would be."""
+        """Create topics and return them as created, or with `validate_only` as they would be created."""
         return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
 
     @checked
@@ -313,31 +310,31 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @checked
     def list_topics(self, *, include_internal: bool = False, timeout: Timeout = None) -> dict[str, TopicListing]:
-        """Return every topic that may be seen, sorted by name."""
+        """Return the topics that this client may describe, sorted by name."""
         return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
 
     @checked
     def describe_topics(
         self, names: Sequence[str], *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, TopicInfo]:
-        """Return topics with their partitions, leaders and replicas; asking creates none.
+        """Return topics with partitions, leaders, and replicas, without creating them.
 
-        Args: broker_id: what this broker alone knows of them; None: any, and another one about unknown topics.
+        Args: broker_id: broker to query; None: any, and another one for topics that the first does not know.
         """
         return topics.describe_topics(self._call("describing topics", timeout), names, broker_id)
 
     @checked
     def wait_for_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> dict[str, TopicInfo]:
-        """Wait until topics exist and all their partitions have a leader, and return the topics.
+        """Wait until topics exist and all their partitions have a leader; return the topics.
 
-        Raises: ApiTimeout: with the topic that is missing as `cause`. Errors that do not pass, immediately.
+        Raises: ApiTimeout: with the error of a missing topic as `cause`. Other errors immediately.
         """
         return topics.wait_for_topics(self._call(f"waiting for {listed(names)}", timeout), names)
 
     # --- cluster ------------------------------------------------------------------------------------------------------
 
     def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
-        """Return the cluster's id, nodes and controller."""
+        """Return the cluster's id, nodes, and controller."""
         return cluster.describe_cluster(self._call("describing the cluster", timeout))
 
     @checked
@@ -350,19 +347,19 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         version: int | None = None,
         timeout: Timeout = None,
     ) -> ApiResponse:
-        """Send one request of any API and return the response, both as JSON values by Kafka's field names.
+        """Send one request of any API and return the response, both as JSON values with Kafka's field names.
 
-        The request is sent once: after a lost connection it is unknown whether the broker has carried it out.
-
+        The request is not retried: after a lost connection its outcome is unknown.
         Args:
-            name: Kafka's name or key of an API of `declared_apis()`: `DescribeCluster`.
-            fields: of the request, in PascalCase or camelCase; bytes as base64. What is left out has Kafka's default.
-            broker: its id; None chooses the controller, the coordinator of the first group or transaction, the leader
-                of the first partition, the broker whose config it is, or any.
-            version: None is the highest that both sides have.
+            name: Kafka's name or key of an API of `declared_apis()`, such as `DescribeCluster`.
+            fields: fields of the request, in PascalCase or camelCase; bytes as base64. Absent fields have Kafka's
+                default.
+            broker: broker id; None chooses the controller, the coordinator of the first group or transaction, the
+                leader of the first partition, the broker of the config, or any broker.
+            version: None is the highest common version.
         Raises:
             UnsupportedVersionError: the broker does not have the API or the version.
-            ValueError: there is no such API or version, or the fields are not those of the API; says what is expected.
+            ValueError: the API or version does not exist, or the fields are invalid; has the expected values.
         """
         call = self._call(f"requesting {name}", timeout)
         return api_request.request_api(call, name, fields, broker=broker, version=version)
@@ -381,10 +378,10 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         """Return one offset of each partition.
 
         Args:
-            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or a time for the first record at
-                or after it: milliseconds since the epoch, or a datetime with a time zone.
-            isolation_level: with `read_committed` the latest offset is that of the last stable record.
-            partial_timeout: in seconds, from now; once a leader responded, kctl waits for the others until then.
+            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or the time of the first record to
+                find: milliseconds since the epoch, or a datetime with a time zone.
+            isolation_level: with `read_committed`, LATEST is the last stable offset.
+            partial_timeout: seconds from now; after the first response, the wait for other leaders ends then.
         """
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
@@ -399,9 +396,9 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def epoch_ends(
         self, epochs: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, EpochEnd]:
-        """Return where a leader epoch of each partition ends in the log of its present leader (KIP-320).
+        """Return the end of a leader epoch of each partition in the log of the current leader (KIP-320).
 
-        An end in front of an offset that was read in that epoch: an election has lost the records between.
+        If the end is below an offset that was read in that epoch, an election has lost the records between.
         """
         return offsets.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
@@ -416,15 +413,14 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         broker_ids: Sequence[int] | None = None,
         timeout: Timeout = None,
     ) -> GroupList:
-        """Return the groups of every broker, and the brokers that did not answer.
+        """Return the groups of all brokers, and the brokers that did not respond.
 
-        A broker that refuses connections is tried three times, one that lets the connect timeout pass once: the list
-        is then not complete, and says so. One that stops responding is asked again until the timeout.
-
+        Brokers that refuse connections are tried three times, brokers with a connect timeout once: the list is then
+        incomplete. Brokers that stop responding are retried until the timeout.
         Args:
             states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.
-            broker_ids: only groups that these brokers coordinate; None: all.
-        Raises: KafkaError: no broker answered.
+            broker_ids: only groups of these coordinators; None: all.
+        Raises: KafkaError: no broker responded.
         """
         return groups.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
 
@@ -432,10 +428,10 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def describe_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
     ) -> Results[str, GroupDescription]:
-        """Return groups with state, assignor, coordinator and members; GROUP_ID_NOT_FOUND where there is none.
+        """Return groups with state, assignor, coordinator, and members; GROUP_ID_NOT_FOUND for unknown groups.
 
-        Args: partial_timeout: in seconds, from now; once a group was described, the others are waited for until then at
-            most, so that there is time for further calls about it. None: until the timeout.
+        Args: partial_timeout: seconds from now; after the first result, the wait for other groups ends then. None: at
+            the timeout.
         """
         return group_descriptions.describe_all(self._call("describing groups", timeout, partial_timeout), group_ids)
 
@@ -448,10 +444,11 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         require_stable: bool = False,
         timeout: Timeout = None,
     ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-        """Return what the group has committed; an unknown group has committed nothing.
+        """Return the committed offsets of a group; an unknown group has none.
 
         Args:
-            partitions: for each its offset, or None where nothing is committed; without, all that is committed.
+            partitions: return these, with None for partitions without a commit. By default, return all committed
+                offsets.
             require_stable: wait for transactions that commit offsets of the group to end.
         """
         call = self._call(f"listing offsets of group {group_id}", timeout)
@@ -461,7 +458,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def list_offsets_of_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-        """Return all that each of several groups has committed, by one request a coordinator (Kafka 3.0)."""
+        """Return all committed offsets of several groups, with one request for each coordinator (Kafka 3.0)."""
         return group_offsets.list_offsets_of_groups(self._call("listing offsets of groups", timeout), group_ids)
 
     @checked
@@ -472,9 +469,9 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         *,
         timeout: Timeout = None,
     ) -> Results[TopicPartition, None]:
-        """Set what the group has committed; taken only while it has no members (UNKNOWN_MEMBER_ID otherwise).
+        """Set committed offsets; UNKNOWN_MEMBER_ID if the group has members.
 
-        A group that does not exist is made by this.
+        Creates the group if it does not exist.
         """
         checked = checked_offsets(offsets)
         call = self._call(f"setting offsets of group {group_id}", timeout)
@@ -484,27 +481,27 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Forget what the group has committed for partitions of topics that no member of it reads."""
+        """Delete the committed offsets of partitions whose topics no member reads."""
         call = self._call(f"deleting offsets of group {group_id}", timeout)
         return group_offsets.delete_group_offsets(call, group_id, partitions)
 
     @checked
     def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
-        """Delete groups and all they have committed; NON_EMPTY_GROUP where there are members."""
+        """Delete groups with their committed offsets; NON_EMPTY_GROUP for groups with members."""
         return groups.delete_groups(self._call("deleting groups", timeout), group_ids)
 
     @checked
     def remove_members(
         self, group_id: str, members: Iterable[MemberToRemove], *, timeout: Timeout = None
     ) -> Results[MemberToRemove, None]:
-        """Make members of a group leave, by member id or by group.instance.id; a live consumer joins again."""
+        """Remove members from a group, by member id or group.instance.id. A running consumer joins again."""
         call = self._call(f"removing members of group {group_id}", timeout)
         return groups.remove_members(call, group_id, members)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def close(self) -> CloseResult:
-        """Close every connection, without waiting for anything. Idempotent."""
+        """Close all connections without waiting. Idempotent."""
         if self._is_forked:
             raise forked_error("admin client")
         started_at_ms = self._client.clock.now_ms()

@@ -1,7 +1,6 @@
-"""One request of any declared API, as JSON: which broker answers it, and what it answered.
+"""One JSON request of any declared API: choice of the broker, and the response.
 
-Owns the choice of the broker; the request is sent once, since it may not be safe to repeat, and again only where a
-coordinator refused all of it.
+The request is sent once, because a retry may not be safe. It is sent again only if a coordinator rejected all of it.
 """
 
 from collections.abc import Mapping
@@ -30,9 +29,9 @@ CONTROLLER = {
     "AlterPartitionReassignments", "AlterUserScramCredentials", "CreatePartitions", "CreateTopics", "DeleteTopics",
     "ElectLeaders", "ListPartitionReassignments", "UnregisterBroker", "UpdateFeatures",
 }  # fmt: skip
-"""What brokers without KRaft leave to the controller."""
+"""APIs that only the controller handles in clusters without KRaft."""
 WITHOUT_SOFTWARE = (0, 1, 2)
-"""Versions of ApiVersions without the name of the client's software, which may not be empty in later ones."""
+"""Versions of ApiVersions without the client's software name, which must not be empty in later versions."""
 COORDINATORS = {
     KeyType.GROUP: {
         "AlterShareGroupOffsets", "ConsumerGroupDescribe", "ConsumerGroupHeartbeat", "DeleteGroups",
@@ -49,13 +48,13 @@ LEADER = {
     "ShareFetch",
 }  # fmt: skip
 _NOT_TAKEN = ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-"""A coordinator that answers this to all of a request has done nothing of it."""
+"""Codes of a coordinator that has not carried out any part of the request."""
 BROKER_RESOURCES = (4, 8)
-"""Kafka's numbers of configs that only the broker itself can describe or change."""
+"""Kafka's numbers of config types that only the broker itself can describe or change."""
 
 
 class ApiDescription(NamedTuple):
-    """A declared API; `versions`: the first and the last that kctl has."""
+    """A declared API; `versions`: first and last version that kctl supports."""
 
     name: str
     api_key: int
@@ -63,13 +62,13 @@ class ApiDescription(NamedTuple):
 
 
 class ApiResponse(NamedTuple):
-    """What a broker answered.
+    """Response of a broker.
 
     Attributes:
-        broker: its id; None where a bootstrap server answered, whose id is not known.
+        broker: broker id; None for a bootstrap server, whose id is unknown.
         fields: by Kafka's names.
-        errors: those that any part of the response reports, in its order.
-        has_successes: whether another part reports that it has none.
+        errors: errors in the response, in order.
+        has_successes: True if a part of the response has no error.
     """
 
     name: str
@@ -95,7 +94,7 @@ def request_api(
     """Send one request and return its response.
 
     Raises:
-        ValueError: there is no such API or version, or the fields are not those of the API.
+        ValueError: the API or version does not exist, or the fields are invalid.
         UnsupportedVersionError: the broker does not have the API or the version.
     """
     key = api_key_of(name)
@@ -141,7 +140,7 @@ def _chosen_version(call: Call, node_id: int, kind: type[Request], newest: int, 
 
 
 def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int | None) -> tuple[Request, int]:
-    """Return the request in the newest version that has all the fields, or in the one that was asked for."""
+    """Return the request in the newest version that has all the fields, or in the requested version."""
     first, last = kind.VALID_VERSIONS
     mistake: JsonFormError | None = None
     for each in range(last, first - 1, -1) if version is None else [version]:
@@ -163,7 +162,7 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
     answer = call.ask_once(node_id, build, request.NAME, max_version=version)
     if answer.response is None:
         call.timer.update()
-        # the request had no more time than the call
+        # the timeout of the request was the time left of the call
         node = call.client.network.node(node_id)
         call.wait_until(lambda: not call.timer.is_expired, f"waiting for the {request.NAME} response of {node}")
         raise answer.error or RemoteProtocolError(f"{request.NAME}: no response", api=request.NAME)
@@ -174,7 +173,7 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
 
 
 def _route(call: Call, request: Request) -> Route:
-    """Return the way to the broker that can answer: of the first group, transaction or partition that is named."""
+    """Return the route to the broker of the first group, transaction, partition, or broker resource."""
     for key_type, names in COORDINATORS.items():
         key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
         if key:
@@ -208,7 +207,7 @@ def _first_text(message: Struct, names: tuple[str, ...]) -> str | None:
 
 
 def _first_partition(message: Struct) -> tuple[str | bytes, int] | None:
-    """Return name or id of the first topic, and the number of its first partition."""
+    """Return the name or id of the first topic, and the number of its first partition."""
     for topic in getattr(message, "topics", None) or getattr(message, "topic_data", None) or ():
         name = getattr(topic, "name", None) or getattr(topic, "topic", None) or getattr(topic, "topic_id", None)
         for field in ("partitions", "partition_data", "partition_indexes"):
@@ -244,7 +243,7 @@ def _topic_of_id(call: Call, topic_id: bytes) -> TopicInfo:
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
-    """Return code and message of each part of the response; a whole without error whose parts have codes is none."""
+    """Return code and message of each part of the response. A success code is left out if nested parts have codes."""
     found: list[tuple[int, str | None]] = []
     for name, is_array in _parts_with_codes(type(message)):
         value = getattr(message, name)
@@ -259,7 +258,7 @@ def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
 
 @cache
 def _parts_with_codes(kind: type[Struct]) -> tuple[tuple[str, bool], ...]:
-    """Return the fields of a message that hold errors of their own, and whether each is an array."""
+    """Return the fields of a message that contain error codes, and whether each is an array."""
     return tuple(
         (entry.name, entry.is_array)
         for entry in kind.FIELDS

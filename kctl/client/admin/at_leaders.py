@@ -1,7 +1,4 @@
-"""Requests about partitions, sent to all their leaders at once, and again where a leader has moved.
-
-Owns the search for leaders; knows no API.
-"""
+"""Requests about partitions, sent to all leaders in parallel, and again if a leader has moved."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -18,9 +15,9 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 Build = Callable[[dict[TopicPartition, PartitionInfo], int], Request]
-"""Makes the request to one leader, given its partitions and how many milliseconds it may take."""
+"""Builder of the request to a leader, from its partitions and the timeout in ms."""
 Read = Callable[[R, int], Items[TopicPartition, V]]
-"""Returns what the response of a node says of each partition."""
+"""Reader that returns the items of a response, given the id of the node."""
 
 
 def ask_leaders(
@@ -32,15 +29,15 @@ def ask_leaders(
     max_version: int | None = None,
     is_retried: Callable[[KafkaError, int], bool] = ADMIN_OFFSETS.is_retried,
 ) -> Results[TopicPartition, V]:
-    """Return the fate of each partition.
+    """Return the outcome of each partition.
 
-    Args: is_retried: another rule than that of most requests to leaders.
+    Args: is_retried: rule for retries.
     """
     keys = list(partitions)
     leaders = Leaders(call.client)
     metadata = call.client.metadata
     refreshed: set[TopicPartition] = set()
-    """Partitions whose leader did not lead, before the metadata was refreshed for that."""
+    """Partitions whose metadata was already refreshed because the leader had moved."""
     for topic, _ in keys:
         metadata.add_topic(topic)
 

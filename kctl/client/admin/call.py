@@ -1,7 +1,4 @@
-"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each of its items.
-
-Owns the timer, the back-off and the time breakdown of the call; knows no API.
-"""
+"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each of its items."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -32,27 +29,27 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 UNKNOWN_CONTROLLER_MS = 5000
-"""How long metadata may name a controller that is not one of the brokers: a new one is being elected."""
+"""Time for which metadata may list a controller that is not among the brokers: a new one is being elected."""
 _UNKNOWN_CONTROLLER_UPDATES = 3
 
 Route = Callable[[ClusterClient], int | None]
-"""Finds the node to ask: its id when a request can be sent to it now, else None, working towards that."""
+"""Function that returns the id of a node that is ready for a request, or None after starting to connect."""
 Build = Callable[[int], Request]
-"""Makes the request, given how many milliseconds the broker may take."""
+"""Builder of the request, from the timeout of the broker in ms."""
 Follow = Callable[[Answer], Build | None]
-"""Returns the builder of the next request to the node that responded, or None."""
+"""Function that returns the builder of the next request to the node that responded, or None."""
 Items = Iterable[tuple[K, V | KafkaError]] | KafkaError
-"""What a response says of each of its items, or why it says nothing of any."""
+"""Items of a response, or the error of the whole response."""
 
 
 def any_node(client: ClusterClient) -> int | None:
-    """Route to whichever node is ready first."""
+    """Return the id of any ready node."""
     node = client.network.any_ready_node()
     return None if node is None else node.node_id
 
 
 def controller(client: ClusterClient) -> int | None:
-    """Route to the controller, finding out first who that is."""
+    """Return the id of the controller if it is ready; requests metadata if it is unknown."""
     node = client.metadata.cluster.controller()
     if node is None:
         client.metadata.request_update()
@@ -61,7 +58,7 @@ def controller(client: ClusterClient) -> int | None:
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
-    """Connect to a node, or refresh the metadata if that fails; return whether a request can be sent now."""
+    """Connect to a node, or refresh the metadata if that fails. Return whether the node is ready for a request."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -73,7 +70,7 @@ def make_ready(client: ClusterClient, node_id: int) -> bool:
 
 
 def broker(node_id: int) -> Route:
-    """Route to one broker; fail when metadata that is newer than the call does not have it."""
+    """Return the route to a broker; it raises if newer metadata does not contain the broker."""
     known: list[int] = []
 
     def route(client: ClusterClient) -> int | None:
@@ -87,18 +84,17 @@ def broker(node_id: int) -> Route:
 
 
 def not_registered(node_id: int) -> BrokerError:
-    """Return the error of a broker that the cluster does not have at present."""
+    """Return the error for a broker that is not in the cluster."""
     return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"find broker {node_id}")
 
 
 class Unanswered:
-    """The requests of a change that have no response yet; an earlier one may have been carried out."""
+    """Number of requests of a change without a response; an earlier one may have been carried out."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def sent(self) -> None:
-        """Count a request."""
         self._count += 1
 
     def answered(self) -> bool:
@@ -108,7 +104,7 @@ class Unanswered:
 
 
 class Results(Generic[K, V]):
-    """Every item of the call, either in `done` with its value or in `failed` with its error."""
+    """Outcome of every item of a call: in `done` with its value, or in `failed` with its error."""
 
     __slots__ = ("done", "failed")
 
@@ -120,7 +116,7 @@ class Results(Generic[K, V]):
         return isinstance(other, Results) and (self.done, self.failed) == (other.done, other.failed)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how pickle makes it again."""
+        """Support pickle."""
         return type(self), (self.done, self.failed)
 
     __hash__ = None  # type: ignore[assignment]  # the mappings can be changed
@@ -132,11 +128,11 @@ class Results(Generic[K, V]):
         return self.done[key]
 
     def without_values(self) -> "Results[K, None]":
-        """Return the same fates for a call whose items have no value."""
+        """Return the results with None as values."""
         return Results(dict.fromkeys(self.done), self.failed)
 
     def raise_first(self) -> None:
-        """Raise the error of the first item that failed; return when none has."""
+        """Raise the error of the first failed item, if any."""
         for error in self.failed.values():
             raise error
 
@@ -145,14 +141,14 @@ class Results(Generic[K, V]):
 
 
 class Span(NamedTuple):
-    """The time of one call, or of all calls of a block: its timer, and the time breakdown when it began."""
+    """Timer of a call or of a block of calls, and the time breakdown at its start."""
 
     timer: Timer
     since: TimeMark
 
 
 class Call:
-    """One call under way."""
+    """A call in progress."""
 
     def __init__(
         self,
@@ -165,13 +161,13 @@ class Call:
         what: str,
         partial_ms: int | None = None,
     ) -> None:
-        """Args: partial_ms: once something was answered, the rest is waited for until then at most."""
+        """Args: partial_ms: after the first result, the wait for the rest ends after this time."""
         self.client = client
         self._span, self._since = span
         self.timer = self._span
         self._partial_at_ms = self._deadline_at_ms = self.timer.deadline_at_ms
         if partial_ms is not None:
-            self.timer = Timer.until(client.clock, self._deadline_at_ms)  # its own, as it may end before the span does
+            self.timer = Timer.until(client.clock, self._deadline_at_ms)  # separate timer: it may end before the span
             self._partial_at_ms = min(self._deadline_at_ms, self.timer.start_at_ms + partial_ms)
         self.what = what
         self._pause = RetryPause(backoff)
@@ -183,14 +179,13 @@ class Call:
             client.network.status.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
-        """Drive the network until `condition` holds: an admin client has no thread that would (docs/decisions/0017).
+        """Drive the network until `condition` holds; admin clients have no thread (docs/decisions/0017).
 
-        Responses and errors that have arrived count, even if this process was not scheduled until after the deadline.
-
-        Args: waiting_for: completes "timed out after ... while" in the error; a function says it at the deadline.
+        Responses that arrived before the deadline count even if this process was suspended until later.
+        Args: waiting_for: completes "timed out after ... while" in the error; a function is called at the deadline.
         Raises:
-            ApiTimeout: with the time breakdown and what went wrong: earlier in the call, else with metadata or nodes.
-            TransportError: at once, when no wait can help (credentials refused, not a Kafka broker).
+            ApiTimeout: with the time breakdown and the last error of the call, or of metadata or nodes.
+            TransportError: immediately, if no wait can help (wrong credentials, not a Kafka broker).
         """
         client, timer = self.client, self.timer
         is_last_poll_over = False
@@ -219,7 +214,7 @@ class Call:
                     client.poll(timer.deadline_at_ms)
 
     def _pauses(self) -> str:
-        """Return which brokers throttle this client, for the end of what a timeout reports; empty where none does."""
+        """Return the brokers that throttle this client, as the end of a timeout message; empty if none does."""
         pauses = [
             f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
             for node, left_ms in self.client.network.status.throttling()
@@ -227,13 +222,12 @@ class Call:
         return "".join(f", {each}" for each in pauses)
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
-        """Return the response of the broker that the route finds, asking again after errors that may pass.
+        """Send a request to the broker of the route, with retries; return the response.
 
-        `build` is called when the broker is ready, so that it may look at what the broker speaks.
-
+        `build` is called when the broker is ready, so that it can check the broker's versions.
         Raises:
-            ApiTimeout: no answer by the call's deadline.
-            KafkaError: an error that asking again does not cure.
+            ApiTimeout: no response by the deadline of the call.
+            KafkaError: an error that is not retriable.
         """
         answer = self.answer_of(route, build, response_type)
         assert isinstance(answer.response, response_type)
@@ -242,9 +236,9 @@ class Call:
     def answer_of(
         self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
     ) -> Answer:
-        """Return the same with the broker that sent it.
+        """Return the response as `ask` does, with the broker that sent it.
 
-        Args: is_for_any: the route, another one than `any_node`, finds any broker too; see `send`.
+        Args: is_for_any: the route, though not `any_node`, accepts any broker; see `send`.
         """
         while True:
             node_id = self.ready_broker(route)
@@ -256,7 +250,7 @@ class Call:
     def ask_items(
         self, route: Route, build: Build, response_type: type[R], keys: Iterable[K], read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
-        """Ask as `ask` does, and return what became of each item that was requested."""
+        """Send a request as `ask` does; return the outcome of each item."""
         return self.items(self.answer_of(route, build, response_type), keys, read)
 
     def ask_each(
@@ -268,7 +262,7 @@ class Call:
         read: Callable[[R], Items[K, V]],
         is_retried: Callable[[KafkaError, int], bool],
     ) -> Results[K, V]:
-        """Return the fate of each item, as `each` does; `build` makes one request about all that are pending."""
+        """Return the outcome of each item as `each` does; `build` makes one request for all pending items."""
 
         def attempt(pending: list[K]) -> dict[K, V | KafkaError]:
             return self.ask_items(route, partial(build, pending), response_type, pending, read)
@@ -278,9 +272,9 @@ class Call:
     def items(
         self, answer: Answer | KafkaError, keys: Iterable[K] | None, read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
-        """Return what became of each item; one that the response leaves out or has twice is malformed.
+        """Return the outcome of each item; missing and duplicate items become errors.
 
-        Args: keys: what was requested; None where all that there is was.
+        Args: keys: the requested items; None if all existing ones were requested.
         """
         found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
         if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
@@ -292,17 +286,17 @@ class Call:
         return {key: self.judged(item, api, answer.node_id) for key, item in items.items()}
 
     def judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
-        """Return an item of a response; its error says whether the change may have been made all the same."""
+        """Return an item; an error is marked if the change may have been made."""
         if not isinstance(item, KafkaError):
             return item
         return with_unknown_outcome(item) if is_left_open(item, api) else self._unconfirmed.mark(item, node_id)
 
     def name_of(self, node_id: int) -> str:
-        """Return how messages name a broker."""
+        """Return the name of a broker for messages."""
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
     def ready_broker(self, route: Route) -> int:
-        """Wait for the broker that the route finds and return its id."""
+        """Wait until the broker of the route is ready; return its id."""
         found: list[int] = []
         began_at_ms, version = self.client.clock.now_ms(), self.client.metadata.version
 
@@ -322,13 +316,13 @@ class Call:
         return found[0]
 
     def _unresolved_controller(self, route: Route) -> KafkaError | None:
-        """Return why the controller cannot be reached, if waiting does not help."""
+        """Return the error of the controller's address if waiting does not help."""
         node = self.client.metadata.cluster.controller() if route is controller else None
         error = None if node is None else self.client.network.status.node_error(node.node_id)
         return error if isinstance(error, AdvertisedAddressError) and not error.retriable else None
 
     def _is_controller_unknown(self, route: Route) -> bool:
-        """Return whether a controller is wanted, and metadata names one that is not among its brokers."""
+        """Return whether the route is to the controller and metadata lists one that is not among its brokers."""
         cluster = self.client.metadata.cluster
         return route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None
 
@@ -342,7 +336,7 @@ class Call:
     def ask_once(
         self, node_id: int, build: Build, api: str, *, max_version: int | None = None, is_for_any: bool = False
     ) -> Answer:
-        """Send one request to a broker that is ready and wait for its response or its failure."""
+        """Send one request to a ready broker and wait for its response or failure."""
         answers: list[Answer] = []
         self.send(node_id, build, answers.append, max_version=max_version, is_for_any=is_for_any)
         node = self.client.network.node(node_id)
@@ -352,11 +346,11 @@ class Call:
     def ask_nodes(
         self, builds: Mapping[int, Build], *, max_version: int | None = None, follow: Follow | None = None
     ) -> dict[int, Answer | KafkaError]:
-        """Ask several nodes, each as soon as it is connected; return when all have answered or failed.
+        """Send requests to several nodes, each when it is connected; wait until all have responded or failed.
 
-        If `follow` returns a builder, its request is sent to the same node; the last response of each node is returned.
-        A node that has neither answered nor failed when the call is over has the ApiTimeout as its error.
-        Raises: ApiTimeout: the call is over, and no node has answered or failed.
+        If `follow` returns a builder, its request is sent to that node; the last response of each node is returned.
+        Nodes without a result at the deadline have the ApiTimeout as error.
+        Raises: ApiTimeout: no node has responded or failed by the deadline.
         """
         ended: dict[int, Answer | KafkaError] = {}
         if not builds:
@@ -403,12 +397,12 @@ class Call:
         return ended
 
     def _check_deadline(self) -> bool:
-        """Read the clock; return whether the deadline has passed: no request is sent then."""
+        """Update the timer; return whether the deadline has passed, so that no request may be sent."""
         self.timer.update()
         return self.timer.is_expired
 
     def _limit(self, *, has_results: bool) -> None:
-        """Set when the wait for the rest ends."""
+        """Set the end of the wait for remaining results."""
         self.timer.deadline_at_ms = self._partial_at_ms if has_results else self._deadline_at_ms
 
     def _names(self, node_ids: Iterable[int]) -> str:
@@ -424,10 +418,10 @@ class Call:
         max_version: int | None = None,
         is_for_any: bool = False,
     ) -> None:
-        """Send to a ready node; the answer may take what is left of the call, but at most request.timeout.ms.
+        """Send to a ready node, with the time left of the call but at most request.timeout.ms.
 
-        A response that cannot be decoded is the error of the call: asking again would not cure it.
-        Args: is_for_any: any broker can answer it, so others are asked too when that one is silent.
+        A response that cannot be decoded fails the call without a retry.
+        Args: is_for_any: any broker can respond, so the request may go to others if this one is silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
@@ -446,7 +440,7 @@ class Call:
             self.client.send(Outgoing(node_id, request, timeout_ms, done, max_version, is_for_any))
 
     def pause(self, error: KafkaError) -> None:
-        """Wait for the back-off before another attempt, or raise the error if there is to be none."""
+        """Wait for the backoff before another attempt, or raise an error that is not retried."""
         if not ADMIN.is_retried(error) or self._pause.failures >= self._retries:
             raise self._unconfirmed.mark(error)
         self._last_error = error
@@ -456,7 +450,7 @@ class Call:
             while pause.not_expired:
                 self.client.poll(pause.deadline_at_ms)
                 pause.update()
-        self.timer.update()  # what failed without a request has not looked at the time
+        self.timer.update()  # errors without a request have not updated the timer
         self.wait_until(lambda: not self.timer.is_expired, "waiting to retry")
 
     def each(
@@ -465,13 +459,12 @@ class Call:
         attempt: Callable[[list[K]], Mapping[K, V | KafkaError]],
         is_retried: Callable[[KafkaError, int], bool],
     ) -> Results[K, V]:
-        """Return what became of each item, attempting again those whose error is retried.
+        """Return the outcome of each item, with retries.
 
-        When the deadline passes after some items were answered, the others fail with the ApiTimeout each. So do all
-        items of a change that may have been made.
-
-        Args: is_retried: a `RetryRule.is_retried`; gets an error and the number of attempts so far.
-        Raises: ApiTimeout: no item was answered, and no change was sent.
+        If the deadline passes after some results, the remaining items fail with ApiTimeout; so do all items of a change
+        that may have been made.
+        Args: is_retried: a `RetryRule.is_retried`; receives an error and the number of attempts.
+        Raises: ApiTimeout: no item has a result, and no change was sent.
         """
         pending = list(dict.fromkeys(keys))
         tries = 0

@@ -1,4 +1,4 @@
-"""Changes without items: one request to the cluster, repeated where a broker may accept it later."""
+"""Changes without items: one request, repeated after retriable errors."""
 
 from typing import Any, TypeVar
 
@@ -24,8 +24,8 @@ def make_change(
 
     Args:
         action: the change, as an imperative: `unregister broker 3`.
-        made: the error code of a change that was made before: success, if an earlier response was lost.
-    Raises: KafkaError: the broker rejects the change, or does not respond; `outcome_unknown` if it may have been made.
+        made: error code that means success if an earlier response was lost, because the change was made before.
+    Raises: KafkaError: the broker rejects the change or does not respond; `outcome_unknown` if it may have been made.
     """
     unanswered = Unanswered()
 

@@ -1,4 +1,4 @@
-"""Quotas of clients by user, client id and address, described and changed."""
+"""Quotas of clients by user, client id, and address: describe and change."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _ANY_NAME = 2
 def describe_client_quotas(
     call: Call, kinds: Sequence[str] = (), broker_id: int | None = None
 ) -> dict[QuotaEntity, Quotas]:
-    """Return the quotas of all entities, or of those that have parts of some types, as any broker or one knows them."""
+    """Return the quotas of all entities, or of entities with the given types, from any broker or from `broker_id`."""
     route = any_node if broker_id is None else broker(broker_id)
     components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
 
@@ -46,7 +46,7 @@ def describe_client_quotas(
 def alter_client_quotas(
     call: Call, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool
 ) -> Results[QuotaEntity, None]:
-    """Return what became of each entity; None as a value removes a quota."""
+    """Return the outcome of each entity; None as a value removes a quota."""
 
     def build(pending: list[QuotaEntity], _timeout_ms: int) -> Request:
         entries = [_altering(each, changes[each]) for each in pending]

@@ -1,7 +1,4 @@
-"""The cluster as its brokers describe it: nodes and controller, features, the metadata of each, and the quorum.
-
-A broker that is cut off from the others has old metadata.
-"""
+"""Descriptions of the cluster by its brokers: nodes, controller, features, metadata of each broker, quorum."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -33,11 +30,10 @@ class ClusterDescription(NamedTuple):
     """A cluster as one of its nodes describes it.
 
     Attributes:
-        controller_id: the controller of a cluster with ZooKeeper. NO_NODE on KRaft, where brokers name any broker that
-            forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
-        nodes: the brokers that take part.
-        fenced_nodes: brokers that are registered, and of which the controller hears no heartbeats (KIP-1073); brokers
-            before Kafka 4.0 do not report them.
+        controller_id: the controller in a cluster with ZooKeeper. NO_NODE on KRaft, where brokers report any broker
+            that forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
+        nodes: the active brokers.
+        fenced_nodes: registered brokers without heartbeats (KIP-1073); brokers before Kafka 4.0 do not report them.
     """
 
     cluster_id: str
@@ -47,7 +43,7 @@ class ClusterDescription(NamedTuple):
 
 
 def cluster_request(versions: NodeVersions | None) -> DescribeClusterRequest:
-    """Return the request for all brokers, with those that are fenced if the broker can report them."""
+    """Return the request for all brokers, including fenced ones if the broker can report them."""
     is_able = versions is not None and versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED)
     return DescribeClusterRequest(include_fenced_brokers=is_able)
 
@@ -85,7 +81,7 @@ def describe_cluster(call: Call) -> ClusterDescription:
 
 
 class Feature(NamedTuple):
-    """A feature: its level in the cluster (0: off), and the levels that the broker asked supports."""
+    """A feature: its level in the cluster (0: off), and the levels that the responding broker supports."""
 
     name: str
     level: int
@@ -106,14 +102,14 @@ def describe_features(call: Call) -> list[Feature]:
 
 
 class MetadataView(NamedTuple):
-    """What one broker reports: the brokers, and topics by name."""
+    """Metadata of one broker: the brokers, and topics by name."""
 
     nodes: tuple[Node, ...]
     topics: Mapping[str, TopicInfo]
 
 
 def metadata_views(call: Call, node_ids: Sequence[int], topics: Sequence[str] | None) -> Results[int, MetadataView]:
-    """Return the metadata of each broker, asked once: a broker that does not respond is a result, too."""
+    """Return the metadata of each broker, requested once; errors are results."""
     answers = call.ask_nodes({node_id: lambda _: metadata_request(topics) for node_id in node_ids})
     found = {node_id: _view(call, answer) for node_id, answer in answers.items()}
     return Results(
@@ -134,13 +130,13 @@ def _view(call: Call, answer: Answer | KafkaError) -> MetadataView | KafkaError:
 
 
 class QuorumReplica(NamedTuple):
-    """A controller or broker that has the log of metadata.
+    """A controller or broker with a replica of the metadata log.
 
     Attributes:
-        is_voter: it takes part in the election of the leader; others are observers.
-        lag: records that it lacks.
-        last_fetch_at_ms, last_caught_up_at_ms: instants by the leader's clock; -1 where it does not report them.
-        directory_id: of the log of metadata; empty before Kafka 3.9, and without kraft.version 1.
+        is_voter: votes in leader elections; other replicas are observers.
+        lag: number of missing records; -1 if unknown.
+        last_fetch_at_ms, last_caught_up_at_ms: instants by the leader's clock; -1 if not reported.
+        directory_id: id of the metadata log directory; empty before Kafka 3.9 and without kraft.version 1.
     """
 
     node_id: int
@@ -153,7 +149,7 @@ class QuorumReplica(NamedTuple):
 
 
 class QuorumDescription(NamedTuple):
-    """The quorum, as its leader describes it."""
+    """The quorum as its leader describes it."""
 
     leader_id: int
     leader_epoch: int
@@ -162,7 +158,7 @@ class QuorumDescription(NamedTuple):
 
 
 def describe_quorum(call: Call) -> QuorumDescription:
-    """Return the quorum; a broker passes the request on to the leader."""
+    """Return the quorum; the broker forwards the request to the leader."""
     while True:
         response = call.ask(any_node, lambda _: quorum_request(), DescribeQuorumResponse)
         parts = [part for each in response.topics for part in each.partitions]

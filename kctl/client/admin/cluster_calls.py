@@ -1,7 +1,4 @@
-"""ClusterCalls: the methods of `Admin` that change the cluster itself: tokens, features, voters, brokers, replicas.
-
-Owns their arguments; one file per resource does the work, and is imported for those who want it.
-"""
+"""ClusterCalls: methods of `Admin` that change the cluster: tokens, features, voters, brokers, replicas."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -19,7 +16,7 @@ Timeout = float | timedelta | None
 
 
 class ClusterCalls:
-    """What `Admin` has for changes of the cluster itself."""
+    """Methods of `Admin` for changes of the cluster itself."""
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
         raise NotImplementedError
@@ -41,10 +38,10 @@ class ClusterCalls:
             owner: a principal such as `User:ann` (Kafka 3.3); None: the principal of this client.
             renewers: principals that may renew it.
             max_lifetime_ms: -1 is the limit of the brokers.
-        Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does
-            not authenticate, or the client has itself logged in with a token.
+        Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does not
+            authenticate, or the client has authenticated with a token.
         """
-        from kctl.client.admin import delegation_tokens  # imported for those who want it
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         call = self._call("creating a delegation token", timeout)
         return delegation_tokens.create_token(call, owner, renewers, max_lifetime_ms)
@@ -53,28 +50,28 @@ class ClusterCalls:
     def describe_delegation_tokens(
         self, owners: Sequence[str] | None = None, *, timeout: Timeout = None
     ) -> "list[DelegationToken]":
-        """Return the delegation tokens of some owners, or all that this client may see."""
-        from kctl.client.admin import delegation_tokens  # imported for those who want it
+        """Return the delegation tokens of owners, or all that this client may describe."""
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         return delegation_tokens.describe_tokens(self._call("describing delegation tokens", timeout), owners)
 
     @checked
     def renew_delegation_token(self, hmac: bytes, *, renew_period_ms: int = -1, timeout: Timeout = None) -> int:
-        """Renew a delegation token and return the instant at which it expires, in ms since the epoch.
+        """Renew a delegation token; return the instant of its expiry, in ms since the epoch.
 
         Args: renew_period_ms: from now; -1 is the limit of the brokers.
         """
-        from kctl.client.admin import delegation_tokens  # imported for those who want it
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         return delegation_tokens.renew_token(self._call("renewing a delegation token", timeout), hmac, renew_period_ms)
 
     @checked
     def expire_delegation_token(self, hmac: bytes, *, expiry_period_ms: int = -1, timeout: Timeout = None) -> int:
-        """Change when a delegation token expires and return that instant, in ms since the epoch.
+        """Change the expiry of a delegation token; return the new instant, in ms since the epoch.
 
-        Args: expiry_period_ms: from now; -1 ends the token immediately.
+        Args: expiry_period_ms: from now; -1 expires the token immediately.
         """
-        from kctl.client.admin import delegation_tokens  # imported for those who want it
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         call = self._call("expiring a delegation token", timeout)
         return delegation_tokens.expire_token(call, hmac, expiry_period_ms)
@@ -85,8 +82,8 @@ class ClusterCalls:
     def fence_producers(
         self, transactional_ids: Sequence[str], *, timeout: Timeout = None
     ) -> "Results[str, ProducerId]":
-        """Fence the producers of transactional.ids, abort what they left open, and return the new epochs."""
-        from kctl.client.admin import fencing  # imported for those who want it
+        """Fence the producers of transactional.ids, abort their open transactions, and return the new epochs."""
+        from kctl.client.admin import fencing  # deferred import: keeps start-up fast
 
         return fencing.fence_producers(self._call("fencing producers", timeout), transactional_ids)
 
@@ -96,11 +93,11 @@ class ClusterCalls:
     def alter_replica_log_dirs(
         self, moves: Mapping[Replica, str], *, timeout: Timeout = None
     ) -> Results[Replica, None]:
-        """Start to move replicas to other log directories of their brokers; returns before they have moved.
+        """Start to move replicas to other log directories of their brokers; does not wait for the moves.
 
-        Args: moves: for each replica the path of the directory.
+        Args: moves: path of the target directory for each replica.
         """
-        from kctl.client.admin import replica_dirs  # imported for those who want it
+        from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
         return replica_dirs.alter_replica_log_dirs(self._call("moving replicas between directories", timeout), moves)
 
@@ -108,8 +105,8 @@ class ClusterCalls:
     def describe_replica_log_dirs(
         self, replicas: Sequence[Replica], *, timeout: Timeout = None
     ) -> Results[Replica, ReplicaLogDir]:
-        """Return the log directory of each replica, and the directory that it moves to."""
-        from kctl.client.admin import replica_dirs  # imported for those who want it
+        """Return the log directory of each replica, and the target of its move."""
+        from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
         call = self._call("describing directories of replicas", timeout)
         return replica_dirs.describe_replica_log_dirs(call, replicas)
@@ -125,7 +122,7 @@ class ClusterCalls:
         Args: validate_only: let the controller check, and change nothing.
         Raises: UnsupportedVersionError: the brokers are older than Kafka 2.7.
         """
-        from kctl.client.admin import quorum_changes  # imported for those who want it
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         call = self._call("updating features", timeout)
         return quorum_changes.update_features(call, updates, validate_only=validate_only)
@@ -143,13 +140,13 @@ class ClusterCalls:
 
         Args:
             voter_id: its node.id.
-            directory_id: of its metadata log, as in meta.properties or `QuorumReplica.directory_id`.
+            directory_id: id of its metadata log directory, as in meta.properties or `QuorumReplica.directory_id`.
             endpoints: its listeners for controllers.
         Raises:
             BrokerError: DUPLICATE_VOTER: it is a voter.
             UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
         """
-        from kctl.client.admin import quorum_changes  # imported for those who want it
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.add_voter(self._call("adding a voter", timeout), voter_id, directory_id, list(endpoints))
 
@@ -161,16 +158,16 @@ class ClusterCalls:
             BrokerError: VOTER_NOT_FOUND: it is not a voter.
             UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
         """
-        from kctl.client.admin import quorum_changes  # imported for those who want it
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.remove_voter(self._call("removing a voter", timeout), voter_id, directory_id)
 
     @checked
     def unregister_broker(self, broker_id: int, *, timeout: Timeout = None) -> None:
-        """Remove the registration of a broker that was shut down for good.
+        """Remove the registration of a broker that was shut down permanently.
 
         Raises: BrokerError: BROKER_ID_NOT_REGISTERED.
         """
-        from kctl.client.admin import quorum_changes  # imported for those who want it
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.unregister_broker(self._call("unregistering a broker", timeout), broker_id)

@@ -1,4 +1,4 @@
-"""What the calls about replicas, features and voters take and return."""
+"""Arguments and results of calls about replicas, features, and voters."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -13,14 +13,14 @@ class Replica(NamedTuple):
 
 
 class ReplicaLogDir(NamedTuple):
-    """The place of a replica.
+    """Place of a replica.
 
     Attributes:
         path: its log directory.
-        size_bytes: of the replica.
-        lag: offsets that it is behind the high watermark.
-        future_path: the directory that it moves to; None if it does not move.
-        future_size_bytes, future_lag: of the copy there; the lag is to the end of the replica.
+        size_bytes: size of the replica.
+        lag: offsets behind the high watermark.
+        future_path: target directory of its move; None without a move.
+        future_size_bytes, future_lag: size of the copy there, and its lag to the end of the replica.
     """
 
     path: str
@@ -36,13 +36,13 @@ class UpgradeType(IntEnum):
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
-    """Lower levels too, if no metadata is lost."""
+    """Allow lower levels if no metadata is lost."""
     UNSAFE_DOWNGRADE = 3
-    """Lower levels too, even if metadata is lost."""
+    """Allow lower levels even if metadata is lost."""
 
 
 class FeatureUpdate(NamedTuple):
-    """A new level of a feature; level 0 switches it off."""
+    """A new level of a feature; level 0 disables it."""
 
     level: int
     upgrade_type: UpgradeType = UpgradeType.UPGRADE

@@ -1,8 +1,7 @@
-"""Configs of topics, brokers, groups, ...: described and changed.
+"""Configs of topics, brokers, groups, and other resources: describe and change.
 
-A broker describes and changes only itself, so that configs of brokers are requested from each; any broker can do the
-rest.
-A change names what it changes and reads nothing first: two at once do not undo each other.
+Requests about a broker go to that broker; any broker handles other resources. Changes are incremental, so parallel
+changes do not overwrite each other.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +33,7 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
 class ResourceType(IntEnum):
-    """What a config belongs to."""
+    """Type of a resource with configs."""
 
     TOPIC = 2
     BROKER = 4
@@ -44,14 +43,14 @@ class ResourceType(IntEnum):
 
 
 class ListChange(NamedTuple):
-    """Items, separated by commas, that are added to a property which is a list, or removed from it."""
+    """Items, separated by commas, to add to a list property or to remove from it."""
 
     items: str
     is_removal: bool = False
 
 
 ConfigChange = str | ListChange | None
-"""A value, items of a list, or None for the default."""
+"""A value, a change of a list, or None for the default."""
 
 CONFIG_SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -63,7 +62,7 @@ CONFIG_SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Kafka's names of where a value was set."""
+"""Kafka's names of the sources of values."""
 CONFIG_TYPES = {
     1: "BOOLEAN",
     2: "STRING",
@@ -79,7 +78,7 @@ CONFIG_TYPES = {
 
 
 class ConfigResource(NamedTuple):
-    """A topic by name, a broker by its id as text, a group by its id, ...; a broker "" is the default of all."""
+    """A topic by name, a broker by its id as text, a group by its id, ...; broker "" is the default of all brokers."""
 
     type: ResourceType
     name: str
@@ -91,20 +90,20 @@ class ConfigResource(NamedTuple):
 
     @property
     def node_id(self) -> int | None:
-        """The broker that alone can describe it; None: any can."""
+        """Id of the only broker that can describe it; None: any can."""
         is_broker = self.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and self.name
         return int(self.name) if is_broker else None
 
 
 class ConfigEntry(NamedTuple):
-    """One property of a resource.
+    """A property of a resource.
 
     Attributes:
-        value: None where it is sensitive, or not set.
-        source: where it was set, a key of `CONFIG_SOURCES`; -1 where the broker does not report it.
-        type: of its value, a key of `CONFIG_TYPES`; 0 where the broker does not report it.
-        synonyms: (name, value, source) of each place that could set it, the one in force first; only if requested.
-        documentation: what the property means; only if requested.
+        value: None if sensitive or not set.
+        source: key of `CONFIG_SOURCES`; -1 if not reported.
+        type: key of `CONFIG_TYPES`; 0 if not reported.
+        synonyms: (name, value, source) of each source that sets it, the effective one first; only if requested.
+        documentation: description of the property; only if requested.
     """
 
     name: str
@@ -129,7 +128,7 @@ def describe_configs(
     keys: Sequence[str] | None = None,
     broker_id: int | None = None,
 ) -> Results[ConfigResource, Configs]:
-    """Return the entries of each resource, by name; see `Admin.describe_configs`."""
+    """Return the entries of each resource by name; see `Admin.describe_configs`."""
     wanted = None if keys is None else list(keys)
 
     def build(asked: Sequence[ConfigResource]) -> Build:
@@ -154,7 +153,7 @@ def describe_configs(
 def alter_configs(
     call: Call, changes: Mapping[ConfigResource, Mapping[str, ConfigChange]], *, validate_only: bool
 ) -> Results[ConfigResource, None]:
-    """Return the fate of each resource; None as a value removes what is set."""
+    """Return the outcome of each resource; None as a value removes the setting."""
 
     def build(asked: Sequence[ConfigResource]) -> Build:
         entries = [_altering(each, changes[each]) for each in asked]
@@ -188,7 +187,7 @@ def _of_each(
     read: Callable[[R], Items[ConfigResource, V]],
     ask_any: Callable[[Sequence[ConfigResource]], dict[ConfigResource, V | KafkaError]],
 ) -> Results[ConfigResource, V]:
-    """Return the fate of each resource, requested from the broker that it is of, or from any."""
+    """Return the outcome of each resource, from its own broker or from any."""
     node_ids = {resource: resource.node_id for resource in resources}
 
     def attempt(pending: list[ConfigResource]) -> dict[ConfigResource, V | KafkaError]:

@@ -1,7 +1,4 @@
-"""Coordinators: which node keeps each group or transaction, for one call; asks it, and looks again when it has moved.
-
-Owns the look-up (FindCoordinator) and what an answer or a failure says about it; knows nothing of what is asked.
-"""
+"""Coordinators of groups or transactions for one call: found by FindCoordinator, and again after they have moved."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,15 +22,15 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 Build = Callable[[int, list[str]], Request]
-"""Makes the request for a node that is ready, about some groups that it coordinates."""
+"""Builder of the request to a ready node about groups that it coordinates."""
 Follow = Callable[[Response], Request | None]
-"""Returns the next request about the groups of a response, or None."""
+"""Function that returns the next request about the groups of a response, or None."""
 Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
-"""Returns what the response of a node, or its error, says of each group that it was asked about."""
+"""Reader that returns the outcome of each group, from a response or an error of a node."""
 
 
 class Coordinators:
-    """The coordinators that one call has found: of groups, or of transactional ids in place of group ids."""
+    """Coordinators found by one call, of groups, or of transactional ids in place of group ids."""
 
     def __init__(self, call: Call, key_type: KeyType = KeyType.GROUP) -> None:
         self._call = call
@@ -41,7 +38,7 @@ class Coordinators:
         self._found: dict[str, int] = {}
 
     def node(self, group_id: str) -> Node | None:
-        """Return the coordinator of a group as it was found last."""
+        """Return the last known coordinator of a group."""
         return self._call.client.metadata.cluster.node(self._found.get(group_id, -1))
 
     def each_group(
@@ -54,9 +51,9 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> Results[str, V]:
-        """Return the fate of each group, asked of all coordinators at once, and again while it may pass.
+        """Return the outcome of each group, requested from all coordinators in parallel, with retries.
 
-        Args: most: groups of one request; None: all of a coordinator. Parts do not wait for other coordinators.
+        Args: most: groups in a request; None: all of a coordinator. Requests do not wait for other coordinators.
         """
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
@@ -75,7 +72,7 @@ class Coordinators:
         *,
         max_version: int | None = None,
     ) -> Results[K, V]:
-        """Return the fate of each item of one group; an error of the group is one of each item."""
+        """Return the outcome of each item of a group; an error of the group applies to every item."""
 
         def attempt(pending: list[K]) -> Mapping[K, V | KafkaError]:
             answers = self._ask(
@@ -102,7 +99,9 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
-        """Ask the coordinator of each group once; one that cannot be asked, or answers it is not it, is forgotten."""
+        """Send one round of requests to the coordinators. Coordinators that failed or have moved are looked up again
+        later.
+        """
         fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
         by_node: dict[int, list[str]] = {}
         for group_id in group_ids:
@@ -147,7 +146,7 @@ class Coordinators:
     # --- the look-up ------------------------------------------------------------------------------------------------
 
     def _find(self, group_ids: Sequence[str]) -> dict[str, KafkaError]:
-        """Look for the coordinators that are not known; return why some were not found."""
+        """Find the unknown coordinators; return the errors of the rest."""
         failed: dict[str, KafkaError] = {}
         missing = [group_id for group_id in group_ids if group_id not in self._found]
         while missing:
@@ -164,14 +163,14 @@ class Coordinators:
 def coordinator_of(call: Call, key_type: KeyType, key: str) -> int:
     """Return the id of the broker that coordinates a group or a transactional.id.
 
-    Raises: KafkaError: there is none, and asking again has not helped by the call's deadline.
+    Raises: KafkaError: not found by the call's deadline.
     """
     results = call.each([key], lambda keys: look_up(call, key_type, keys), ADMIN_GROUPS.is_retried)
     return results[key].node_id
 
 
 def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Node | KafkaError]:
-    """Ask any broker about all keys, or about the first where it takes but one."""
+    """Request the coordinators of all keys, or of the first key if the broker accepts only one."""
     versions: NodeVersions | None = None
 
     def route(client: ClusterClient) -> int | None:

@@ -1,4 +1,4 @@
-"""Delegation tokens: created, renewed, expired and described by any broker of a secure listener. Source: KIP-48."""
+"""Delegation tokens: create, renew, expire, and describe, by any broker of a secure listener. Source: KIP-48."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from kctl.client.protocol.api.delegation_tokens import (
 
 
 class DelegationToken(NamedTuple):
-    """A token with which clients authenticate by SCRAM in place of its owner; `repr` does not show the secret.
+    """A token with which clients authenticate by SCRAM in place of its owner; `repr` hides the secret.
 
     Attributes:
         token_id: the user name for SCRAM.
         hmac: the secret; `password` is its text for SCRAM.
         owner, requester: principals, such as `User:ann`; requester is empty before Kafka 3.3.
-        renewers: principals that may renew it, besides owner and requester.
+        renewers: principals that may renew it, in addition to owner and requester.
         issued_at_ms, expires_at_ms: instants; it can be renewed until max_at_ms.
     """
 
@@ -44,7 +44,7 @@ class DelegationToken(NamedTuple):
 
     @property
     def password(self) -> str:
-        """The secret as the password of SCRAM."""
+        """The secret as a SCRAM password."""
         return b64encode(self.hmac).decode()
 
     def __repr__(self) -> str:
@@ -53,7 +53,7 @@ class DelegationToken(NamedTuple):
 
 
 def create_token(call: Call, owner: str | None, renewers: Sequence[str], max_lifetime_ms: int) -> DelegationToken:
-    """Create a token; without an owner, of the principal that this client has logged in as."""
+    """Create a token; the default owner is the principal of this client."""
     kind, name = (None, None) if owner is None else _parts("owner", owner)
     allowed = [_parts(f"renewers[{at}]", each) for at, each in enumerate(renewers)]
 
@@ -78,7 +78,7 @@ def create_token(call: Call, owner: str | None, renewers: Sequence[str], max_lif
 
 
 def renew_token(call: Call, hmac: bytes, renew_period_ms: int) -> int:
-    """Return the instant at which the renewed token expires."""
+    """Renew a token; return the instant of its expiry."""
     request = RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms)
     action = "renew a delegation token"
     renewed = make_change(call, any_node, lambda _: request, RenewDelegationTokenResponse, action=action)
@@ -86,7 +86,7 @@ def renew_token(call: Call, hmac: bytes, renew_period_ms: int) -> int:
 
 
 def expire_token(call: Call, hmac: bytes, expiry_period_ms: int) -> int:
-    """Return the instant at which the token expires now."""
+    """Change the expiry of a token; return the new instant."""
     request = ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_period_ms)
     action = "expire a delegation token"
     expired = make_change(call, any_node, lambda _: request, ExpireDelegationTokenResponse, action=action)
@@ -94,7 +94,7 @@ def expire_token(call: Call, hmac: bytes, expiry_period_ms: int) -> int:
 
 
 def describe_tokens(call: Call, owners: Sequence[str] | None) -> list[DelegationToken]:
-    """Return the tokens of some owners, or all that may be seen, by id."""
+    """Return the tokens of owners, or all visible ones, by id."""
     wanted = None
     if owners is not None:
         parts = [_parts(f"owners[{at}]", each) for at, each in enumerate(owners)]

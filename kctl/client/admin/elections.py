@@ -1,7 +1,7 @@
-"""Elections of leaders: the preferred replica, or after data loss any replica; and which replicas may be elected.
+"""Leader elections: the preferred replica, or after data loss any replica; and replicas that may be elected.
 
-A partition whose leader is already the wanted one is no error. A request may be carried out although its response was
-lost: a partition that then needs no election has had it. Source: KIP-460, KIP-966.
+If a retry after a lost response reports that no election is needed, the election is assumed to have happened. Source:
+KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _LEADERLESS = frozenset({ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 class ElectionType(IntEnum):
-    """How a leader is chosen: Kafka's numbers."""
+    """Kind of election: Kafka's numbers."""
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -36,7 +36,7 @@ class ElectionType(IntEnum):
 def elect_leaders(
     call: Call, election_type: ElectionType, partitions: Sequence[TopicPartition]
 ) -> Results[TopicPartition, bool]:
-    """Return for each partition whether an election was held; False where none was needed."""
+    """Return for each partition whether an election was held."""
     unanswered = Unanswered()
 
     def build(pending: list[TopicPartition], timeout_ms: int) -> ElectLeadersRequest:
@@ -64,8 +64,8 @@ class EligibleLeaders(NamedTuple):
     """Replicas of a partition outside of its ISR.
 
     Attributes:
-        eligible: they have all records below the high watermark, and may be elected without loss.
-        last_known: they were eligible until they crashed, and may have lost records with that.
+        eligible: have all records below the high watermark, and may be elected without loss.
+        last_known: were eligible until they crashed, and may have lost records.
     """
 
     eligible: tuple[int, ...]
@@ -73,7 +73,7 @@ class EligibleLeaders(NamedTuple):
 
 
 def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartition, EligibleLeaders]:
-    """Return them for all partitions of topics, page by page; those of topics with an error are in neither part."""
+    """Return the eligible leaders of all partitions of topics, page by page; topics with errors are left out."""
     names = sorted(set(topics))
     results: Results[TopicPartition, EligibleLeaders] = Results({}, {})
     cursor: Cursor | None = None

@@ -1,7 +1,4 @@
-"""Requests about what each broker knows alone, sent to all of them at once.
-
-Owns how long a broker that does not respond is waited for; knows no API.
-"""
+"""Requests about state that each broker alone knows, sent to all brokers in parallel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +15,7 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 TRIES = 3
-"""A broker that refuses or drops connections is tried this often, one that lets the connect timeout pass once."""
+"""Attempts for brokers that refuse or drop connections; brokers with a connect timeout get one."""
 
 
 def ask_every_broker(
@@ -27,17 +24,17 @@ def ask_every_broker(
     read: Callable[[Node, R], Items[str, V]],
     broker_ids: Sequence[int] | None = None,
 ) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
-    """Return what all brokers list, sorted by name, and the brokers that did not respond, with why.
+    """Return the items of all brokers, sorted by name, and the brokers that did not respond, with their errors.
 
     Args:
-        build: makes the request to a broker that is ready, given its id.
-        read: returns what a broker lists, or its error.
-        broker_ids: only of these brokers, as far as the cluster has them.
-    Raises: KafkaError: of the first broker, when none answered.
+        build: creates the request to a ready broker, given its id.
+        read: returns the items of a broker, or its error.
+        broker_ids: only these brokers, if they are in the cluster.
+    Raises: KafkaError: the error of the first broker if none responded.
     """
     nodes = {node.node_id: node for node in _brokers(call) if broker_ids is None or node.node_id in broker_ids}
     silent: dict[int, None] = {}
-    """Brokers that were connected and did not respond: a process that stands still may continue at any time."""
+    """Brokers that were connected and did not respond: a suspended process may continue at any time."""
     of_silent: list[KafkaError] = []
 
     def attempt(pending: list[int]) -> dict[int, dict[str, V] | KafkaError]:
@@ -76,7 +73,7 @@ def _listed(call: Call, answer: Answer | KafkaError, read: Callable[[R], Items[s
 
 
 def _brokers(call: Call) -> tuple[Node, ...]:
-    """Return the brokers as they are now: one that has come since the last look counts, too."""
+    """Return the current brokers from new metadata."""
     metadata = call.client.metadata
     metadata.request_update()
     seen = metadata.version

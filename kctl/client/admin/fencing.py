@@ -1,4 +1,4 @@
-"""Producers fenced by their transactional.id: InitProducerId at the coordinator gives the id a new epoch. KIP-664."""
+"""Fencing of producers by transactional.id: InitProducerId at the coordinator increments the epoch. KIP-664."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,11 +10,11 @@ from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.producer_id import ProducerId, init_producer_id, producer_id_in
 
 TRANSACTION_TIMEOUT_MS = 60_000
-"""The default of Java's producers; nothing is written with it."""
+"""The default of Java's producers; no transaction uses it."""
 
 
 def fence_producers(call: Call, transactional_ids: Iterable[str]) -> Results[str, ProducerId]:
-    """Return the producer id and the new epoch of each transactional.id, one request for each."""
+    """Return the producer id and the new epoch of each transactional.id, with one request for each."""
     asked: list[str] = []
 
     def build(_node_id: int, ids: list[str]) -> InitProducerIdRequest:

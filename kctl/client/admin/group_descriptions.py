@@ -1,8 +1,6 @@
-"""Groups described: by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe or StreamsGroupDescribe.
+"""Descriptions of groups by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe, or StreamsGroupDescribe.
 
-The type of a group is not known before: its coordinator is asked with one API after the other, as far as it has them.
-Owns the order and the decoding.
-
+The type of a group is unknown, so the client tries these APIs in this order, as far as the coordinator has them.
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """
 
@@ -33,16 +31,16 @@ from kctl.client.protocol.codec import decode_member_data
 from kctl.client.protocol.schema import Request, Response
 
 _DEAD = "Dead"
-"""The state in which brokers before 4.0 show a group that does not exist."""
+"""State of groups that do not exist, in brokers before 4.0."""
 _NOT_THIS_TYPE = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 _CLASSIC_MEMBER = 0
 
 
 def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Return each group, or why it cannot be described; GROUP_ID_NOT_FOUND where there is none."""
+    """Return the description or error of each group; GROUP_ID_NOT_FOUND for unknown groups."""
     coordinators = Coordinators(call)
     found: list[tuple[str, GroupDescription | KafkaError]] = []
-    """What earlier responses reported, which the last one completes."""
+    """Results of earlier responses for the groups of the last one."""
     missing: dict[str, KafkaError] = {}
     asked = frozenset(group_ids)
 
@@ -53,7 +51,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
         return DescribeGroupsRequest(groups=groups)
 
     def described(response: Response) -> tuple[list[tuple[str, GroupDescription | KafkaError]], list[str]]:
-        """Return the groups of a response, and those that are of another type or do not exist."""
+        """Return the groups of a response, and the ids of groups that have another type or do not exist."""
         of_type: list[tuple[str, GroupDescription | KafkaError]] = []
         others = []
         for group_id, each in _decoded(response, coordinators):
@@ -87,7 +85,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
 
 
 def _further(response: Response, others: list[str]) -> Request | None:
-    """Return the request that comes next for groups that a response does not describe."""
+    """Return the next request for groups that a response does not describe."""
     if isinstance(response, ConsumerGroupDescribeResponse):
         return DescribeGroupsRequest(groups=others)
     if isinstance(response, DescribeGroupsResponse):
@@ -98,7 +96,6 @@ def _further(response: Response, others: list[str]) -> Request | None:
 
 
 def _decoded(response: Response, coordinators: Coordinators) -> Iterator[tuple[str, GroupDescription | KafkaError]]:
-    """Yield each group of a response."""
     for group in getattr(response, "groups", ()):
         node = coordinators.node(group.group_id)
         if isinstance(response, ConsumerGroupDescribeResponse):
@@ -120,7 +117,7 @@ def _of_type(
     members: Iterable[MemberDescription],
     assignor: str = "",
 ) -> GroupDescription | KafkaError:
-    """Return a group of one of the types that have epochs."""
+    """Return a group of a type with epochs."""
     if found.error_code:
         what = f"describe group {found.group_id}"
         return broker_error(found.error_code, what, found.error_message)
@@ -210,7 +207,7 @@ def _by_subtopology(tasks: Iterable[streams_groups.TaskIds]) -> dict[str, Sequen
 def _read_by(
     tasks: Iterable[streams_groups.TaskIds], subtopologies: dict[str, streams_groups.Subtopology]
 ) -> tuple[TopicPartition, ...]:
-    """Return the partitions that tasks read: that of its number of each source topic of the subtopology."""
+    """Return the partitions that tasks read: for each task, its partition number in every source topic."""
 
     def sources() -> Iterator[tuple[str, Sequence[int]]]:
         for task in tasks:

@@ -1,6 +1,6 @@
-"""Committed offsets of a group: listed, changed and deleted by the admin client, which is not a member of it.
+"""Committed offsets of a group: list, change, and delete by a client that is not a member.
 
-Owns the outcome of each partition; the coordinator lets only groups without members be changed.
+The coordinator accepts changes only for groups without members.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,16 +35,16 @@ from kctl.client.requests.items import each_once, malformed
 from kctl.client.requests.retry import ADMIN_GROUPS
 
 MOST_GROUPS = 500
-"""Groups of one request, so that no coordinator has to build one huge response."""
+"""Maximum number of groups in a request, so that responses stay small."""
 
 
 def list_group_offsets(
     call: Call, group_id: str, partitions: Sequence[TopicPartition] | None, *, require_stable: bool
 ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-    """Return what is committed for each partition, None where nothing is; without partitions whatever is committed."""
+    """Return the committed offset of each partition, None without a commit; by default all committed offsets."""
     coordinators = Coordinators(call)
     names_groups: list[object] = []
-    """Whether the last request did; older ones are about one group."""
+    """Groups of the last request; empty for old versions, which are about one group."""
 
     def build(node_id: int, _groups: list[str]) -> Request:
         speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
@@ -73,7 +73,7 @@ def list_group_offsets(
 def list_offsets_of_groups(
     call: Call, group_ids: Sequence[str]
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return all that each group has committed; coordinators before Kafka 3.0 are asked about one after the other."""
+    """Return all committed offsets of each group. Coordinators before Kafka 3.0 get one request for each group."""
     coordinators = Coordinators(call)
     try:
         found = _offsets_of(call, coordinators, group_ids)
@@ -96,9 +96,9 @@ def _one_by_one(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 
 def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
-    """Return all that groups have committed. Raises: UnsupportedVersionError: a request can be about one group only."""
+    """Return all committed offsets of groups. Raises: UnsupportedVersionError: requests can only be about one group."""
     is_named: list[bool] = []
-    """Whether the last request named its groups; older requests are about one group."""
+    """True if the last request listed groups; old versions are about one group."""
 
     def build(node_id: int, groups: list[str]) -> Request:
         speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
@@ -127,7 +127,7 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 
 def _fate(found: Committed | KafkaError) -> Committed | KafkaError:
-    """Return what a group has committed, or the error of a partition for which the coordinator is asked again."""
+    """Return the committed offsets of a group, or the first retriable error of a partition."""
     if isinstance(found, KafkaError):
         return found
     retried = (each for each in found.values() if isinstance(each, KafkaError) and ADMIN_GROUPS.is_retried(each))
@@ -142,7 +142,7 @@ def _sorted_out(found: Committed) -> Results[TopicPartition, OffsetAndMetadata]:
 def alter_group_offsets(
     call: Call, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> Results[TopicPartition, None]:
-    """Commit offsets not as a member, which the coordinator accepts while the group has no members."""
+    """Commit offsets without membership."""
 
     def build(pending: list[TopicPartition]) -> Request:
         return offset_commit(group_id, {key: offsets[key] for key in pending})
@@ -157,7 +157,7 @@ def alter_group_offsets(
 def delete_group_offsets(
     call: Call, group_id: str, partitions: Iterable[TopicPartition]
 ) -> Results[TopicPartition, None]:
-    """Forget what is committed; topics that a member reads are refused by the coordinator. Source: KIP-496."""
+    """Delete committed offsets; the coordinator rejects topics that a member reads. Source: KIP-496."""
 
     def build(pending: list[TopicPartition]) -> Request:
         return OffsetDeleteRequest(group_id=group_id, topics=_to_delete(pending))

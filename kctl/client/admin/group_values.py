@@ -10,18 +10,18 @@ CLASSIC = "classic"
 CONSUMER = "consumer"
 SHARE = "share"
 STREAMS = "streams"
-"""Types of groups: JoinGroup and SyncGroup, KIP-848, KIP-932 and KIP-1071."""
+"""Types of groups: JoinGroup and SyncGroup, KIP-848, KIP-932, KIP-1071."""
 CONSUMER_PROTOCOL = "consumer"
-"""The protocol type of classic groups whose members are consumers; Connect's workers, for example, have another."""
+"""Protocol type of classic groups of consumers; Connect workers, for example, have another one."""
 
 
 class GroupListing(NamedTuple):
-    """One group of the list.
+    """A group in a list.
 
     Attributes:
         type: `classic`, `consumer`, `share`, ...; lower case.
-        state: as the broker spells it (`Stable`, `Empty`, ...).
-        protocol_type: what the members say they are; empty for a group that never had any.
+        state: in the broker's spelling (`Stable`, `Empty`, ...).
+        protocol_type: set by the members; empty for groups that never had any.
         coordinator: the broker that reported it.
     """
 
@@ -33,9 +33,9 @@ class GroupListing(NamedTuple):
 
 
 class GroupList(NamedTuple):
-    """The groups that the brokers reported, sorted by id, and the brokers that did not respond, with the reason.
+    """Groups by id, sorted, and brokers that did not respond, with their errors.
 
-    With anything in `failed` the list is not complete: only the coordinator of a group knows it.
+    If `failed` is not empty, the list is incomplete: only its coordinator knows a group.
     """
 
     groups: Mapping[str, GroupListing]
@@ -43,14 +43,14 @@ class GroupList(NamedTuple):
 
 
 class MemberDescription(NamedTuple):
-    """One member of a group.
+    """A member of a group.
 
     Attributes:
-        assignment: what it has; None where the group's protocol is not that of consumers, so that it is not known.
-        subscribed_topics: what it wants by name; None where that is not known (a rebalance is under way).
-        target_assignment, epoch, subscribed_regex, rack: KIP-848 alone, else None.
-        tasks, standby_tasks: of streams groups: partition numbers by subtopology; None for other groups.
-        is_classic: a member of a KIP-848 group that still speaks the classic protocol (KIP-848, online upgrade).
+        assignment: assigned partitions; None for groups of another protocol type.
+        subscribed_topics: topics by name; None if unknown (during a rebalance).
+        target_assignment, epoch, subscribed_regex, rack: None except for KIP-848.
+        tasks, standby_tasks: partition numbers by subtopology in streams groups; None for other groups.
+        is_classic: a member of a KIP-848 group that uses the classic protocol (online upgrade).
     """
 
     member_id: str
@@ -69,12 +69,12 @@ class MemberDescription(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """One group with its members.
+    """A group with its members.
 
     Attributes:
-        type: CLASSIC, CONSUMER, SHARE or STREAMS.
-        assignor: that assigns the partitions; empty while there is none.
-        epoch, target_epoch: of KIP-848 groups: of the membership, and the one for which a target was computed.
+        type: CLASSIC, CONSUMER, SHARE, or STREAMS.
+        assignor: name of the partition assignor; empty if there is none yet.
+        epoch, target_epoch: of KIP-848 groups: epoch of the membership, and of the target assignment.
     """
 
     group_id: str
@@ -89,7 +89,7 @@ class GroupDescription(NamedTuple):
 
 
 class MemberToRemove(NamedTuple):
-    """A member by its id, or a static one by its group.instance.id alone."""
+    """A member by its id, or a static one by its group.instance.id."""
 
     member_id: str = ""
     group_instance_id: str | None = None

@@ -1,7 +1,7 @@
-"""Groups listed and deleted, and members removed from them.
+"""Groups: list, delete, and remove members.
 
-Each broker lists only the groups that it coordinates. A removal may be done although its answer was lost; that what it
-removes is gone is then what was wanted, and no error.
+Brokers list only the groups that they coordinate. After a lost response, an item that is already gone counts as
+removed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,9 +30,9 @@ REASON = "removed by kctl"
 def list_groups(
     call: Call, states: Sequence[str], types: Sequence[str], broker_ids: Sequence[int] | None = None
 ) -> GroupList:
-    """Return the groups of every broker, or of some, that answered, and who did not.
+    """Return the groups of all brokers or of some, and the brokers that did not respond.
 
-    Raises: KafkaError: of the first broker, when none answered.
+    Raises: KafkaError: the error of the first broker if none responded.
     """
 
     def build(node_id: int) -> Request:
@@ -54,7 +54,7 @@ def _listed(node: Node, response: ListGroupsResponse) -> Items[str, GroupListing
             group.group_id,
             GroupListing(
                 group.group_id,
-                group.group_type.lower() or CLASSIC,  # brokers that do not report it know no other type
+                group.group_type.lower() or CLASSIC,  # brokers that do not report types have only this one
                 group.group_state,
                 group.protocol_type,
                 node,
@@ -65,7 +65,7 @@ def _listed(node: Node, response: ListGroupsResponse) -> Items[str, GroupListing
 
 
 def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
-    """Delete groups with all they have committed; the coordinator refuses those that have members."""
+    """Delete groups with their committed offsets; the coordinator rejects groups with members."""
     sent: dict[str, int] = {}
 
     def build(_node_id: int, groups: list[str]) -> Request:
@@ -80,14 +80,14 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
         if code == ErrorCode.GROUP_ID_NOT_FOUND and sent.get(group_id, 0) > 1:
             return True
         if code and code != ErrorCode.GROUP_ID_NOT_FOUND:
-            sent[group_id] = 0  # it was answered: nothing was done
+            sent[group_id] = 0  # a response: nothing was done
         return code_error(code, f"delete group {group_id}") or True
 
     return Coordinators(call).each_group(group_ids, build, read).without_values()
 
 
 def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove]) -> Results[MemberToRemove, None]:
-    """Make members leave; a consumer that still lives joins again as a new one."""
+    """Remove members; a running consumer joins again as a new member."""
     sent: dict[MemberToRemove, int] = {}
 
     def build(pending: list[MemberToRemove]) -> Request:
@@ -97,7 +97,7 @@ def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove])
 
     def read(response: LeaveGroupResponse) -> Items[MemberToRemove, bool]:
         if response.error_code:
-            sent.update(dict.fromkeys(sent, 0))  # it was answered: nothing was done
+            sent.update(dict.fromkeys(sent, 0))  # a response: nothing was done
             return broker_error(response.error_code, f"remove members from group {group_id}")
         return [(member, _removed(member, code)) for member, code in member_codes(response, sent)]
 

@@ -1,9 +1,8 @@
-"""Hanging transactions: open on a partition, and no coordinator will ever end them. Source: KIP-664.
+"""Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
 
-They hold back the last stable offset, so that read_committed consumers stop, and cleaning with it. A transaction that
-ends while this looks must not count, so the partitions are looked at before the coordinators and once more after: what
-a coordinator has completed has all its markers by then, unless they were lost. Where a coordinator may be missing, or
-may have a transactional.id that this principal may not describe, the verdict is left open.
+They hold back the last stable offset, so that read_committed consumers and log cleaning stop. Partitions are read
+before and after the coordinators, so that transactions that end in the meantime do not count. If a coordinator is
+missing, or the principal may not describe the transactional.id, the verdict is UNDECIDED.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,32 +26,34 @@ from kctl.client.requests.retry import UNKNOWN_TOPIC
 
 STATE_TOPIC = "__transaction_state"
 OVERDUE_MS = 60_000
-"""How long after its timeout an ongoing transaction is overdue: coordinators look every 10 s at theirs."""
+"""Time after its timeout at which an ongoing transaction is overdue; coordinators check theirs every 10s."""
 HIDDEN_MS = 15 * 60_000
-"""Kafka's default of transaction.max.timeout.ms: coordinators have aborted older transactions, also hidden ones."""
+"""Kafka's default of transaction.max.timeout.ms: coordinators have aborted older transactions, including hidden
+ones.
+"""
 ONGOING = "Ongoing"
 
 
 class Verdict(Enum):
-    """What is known of an open transaction."""
+    """State of an open transaction."""
 
     RUNNING = "running"
-    """Its coordinator has it, and its time is not up."""
+    """Its coordinator knows it, and its timeout has not passed."""
     OVERDUE = "overdue"
-    """Its coordinator has it and has not aborted it long after the timeout of its producer."""
+    """Its coordinator knows it and has not aborted it long after its timeout."""
     HANGING = "hanging"
-    """No coordinator has it: nothing will ever end it."""
+    """No coordinator knows it, so it will never end."""
     UNDECIDED = "undecided"
-    """Its coordinator may be one that did not respond, or may have it under an id that may not be described."""
+    """Its coordinator may not have responded, or may hide its transactional.id from this principal."""
 
 
 class OpenTransaction(NamedTuple):
     """A transaction that is open on one partition.
 
     Attributes:
-        transactional_id: of its producer; None where no coordinator knows the producer.
-        timeout_ms, started_at_ms: as the coordinator has them; None where it does not have this transaction.
-        reason: why the verdict is what it is.
+        transactional_id: of its producer; None if no coordinator knows the producer.
+        timeout_ms, started_at_ms: by the coordinator; None if it does not know this transaction.
+        reason: reason of the verdict.
     """
 
     partition: TopicPartition
@@ -65,22 +66,22 @@ class OpenTransaction(NamedTuple):
 
     @property
     def start_offset(self) -> int:
-        """Where it begins."""
+        """Offset of its first record."""
         assert self.producer.transaction_start_offset is not None
         return self.producer.transaction_start_offset
 
     def age_ms(self, wall_ms: int) -> int | None:
-        """Return how long ago it began, or at least when its producer wrote last; None where neither is known."""
+        """Return its age, or the time since its producer's last write; None if both are unknown."""
         began_at_ms = self.producer.last_timestamp_ms if self.started_at_ms is None else self.started_at_ms
         return None if began_at_ms < 0 else max(0, wall_ms - began_at_ms)
 
 
 class OpenTransactions(NamedTuple):
-    """The open transactions of partitions, and what could not be looked at.
+    """Open transactions of partitions, and errors.
 
     Attributes:
-        failed: partitions whose leader did not respond, with the reason.
-        missing: names of brokers, and of partitions of __transaction_state, whose transactions no coordinator reported.
+        failed: partitions whose leader did not respond, with the error.
+        missing: names of brokers, and of partitions of __transaction_state, whose transactions are unknown.
     """
 
     transactions: tuple[OpenTransaction, ...]
@@ -89,7 +90,7 @@ class OpenTransactions(NamedTuple):
 
 
 class _Coordinators(NamedTuple):
-    """What all coordinators know of some producers."""
+    """Knowledge of all coordinators about some producers."""
 
     by_producer: Mapping[int, TransactionListing]
     described: Results[str, TransactionDescription]
@@ -97,9 +98,9 @@ class _Coordinators(NamedTuple):
 
 
 def open_transactions(new_call: Callable[[], Call], partitions: Iterable[TopicPartition]) -> OpenTransactions:
-    """Return the open transactions of partitions, each with its verdict.
+    """Return the open transactions of partitions, each with a verdict.
 
-    Args: new_call: makes the call of one step; a broker that is silent in one step leaves time for the next.
+    Args: new_call: returns the call of each step; a silent broker in one step leaves time for the next.
     """
     call = new_call()
     first = describe_producers(call, partitions)
@@ -140,7 +141,7 @@ def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int])
 
 
 def _leaderless(call: Call) -> dict[str, KafkaError]:
-    """Return the partitions of the coordinators' topic without a leader: no broker reports their transactions."""
+    """Return the partitions of __transaction_state without a leader: no broker reports their transactions."""
     results = describe_topics(call, [STATE_TOPIC])
     error = results.failed.get(STATE_TOPIC)
     if error is not None:
@@ -182,7 +183,7 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
 def _judge_unlisted(
     tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
 ) -> OpenTransaction:
-    """Return the verdict where no coordinator reports the producer; brokers leave out ids that may not be described."""
+    """Return the verdict on a producer that no coordinator reports; brokers hide ids from unauthorized principals."""
     hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:

@@ -21,9 +21,9 @@ class LogDir(NamedTuple):
     """A log directory of one broker.
 
     Attributes:
-        error: why the broker cannot use it; None where it can.
-        total_bytes, usable_bytes: of its disk; -1 where the broker does not report them (before Kafka 3.3).
-        replica_bytes: the size of each replica.
+        error: reason why the broker cannot use it; None if it can.
+        total_bytes, usable_bytes: size of its disk; -1 if not reported (before Kafka 3.3).
+        replica_bytes: size of each replica.
     """
 
     path: str
@@ -36,7 +36,7 @@ class LogDir(NamedTuple):
 def describe_log_dirs(
     call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None = None
 ) -> Results[int, list[LogDir]]:
-    """Return the directories of each broker, with the sizes of some replicas or of all."""
+    """Return the directories of each broker, with the sizes of all replicas or of `partitions`."""
 
     def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
         return {
@@ -72,7 +72,7 @@ def _read(call: Call, node_id: int, answer: Answer | KafkaError) -> list[Describ
     what = _what(node_id)
     if answer.response.error_code:
         return broker_error(answer.response.error_code, what)
-    if not answer.response.results:  # a broker has a directory: before Kafka 3.2 it refuses so, without an error code
+    if not answer.response.results:  # before Kafka 3.2, brokers deny access by an empty list without an error code
         return broker_error(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, what)
     return answer.response.results
 

@@ -1,7 +1,6 @@
-"""Offsets of partitions, asked of all leaders at once: by place or time, at the end of an epoch; the start of a log.
+"""Offsets of partitions from all leaders in parallel: by timestamp, at the end of an epoch; deletion of records.
 
-An epoch that ends in front of an offset that was read or written in it means that an election has lost records
-(KIP-320).
+If an epoch ends below an offset that was read or written in it, an election has lost records (KIP-320).
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,18 +27,18 @@ from kctl.client.protocol.schema import Request
 from kctl.client.requests.list_offsets import OffsetAndTimestamp, list_offsets, offsets_in
 
 LATEST = -1
-"""The offset of the next record."""
+"""Offset of the next record."""
 EARLIEST = -2
-"""The first offset that is still there."""
+"""First available offset."""
 MAX_TIMESTAMP = -3
-"""The offset of the record with the largest timestamp."""
+"""Offset of the record with the largest timestamp."""
 FIRST_VERSION_WITH_MAX_TIMESTAMP = 7
 
 
 def find_offsets(
     call: Call, specs: Mapping[TopicPartition, int], isolation_level: str
 ) -> Results[TopicPartition, OffsetAndTimestamp]:
-    """Return the offset of each partition, or why there is none."""
+    """Return the offset or the error of each partition."""
 
     def build(infos: dict[TopicPartition, PartitionInfo], timeout_ms: int) -> Request:
         for key, info in infos.items():
@@ -54,7 +53,7 @@ def find_offsets(
 
 
 def _check_max_timestamp(call: Call, node_id: int) -> None:
-    """Raise where a broker would take MAX_TIMESTAMP for a time, and answer with the first record."""
+    """Raise if a broker would treat MAX_TIMESTAMP as a time and return the first record."""
     if not call.client.network.supports(node_id, ListOffsetsRequest, FIRST_VERSION_WITH_MAX_TIMESTAMP):
         needed = f"needs ListOffsets version {FIRST_VERSION_WITH_MAX_TIMESTAMP} (Kafka 3.0)"
         text = f"the offset of the largest timestamp {needed}, which broker {call.name_of(node_id)} lacks"
@@ -62,18 +61,18 @@ def _check_max_timestamp(call: Call, node_id: int) -> None:
 
 
 CONSUMER = -1
-"""The replica id of clients."""
+"""Replica id of clients."""
 
 
 class EpochEnd(NamedTuple):
-    """The end of a leader epoch, or of the largest one below it that the log has; -1 and -1 where there is none."""
+    """End of a leader epoch, or of the largest epoch below it in the log; -1 and -1 if there is none."""
 
     leader_epoch: int
     end_offset: int
 
 
 def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[TopicPartition, EpochEnd]:
-    """Return where an epoch of each partition ends in the log of its leader."""
+    """Return the end of an epoch of each partition in the log of its leader."""
 
     def build(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> Request:
         topics: dict[str, OffsetForLeaderTopic] = {}
@@ -97,7 +96,7 @@ def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[Topi
 
 
 def delete_records(call: Call, before: Mapping[TopicPartition, int]) -> Results[TopicPartition, int]:
-    """Return for each partition where its log starts then."""
+    """Delete records; return the new start of each log."""
 
     def build(infos: dict[TopicPartition, PartitionInfo], timeout_ms: int) -> Request:
         topics: dict[str, DeleteRecordsTopic] = {}

@@ -1,7 +1,4 @@
-"""OperatorCalls: the methods of `Admin` for those who run a cluster: configs, partitions, access, transactions, ...
-
-Owns their arguments; one file per resource does the work.
-"""
+"""OperatorCalls: methods of `Admin` for operators: configs, partitions, access, transactions, and more."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -42,19 +39,19 @@ from kctl.client.quotas import QuotaEntity, Quotas
 Timeout = float | timedelta | None
 
 STEPS = 4
-"""A step of several waits for brokers that are silent in this part of the time that is left at most,"""
+"""Each of several steps waits for silent brokers for at most this fraction of the time left,"""
 LEAST_STEP_S = 2
 """or for two seconds: slow brokers are not silent."""
 
 
 class OperatorCalls:
-    """What `Admin` has beyond topics, offsets and groups."""
+    """Methods of `Admin` beyond topics, offsets, and groups."""
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
         raise NotImplementedError
 
     def within(self, timeout: Timeout = None) -> AbstractContextManager[None]:
-        """Give the calls of a block one timeout together; see `Admin.within`."""
+        """Set one timeout for all calls of a block; see `Admin.within`."""
         raise NotImplementedError
 
     # --- configs ------------------------------------------------------------------------------------------------------
@@ -70,13 +67,13 @@ class OperatorCalls:
         broker_id: int | None = None,
         timeout: Timeout = None,
     ) -> Results[ConfigResource, Configs]:
-        """Return the config entries of topics, brokers or groups, by name.
+        """Return the config entries of topics, brokers, or groups, by name.
 
         Args:
-            include_synonyms: also the values in other places, which the one in force overrides.
-            include_documentation: also what each property means, as the broker describes it.
-            keys: the properties to return, as far as a resource has them; None for all.
-            broker_id: asked about what any broker can describe; None: whichever is ready.
+            include_synonyms: include the overridden values of other sources.
+            include_documentation: include the broker's description of each property.
+            keys: the properties to return, if a resource has them; None for all.
+            broker_id: broker to query about resources that any broker can describe; None: any.
         Raises: ValueError: the name of a broker is not its id.
         """
         call = self._call("describing configs", timeout)
@@ -97,11 +94,10 @@ class OperatorCalls:
         validate_only: bool = False,
         timeout: Timeout = None,
     ) -> Results[ConfigResource, None]:
-        """Change single config entries and leave the others alone; each resource is changed as a whole or not at all.
+        """Change single config entries and keep the others; each resource is changed as a whole or not at all.
 
         Args:
-            changes: for each resource, values by name; None removes what is set, so that the default is in force; a
-                `ListChange` adds items to a list or removes them.
+            changes: for each resource, values by name; None restores the default; a `ListChange` adds or removes items.
             validate_only: let the brokers check, and change nothing.
         Raises:
             UnsupportedVersionError: the broker is older than Kafka 2.3.
@@ -115,10 +111,10 @@ class OperatorCalls:
     def create_partitions(
         self, counts: Mapping[str, int], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, None]:
-        """Let topics have more partitions; existing records stay where they are.
+        """Increase the number of partitions of topics; existing records do not move.
 
         Args:
-            counts: for each topic, how many partitions it has then in all.
+            counts: new total number of partitions for each topic.
             validate_only: let the brokers check, and change nothing.
         """
         call = self._call("creating partitions", timeout)
@@ -128,7 +124,7 @@ class OperatorCalls:
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, int]:
-        """Delete the records before an offset of each partition, for good, and return where its log starts then.
+        """Delete the records before an offset of each partition permanently; return the new start of its log.
 
         Args: before: offsets up to the end of the log; OFFSET_OUT_OF_RANGE beyond.
         """
@@ -140,10 +136,10 @@ class OperatorCalls:
     def alter_partition_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Start to move partitions to other brokers, or cancel moves; returns before they have ended.
+        """Start to move partitions to other brokers, or cancel moves; does not wait for them.
 
-        Args: targets: for each partition the brokers that have it at the end, the preferred leader first; None
-            cancels its move (NO_REASSIGNMENT_IN_PROGRESS where there is none).
+        Args: targets: for each partition the final brokers, the preferred leader first; None cancels its move
+            (NO_REASSIGNMENT_IN_PROGRESS without one).
         """
         return reassignments.alter_reassignments(self._call("moving partitions", timeout), targets)
 
@@ -158,10 +154,10 @@ class OperatorCalls:
     def elect_leaders(
         self, election_type: ElectionType, partitions: Sequence[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, bool]:
-        """Elect the preferred leaders of partitions, or with UNCLEAN a leader for those that have none.
+        """Elect the preferred leaders of partitions, or with UNCLEAN a leader for partitions without one.
 
-        Returns for each whether an election was held; False where the leader is the wanted one already, unless a
-        response was lost, which may have been that of the election. An unclean election may lose records.
+        Returns for each whether an election was held. False: the leader is already the wanted one. After a lost
+            response, True may be reported without an election. An unclean election may lose records.
         """
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 
@@ -172,9 +168,9 @@ class OperatorCalls:
         return cluster.describe_features(self._call("describing the features", timeout))
 
     def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
-        """Return the quorum of controllers: leader, voters, observers, and how far each is behind.
+        """Return the quorum of controllers: leader, voters, observers, and their lags.
 
-        Raises: UnsupportedVersionError: the cluster works without KRaft, or is older than Kafka 3.0.
+        Raises: UnsupportedVersionError: the cluster runs without KRaft, or is older than Kafka 3.0.
         """
         return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
@@ -182,7 +178,7 @@ class OperatorCalls:
     def metadata_views(
         self, broker_ids: Sequence[int], topics: Sequence[str] | None = None, *, timeout: Timeout = None
     ) -> Results[int, MetadataView]:
-        """Return the metadata as each broker has it, or why it did not respond; each is requested once.
+        """Return the metadata of each broker, or its error; requested once.
 
         Args: topics: names; None for all.
         """
@@ -197,7 +193,9 @@ class OperatorCalls:
         partitions: Collection[TopicPartition] | None = None,
         timeout: Timeout = None,
     ) -> Results[int, list[LogDir]]:
-        """Return the log directories of each broker, with their disks and the sizes of replicas, of some or of all."""
+        """Return the log directories of each broker, with their disks and the sizes of all replicas or of
+        `partitions`.
+        """
         return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids, partitions)
 
     # --- access -------------------------------------------------------------------------------------------------------
@@ -206,18 +204,18 @@ class OperatorCalls:
     def describe_acls(
         self, wanted: AclFilter | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> list[AclRule]:
-        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED where brokers have no authorizer.
+        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED if brokers have no authorizer.
 
-        Args: broker_id: asked; None: whichever is ready.
+        Args: broker_id: broker to query; None: any.
         """
-        from kctl.client.admin import acls  # imported for those who want it
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter(), broker_id)
 
     @checked
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
-        """Create ACL rules; one that exists already stays as it is, and is no error."""
-        from kctl.client.admin import acls  # imported for those who want it
+        """Create ACL rules; existing rules are unchanged and count as created."""
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.create_acls(self._call("creating ACLs", timeout), rules)
 
@@ -225,8 +223,8 @@ class OperatorCalls:
     def delete_acls(
         self, filters: Sequence[AclFilter], *, timeout: Timeout = None
     ) -> Results[AclFilter, Results[AclRule, None]]:
-        """Delete the ACL rules that filters match, and return for each filter which those were."""
-        from kctl.client.admin import acls  # imported for those who want it
+        """Delete the ACL rules that filters match; return the deleted rules of each filter."""
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
 
@@ -236,10 +234,10 @@ class OperatorCalls:
     ) -> Results[str, ScramMechanisms]:
         """Return the SCRAM mechanisms of users, with their iterations; None: of all users that have any.
 
-        Args: broker_id: asked; None: whichever is ready.
+        Args: broker_id: broker to query; None: any.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
-        from kctl.client.admin import scram_users  # imported for those who want it
+        from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
         return scram_users.describe_scram_users(self._call("describing users", timeout), users, broker_id)
 
@@ -247,12 +245,12 @@ class OperatorCalls:
     def alter_user_scram_credentials(
         self, changes: Sequence[ScramChange], *, timeout: Timeout = None
     ) -> Results[Credential, None]:
-        """Set and delete SCRAM credentials, and return what became of each, by user and mechanism.
+        """Set and delete SCRAM credentials; return the outcome of each, by user and mechanism.
 
-        Args: changes: `ScramPassword` makes the user where there is none; `ScramRemoval`.
+        Args: changes: `ScramPassword` creates missing users; `ScramRemoval`.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
-        from kctl.client.admin import scram_users  # imported for those who want it
+        from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
         return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
 
@@ -260,7 +258,7 @@ class OperatorCalls:
     def eligible_leaders(
         self, topics: Sequence[str], *, timeout: Timeout = None
     ) -> Results[TopicPartition, EligibleLeaders]:
-        """Return which replicas may lead the partitions of topics, though they are not in sync.
+        """Return the replicas that may lead the partitions of topics although they are not in sync.
 
         Raises: UnsupportedVersionError: the broker is older than Kafka 3.8.
         """
@@ -273,12 +271,11 @@ class OperatorCalls:
         """Return the quotas of all entities, by key.
 
         Args:
-            entity_types: only of entities with a part of each of these: `user`, `client-id`, `ip`.
-            broker_id: asked; None: whichever is ready.
-
+            entity_types: only entities with all of these parts: `user`, `client-id`, `ip`.
+            broker_id: broker to query; None: any.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
-        from kctl.client.admin import client_quotas  # imported for those who want it
+        from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
         return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types, broker_id)
 
@@ -290,14 +287,14 @@ class OperatorCalls:
         validate_only: bool = False,
         timeout: Timeout = None,
     ) -> Results[QuotaEntity, None]:
-        """Change quotas and leave the others of an entity alone.
+        """Change quotas; other quotas of an entity are unchanged.
 
         Args:
             changes: for each entity, values by key; None removes a quota.
             validate_only: let the brokers check, and change nothing.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
-        from kctl.client.admin import client_quotas  # imported for those who want it
+        from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
         call = self._call("changing quotas", timeout)
         return client_quotas.alter_client_quotas(call, changes, validate_only=validate_only)
@@ -311,7 +308,7 @@ class OperatorCalls:
         """Return start offset and lag of each partition, or of all that the group has read.
 
         Raises:
-            BrokerError: GROUP_ID_NOT_FOUND: there is no such share group.
+            BrokerError: GROUP_ID_NOT_FOUND: the share group does not exist.
             UnsupportedVersionError: the coordinator is older than Kafka 4.1.
         """
         call = self._call(f"listing offsets of share group {group_id}", timeout)
@@ -321,7 +318,7 @@ class OperatorCalls:
     def alter_share_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Set start offsets; taken only while the group has no members (NON_EMPTY_GROUP otherwise)."""
+        """Set start offsets; NON_EMPTY_GROUP if the group has members."""
         call = self._call(f"setting offsets of share group {group_id}", timeout)
         return share_groups.alter_share_offsets(call, group_id, offsets)
 
@@ -329,7 +326,7 @@ class OperatorCalls:
     def delete_share_group_offsets(
         self, group_id: str, topics: Iterable[str], *, timeout: Timeout = None
     ) -> Results[str, None]:
-        """Forget where the group is in topics; taken only while it has no members."""
+        """Delete the start offsets of topics; NON_EMPTY_GROUP if the group has members."""
         call = self._call(f"deleting offsets of share group {group_id}", timeout)
         return share_groups.delete_share_offsets(call, group_id, topics)
 
@@ -346,17 +343,17 @@ class OperatorCalls:
         broker_ids: Sequence[int] | None = None,
         timeout: Timeout = None,
     ) -> TransactionList:
-        """Return the transactional.ids of every broker, and the brokers that did not answer.
+        """Return the transactional.ids of all brokers, and the brokers that did not respond.
 
         Args:
             states: only these: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...
-            producer_ids: only of these producers.
+            producer_ids: only transactions of these producers.
             longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
             pattern: only ids that match this regular expression (Kafka 4.1).
-            broker_ids: only those that these brokers coordinate; None: all.
+            broker_ids: only transactions of these coordinators; None: all.
         Raises:
-            UnsupportedVersionError: a broker is older than Kafka 3.0, or than what a filter needs.
-            KafkaError: no broker answered.
+            UnsupportedVersionError: a broker is older than Kafka 3.0, or than a filter requires.
+            KafkaError: no broker responded.
         """
         wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
         return transactions.list_transactions(self._call("listing transactions", timeout), wanted, broker_ids)
@@ -365,7 +362,7 @@ class OperatorCalls:
     def describe_transactions(
         self, transactional_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, TransactionDescription]:
-        """Return transactions with state, producer and partitions; TRANSACTIONAL_ID_NOT_FOUND where there is none.
+        """Return transactions with state, producer, and partitions; TRANSACTIONAL_ID_NOT_FOUND for unknown ids.
 
         Raises: UnsupportedVersionError: the coordinator is older than Kafka 3.0.
         """
@@ -376,7 +373,7 @@ class OperatorCalls:
     def describe_producers(
         self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, Producers]:
-        """Return the producers that the leader of each partition remembers, and where their transactions begin.
+        """Return the producers that the leader of each partition remembers, and the starts of their transactions.
 
         Raises: UnsupportedVersionError: a leader is older than Kafka 2.8.
         """
@@ -384,7 +381,7 @@ class OperatorCalls:
 
     @checked
     def open_transactions(self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None) -> OpenTransactions:
-        """Return the transactions that are open on partitions, each with a verdict: running, overdue, hanging, ...
+        """Return the open transactions of partitions, each with a verdict: running, overdue, hanging, or undecided.
 
         Raises: UnsupportedVersionError: a broker is older than Kafka 3.0.
         """
@@ -401,10 +398,9 @@ class OperatorCalls:
     def abort_transaction(
         self, partition: TopicPartition, start_offset: int, *, timeout: Timeout = None
     ) -> ActiveProducer:
-        """Abort the open transaction that begins at an offset of a partition, whatever its coordinator has of it.
+        """Abort the open transaction that begins at an offset of a partition, regardless of its coordinator.
 
-        For hanging transactions: records of one that is still in use would be split.
-
+        Use it for hanging transactions only: a transaction in use would be split.
         Returns: its producer, as it was before.
         Raises:
             BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
@@ -419,9 +415,9 @@ class OperatorCalls:
     def find_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordTime | None]:
-        """Return offset and time of the first record at or after each offset, None where there is none yet.
+        """Return offset and time of the first record at or after each offset; None without a record.
 
-        The record itself is read, one batch a partition. OFFSET_OUT_OF_RANGE outside of the log.
+        Reads one batch of each partition. OFFSET_OUT_OF_RANGE outside of the log.
         """
         return records.find_records(self._call("reading records", timeout), offsets)
 
@@ -429,7 +425,7 @@ class OperatorCalls:
     def inspect_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordShape | None]:
-        """Return what the first record at or after each offset looks like: its size, and the id of its schema.
+        """Return size and schema id of the first record at or after each offset; None without a record.
 
         A batch that cannot be read is a CorruptBatchError of its partition.
         """
@@ -439,8 +435,8 @@ class OperatorCalls:
     def sample_keys(
         self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
     ) -> Results[TopicPartition, KeySample]:
-        """Return how many of the first records of each range have a key that occurs again among them.
+        """Count the first records of each range, and those whose key occurs again among them.
 
-        One fetch of 256 KiB a partition. In what was compacted no key comes twice.
+        Uses one fetch of 256 KiB for each partition. Compacted records have no repeated keys.
         """
         return records.sample_keys(self._call("reading keys", timeout), ranges)

@@ -1,4 +1,4 @@
-"""Producers that partitions remember, with the transactions that are open there. Source: KIP-664."""
+"""Producers that partitions remember, with their open transactions. Source: KIP-664."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -22,10 +22,10 @@ class ActiveProducer(NamedTuple):
     """A producer as the leader of one partition remembers it.
 
     Attributes:
-        last_sequence: of its latest record; -1 when there is none in this epoch.
-        last_timestamp_ms: of its latest record or marker; -1 where it is not known.
-        coordinator_epoch: of the latest marker; None where no transaction of it has ended here yet.
-        transaction_start_offset: where its open transaction begins; None while none is open.
+        last_sequence: of its latest record; -1 if there is none in this epoch.
+        last_timestamp_ms: of its latest record or marker; -1 if unknown.
+        coordinator_epoch: of the latest marker; None before its first marker on the partition.
+        transaction_start_offset: start of its open transaction; None without one.
     """
 
     producer_id: int
@@ -40,7 +40,7 @@ Producers = tuple[ActiveProducer, ...]
 
 
 def describe_producers(call: Call, partitions: Iterable[TopicPartition]) -> Results[TopicPartition, Producers]:
-    """Return the producers of each partition as its leader has them."""
+    """Return the producers that the leader of each partition remembers."""
     return ask_leaders(call, partitions, _build, partial(_read, call))
 
 

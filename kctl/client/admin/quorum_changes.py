@@ -29,7 +29,7 @@ from kctl.client.requests.retry import ADMIN_TOPICS
 
 
 def update_features(call: Call, updates: Mapping[str, FeatureUpdate], *, validate_only: bool) -> Results[str, None]:
-    """Return the fate of each feature; brokers of Kafka 4.0 change all of a request or none."""
+    """Return the outcome of each feature; brokers of Kafka 4.0 change all or none."""
 
     asked: list[str] = []
 
@@ -89,14 +89,14 @@ def remove_voter(call: Call, voter_id: int, directory_id: str | bytes) -> None:
 
 
 def unregister_broker(call: Call, broker_id: int) -> None:
-    """Remove the registration of a broker that was shut down for good."""
+    """Remove the registration of a broker that was shut down permanently."""
     request = UnregisterBrokerRequest(broker_id=broker_id)
     action, gone = f"unregister broker {broker_id}", ErrorCode.BROKER_ID_NOT_REGISTERED
     make_change(call, any_node, lambda _: request, UnregisterBrokerResponse, action=action, made=gone)
 
 
 def _uuid(given: str | bytes) -> bytes:
-    """Return the 16 bytes of the id of a directory: bytes, Kafka's base64 text, or a UUID with hyphens."""
+    """Return the 16 bytes of a directory id given as bytes, Kafka's base64 text, or a UUID with hyphens."""
     from base64 import urlsafe_b64decode
 
     try:

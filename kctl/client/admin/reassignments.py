@@ -1,7 +1,6 @@
-"""Reassignments: partitions moved to other brokers, what is being moved, and moves cancelled.
+"""Reassignments of partitions to other brokers: start, list, cancel, by the controller.
 
-All of it is requested from the controller. A move that is requested twice is one move, so a lost response does no harm;
-a move that is cancelled twice is NO_REASSIGNMENT_IN_PROGRESS, as one that has ended.
+A repeated move has no effect, so a lost response does no harm. A repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,15 +24,15 @@ from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN_TOPICS
 
 PARTITIONS_PER_REQUEST = 1_000
-"""A controller refuses requests that make too many changes at once (10,000 from Kafka 3.3 on)."""
+"""Partitions in a request; controllers reject requests with too many changes (10,000 from Kafka 3.3 on)."""
 
 
 class Reassignment(NamedTuple):
     """A move in progress.
 
     Attributes:
-        replicas: all that the partition has at present, added ones included.
-        adding, removing: those that become replicas, and those that will no longer be.
+        replicas: all current replicas of the partition, including added ones.
+        adding, removing: replicas to be added, and to be removed.
     """
 
     replicas: tuple[int, ...]
@@ -42,14 +41,14 @@ class Reassignment(NamedTuple):
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The replicas at the end of the move."""
+        """Replicas after the move."""
         return tuple(each for each in self.replicas if each not in self.removing)
 
 
 def alter_reassignments(
     call: Call, targets: Mapping[TopicPartition, Sequence[int] | None]
 ) -> Results[TopicPartition, None]:
-    """Return the fate of each partition; None as a target cancels its move."""
+    """Return the outcome of each partition; None as a target cancels its move."""
 
     def attempt(pending: list[TopicPartition]) -> dict[TopicPartition, bool | KafkaError]:
         found: dict[TopicPartition, bool | KafkaError] = {}
@@ -95,7 +94,7 @@ def alter_reassignments(
 
 
 def list_reassignments(call: Call, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Reassignment]:
-    """Return the moves in progress; those of some partitions, or all."""
+    """Return the moves in progress, of some partitions or of all."""
     topics = None
     if partitions is not None:
         topics = [

@@ -1,8 +1,4 @@
-"""Records read from the log itself, by Fetch: the first one at or after an offset, and samples of keys.
-
-Interpolating between offsets by time would be wrong wherever the rate changes; the record itself has the time. In what
-a log cleaner has compacted no key comes twice.
-"""
+"""Records read by Fetch: the first one at or after an offset, and samples of keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -21,44 +17,44 @@ if TYPE_CHECKING:
     from kctl.client.records import Record
 
 FIRST_BYTES: Final = 16 << 10
-"""What is asked of each partition first: most batches are smaller. Those that are larger are asked for again."""
+"""First fetch size for each partition: most batches are smaller. Larger ones are fetched again."""
 GROWTH: Final = 8
 MOST_BYTES: Final = 8 << 20
-"""Of one response. The first partition of a request gets its batch whole, however large it is (KIP-74)."""
+"""Fetch size of a response. The first partition gets its whole batch, even if it is larger (KIP-74)."""
 MOST_FRUITLESS_ROUNDS: Final = 8
-"""A broker that has records, and returns none so often in a row, is at fault."""
+"""Consecutive empty fetches after which a broker that reports records is faulty."""
 LAST_VERSION_WITH_NAMES: Final = 12
 SAMPLE_BYTES: Final = 256 << 10
-"""Of each partition whose keys are sampled."""
+"""Fetch size of a partition whose keys are sampled."""
 MOST_RECORDS: Final = 20_000
-"""Of one sample."""
+"""Maximum number of records in a sample."""
 MOST_DECOMPRESSED_BYTES: Final = 64 << 20
-"""Of one batch, as `kctl consume` reads by default."""
+"""Limit for a batch, as the default of `kctl consume`."""
 SCHEMA_HEADER_BYTES: Final = 5
-"""A byte 0 and the id of the schema, in front of a value that a schema registry knows."""
+"""Header of values of a schema registry: a byte 0 and the id of the schema."""
 
 V = TypeVar("V")
 
 
 class RecordTime(NamedTuple):
-    """The place of a record; `timestamp_ms` is None where the record has none (before Kafka 0.10)."""
+    """Place of a record; `timestamp_ms` is None if the record has none (before Kafka 0.10)."""
 
     offset: int
     timestamp_ms: int | None
 
 
 class _Further(NamedTuple):
-    """There are records, and none of them came; the next fetch starts at `offset`."""
+    """Records exist but did not arrive; the next fetch starts at `offset`."""
 
     offset: int
 
 
 class RecordShape(NamedTuple):
-    """What a record looks like from outside.
+    """Size and schema of a record.
 
     Attributes:
-        size_bytes: of key and value.
-        schema_id: what a schema registry knows the value by; None where the value does not begin with one.
+        size_bytes: size of key and value.
+        schema_id: id in the schema registry; None if the value has no schema header.
     """
 
     offset: int
@@ -68,7 +64,7 @@ class RecordShape(NamedTuple):
 
 
 class KeyRange(NamedTuple):
-    """The records from `offset` on, before `stop_offset` and in the first `most_bytes` of the log from there."""
+    """Records from `offset` to before `stop_offset`, in the first `most_bytes` of the log from there."""
 
     offset: int
     stop_offset: int
@@ -76,22 +72,24 @@ class KeyRange(NamedTuple):
 
 
 class KeySample(NamedTuple):
-    """How many records there are, and how many of them have a key that occurs again among them."""
+    """Number of records, and of records whose key occurs again among them."""
 
     records: int
     repeated: int
 
 
 def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordTime | None]:
-    """Return place and time of the first record at or after each offset, None where there is none yet.
+    """Return offset and time of the first record at or after each offset, None without one.
 
-    Records of transactions count whether these were aborted or not, and markers do not.
+    Records of aborted transactions count; markers do not.
     """
     return _find(call, offsets, _time_of)
 
 
 def inspect_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordShape | None]:
-    """Return the same records as what they look like; a batch that cannot be read is a CorruptBatchError."""
+    """Return size and schema of the first record at or after each offset. Unreadable batches are a
+    CorruptBatchError.
+    """
     return _find(call, offsets, _shape_of)
 
 
@@ -136,7 +134,7 @@ def _find(
 def _fetch_request(
     offsets: Mapping[TopicPartition, int], max_bytes: int, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
 ) -> Request:
-    """Return the request to one leader for what it has from these offsets on, at once."""
+    """Return the request to a leader for records from these offsets on, without a wait."""
     topics: dict[str, FetchTopic] = {}
     for key, info in infos.items():
         asked = FetchPartition(
@@ -152,7 +150,7 @@ def _fetch_request(
 def _fetched_partitions(
     call: Call, asked: Mapping[TopicPartition, object], response: FetchResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, PartitionData | KafkaError]]:
-    """Yield what a broker answered for each partition that was asked for, or its error; errors of others, too."""
+    """Yield the partitions of a response that were requested, and errors of all partitions."""
     if response.error_code:
         error = broker_error(response.error_code, f"fetch from {call.name_of(node_id)}")
         yield from ((key, error) for key in asked)
@@ -183,7 +181,7 @@ def _read(
 def _first(
     key: TopicPartition, offset: int, data: bytes, end: int, make: Callable[["Record"], V]
 ) -> V | _Further | KafkaError | None:
-    from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
+    from kctl.client.records import BatchReader  # deferred import: 10 ms
 
     reader = BatchReader(
         data,
@@ -219,7 +217,7 @@ def _sampled(
 
 
 def _sample(key: TopicPartition, wanted: KeyRange, data: bytes) -> KeySample | KafkaError:
-    from kctl.client.records import BatchReader  # 10 ms of import, wanted only where records are read
+    from kctl.client.records import BatchReader  # deferred import: 10 ms
 
     reader = BatchReader(
         data[: wanted.most_bytes],

@@ -1,4 +1,4 @@
-"""Replicas in log directories: the directory of each, and moves between those of a broker. Source: KIP-113."""
+"""Log directories of replicas, and moves between the directories of a broker. Source: KIP-113."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -21,7 +21,7 @@ from kctl.client.requests.retry import ADMIN_GROUPS
 
 
 def alter_replica_log_dirs(call: Call, moves: Mapping[Replica, str]) -> Results[Replica, None]:
-    """Start to move replicas to other directories of their brokers, and return the fate of each."""
+    """Start to move replicas to other directories of their brokers; return the outcome of each."""
 
     def attempt(pending: list[Replica]) -> dict[Replica, bool | KafkaError]:
         by_broker: dict[int, list[Replica]] = {}
@@ -39,7 +39,7 @@ def alter_replica_log_dirs(call: Call, moves: Mapping[Replica, str]) -> Results[
 
 
 def _is_retried(error: KafkaError, tries: int) -> bool:
-    """Return whether a broker is requested again; a replica that it does not have is a result."""
+    """Return whether to retry; errors of a broker about a replica are final."""
     return not isinstance(error, BrokerError) and ADMIN_GROUPS.is_retried(error, tries)
 
 
@@ -94,7 +94,7 @@ def describe_replica_log_dirs(call: Call, replicas: Iterable[Replica]) -> Result
 
 
 def _places(dirs: list[DescribeLogDirsResult] | KafkaError) -> dict[TopicPartition, ReplicaLogDir] | KafkaError:
-    """Return the directory of each replica on a broker, and the directory that it moves to."""
+    """Return the directory of each replica on a broker, and the target of its move."""
     if isinstance(dirs, KafkaError):
         return dirs
     present: dict[TopicPartition, tuple[str, int, int]] = {}

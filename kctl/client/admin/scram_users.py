@@ -1,6 +1,6 @@
-"""SCRAM credentials of users: described, set and deleted.
+"""SCRAM credentials of users: describe, set, and delete.
 
-A password never leaves the client: what is sent is salted and hashed as often as `iterations` says (RFC 5802).
+Passwords never leave the client: it sends the salted hash with the given number of iterations (RFC 5802).
 """
 
 import hashlib
@@ -38,9 +38,9 @@ SALT_BYTES = 24
 def describe_scram_users(
     call: Call, names: Sequence[str] | None, broker_id: int | None = None
 ) -> Results[str, ScramMechanisms]:
-    """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND where there are none."""
+    """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND for users without."""
     route = any_node if broker_id is None else broker(broker_id)
-    # none stands for all; a broker that refuses the request closes the connection where it is null
+    # an empty list means all users; brokers close the connection if it is null
     users = [UserName(name=name) for name in dict.fromkeys(names or ())]
 
     def attempt(keys: list[str]) -> dict[str, Results[str, ScramMechanisms] | KafkaError]:
@@ -61,10 +61,10 @@ def describe_scram_users(
 
 
 def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
-    """Return what became of each credential, by user and mechanism.
+    """Return the outcome of each credential, by user and mechanism.
 
-    A broker takes one change of a user in a request, so that further ones follow; after one that failed they are not
-    made, and have its error.
+    Brokers accept one change of a user in a request, so several changes are sent one after another. After a failure the
+    remaining changes of the user are not sent and have the same error.
     """
     for change in changes:
         if change.mechanism not in SCRAM_NUMBERS:
@@ -90,9 +90,9 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
 
 
 def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
-    """Return what became of the change of each user.
+    """Return the outcome of the change of each user.
 
-    A removal that is repeated because its response was lost finds nothing to remove: it was made.
+    If a removal is retried after a lost response and finds no credential, it counts as made.
     """
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}

@@ -1,4 +1,4 @@
-"""What calls about SCRAM users take and return."""
+"""Arguments and results of calls about SCRAM users."""
 
 from typing import NamedTuple
 
@@ -6,21 +6,21 @@ SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 """Kafka's number of each mechanism."""
 DEFAULT_ITERATIONS = 4096
 MOST_ITERATIONS = 16_384
-"""What brokers take. Source: ScramControlManager.MAX_ITERATIONS."""
+"""Maximum that brokers accept. Source: ScramControlManager.MAX_ITERATIONS."""
 
 ScramMechanisms = dict[str, int]
-"""The mechanisms that a user has credentials of, with their iterations."""
+"""Mechanisms of a user's credentials, with their iterations."""
 
 
 class Credential(NamedTuple):
-    """A credential of a user: one for each mechanism."""
+    """Key of a credential: a user has one for each mechanism."""
 
     user: str
     mechanism: str
 
 
 class ScramPassword(NamedTuple):
-    """A new password of a user for one mechanism; `repr` does not show it.
+    """A new password of a user for one mechanism; `repr` hides it.
 
     Attributes: mechanism: SCRAM-SHA-256 or SCRAM-SHA-512.
     """
@@ -35,7 +35,7 @@ class ScramPassword(NamedTuple):
 
 
 class ScramRemoval(NamedTuple):
-    """A credential of a user that is to be deleted."""
+    """A credential to delete."""
 
     user: str
     mechanism: str

@@ -1,6 +1,6 @@
-"""Start offsets of share groups: listed, set and deleted. Source: KIP-932, KIP-1226 (lag).
+"""Start offsets of share groups: list, set, and delete. Source: KIP-932, KIP-1226 (lag).
 
-A share group has no commits: each partition has a start offset, before which all records are done.
+A share group has no commits: each partition has a start offset, and all records before it are done.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,11 +31,11 @@ Offsets = dict[TopicPartition, "ShareOffset | KafkaError"]
 
 
 class ShareOffset(NamedTuple):
-    """Where a share group is in a partition.
+    """Progress of a share group in a partition.
 
     Attributes:
-        start_offset: all records before it are done; None where the group has not read the partition yet.
-        lag: records from there on that are not done, as the broker counts them; None where it does not (Kafka 4.1).
+        start_offset: all records before it are done; None if the group has not read the partition.
+        lag: number of later records that are not done, counted by the broker; None if not reported (Kafka 4.1).
     """
 
     start_offset: int | None
@@ -45,7 +45,7 @@ class ShareOffset(NamedTuple):
 def list_share_offsets(
     call: Call, group_id: str, partitions: Sequence[TopicPartition] | None
 ) -> Results[TopicPartition, ShareOffset]:
-    """Return where the group is in each partition; without partitions, in all that it has read."""
+    """Return the progress in each partition, by default in all that the group has read."""
     coordinators = Coordinators(call)
 
     def build(_node_id: int, _groups: list[str]) -> Request:
@@ -84,7 +84,7 @@ def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | Kafk
 def alter_share_offsets(
     call: Call, group_id: str, offsets: Mapping[TopicPartition, int]
 ) -> Results[TopicPartition, None]:
-    """Set start offsets, which the coordinator accepts while the group has no members."""
+    """Set start offsets; the coordinator rejects groups with members."""
 
     def build(pending: list[TopicPartition]) -> Request:
         topics = [
@@ -118,7 +118,7 @@ def alter_share_offsets(
 
 
 def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Results[str, None]:
-    """Forget where the group is in topics, all partitions of each."""
+    """Delete the start offsets of all partitions of topics."""
 
     def build(pending: list[str]) -> Request:
         named = [DeleteShareGroupOffsetsRequestTopic(topic_name=topic) for topic in pending]

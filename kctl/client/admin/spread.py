@@ -1,8 +1,7 @@
-"""What any broker can answer: a long list in parts from several brokers at the same time, and another broker's answer.
+"""Requests that any broker can handle: long lists in parts, sent to several brokers in parallel.
 
-Owns the size of a part and which broker gets the next one; knows no API. A broker answers one request of a connection
-after the other, so that several brokers answer a long list sooner, and none has to build one huge response. A broker
-that is behind does not know the newest topics: another one is asked about those.
+A broker handles the requests of a connection one by one, so several brokers complete a long list sooner, with smaller
+responses. A broker that is behind does not know the newest topics: the client queries another one about them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,20 +21,20 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 PART_ITEMS = 100
-"""Most items of one request; a list that fits into one goes to one broker."""
+"""Maximum number of items in a request; lists that fit go to one broker."""
 MOST_BROKERS = 8
-"""Requests in flight at once, each to another broker."""
+"""Maximum number of requests in flight, each to another broker."""
 MOMENT_MS = 100
-"""How long a connection to another broker is waited for at most."""
+"""Maximum wait for a connection to another broker."""
 
 
 def is_unknown_topic(outcome: object) -> bool:
-    """Return whether a broker answered that it does not know a topic."""
+    """Return whether the outcome is an unknown topic."""
     return isinstance(outcome, BrokerError) and outcome.code in UNKNOWN_TOPIC
 
 
 class BrokersBehind:
-    """Brokers that did not know a topic; during a call they are asked again only where no other broker is connected."""
+    """Brokers that did not know a topic; during a call they are queried again only if no other broker is connected."""
 
     def __init__(self, call: Call) -> None:
         self._client = call.client
@@ -43,15 +42,12 @@ class BrokersBehind:
         self._nodes: set[Node] = set()
 
     def note(self, node_id: int, outcomes: Iterable[object]) -> None:
-        """Take in what a broker answered."""
+        """Record a broker as behind if an outcome is an unknown topic."""
         if any(is_unknown_topic(each) for each in outcomes):
             self._nodes.add(self._client.network.node(node_id))
 
     def connect_another(self) -> None:
-        """Once some are behind, wait a moment for a connection to another broker, unless there is no other one.
-
-        The call's deadline ends it, too.
-        """
+        """If a broker is behind, wait MOMENT_MS for a connection to another one, within the deadline of the call."""
         if not self._nodes:
             return
         network, metadata = self._client.network, self._client.metadata
@@ -64,12 +60,12 @@ class BrokersBehind:
                 moment.update()
 
     def route(self, client: ClusterClient) -> int | None:
-        """Find a broker, as `any_node` does."""
+        """Return the id of a ready broker, as `any_node` does."""
         node = self.ready_node(client)
         return None if node is None else node.node_id
 
     def ready_node(self, client: ClusterClient, busy: tuple[int, ...] = ()) -> Node | None:
-        """Return a ready broker that is not busy; one that is behind only where no other one is ready at all."""
+        """Return a ready broker that is not busy; a broker that is behind only if no other is ready."""
         ids = self._ids()
         has_others = client.network.any_ready_node(avoid=ids) is not None
         return client.network.any_ready_node(avoid=(*busy, *ids) if has_others else busy)
@@ -79,7 +75,7 @@ class BrokersBehind:
         return bool(nodes) and nodes.keys() <= set(self._ids())
 
     def _ids(self) -> tuple[int, ...]:
-        """Return their ids, of the cluster and as a bootstrap server."""
+        """Return the ids of the brokers that are behind, in the cluster and as bootstrap servers."""
         places = {(each.host, each.port) for each in self._nodes}
         known = [*self._nodes, *self._client.metadata.cluster.nodes.values()]
         return tuple({each.node_id for each in known if (each.host, each.port) in places})
@@ -93,12 +89,11 @@ def ask_brokers(
     read: Callable[[R], Items[K, V]],
     behind: BrokersBehind,
 ) -> dict[K, V | KafkaError]:
-    """Return what became of each item, as `Call.ask_items` does with any node.
+    """Return the outcome of each item, as `Call.ask_items` does with any node.
 
-    A part whose broker failed is requested again, from whichever broker is ready first. Once some parts are answered,
-    the deadline of the call fails the items of the others alone.
-
-    Args: behind: is asked for the broker of each part, and learns which one did not know a topic.
+    If a broker fails, its part is sent to another ready broker. At the deadline, only items without a response fail if
+    there are others.
+    Args: behind: chooses the broker of each part, and records brokers that did not know a topic.
     """
     if len(keys) <= PART_ITEMS:
         answer = call.answer_of(behind.route, build(keys), response_type, is_for_any=True)

@@ -1,4 +1,4 @@
-"""Topics: created, deleted, listed, described, and given more partitions."""
+"""Topics: create, delete, list, describe, and add partitions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ from kctl.client.requests.retry import ADMIN, ADMIN_TOPICS
 from kctl.client.requests.topics import described_topics, metadata_request
 
 BROKER_DEFAULT = -1
-"""Number of partitions or replicas: what the broker is configured to."""
+"""Number of partitions or replicas that the broker chooses by its configuration."""
 
 
 class NewTopic(NamedTuple):
@@ -42,7 +42,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic as it was created; counts are -1 where the broker does not report it."""
+    """A created topic; counts are -1 if the broker does not report them."""
 
     name: str
     topic_id: TopicId
@@ -60,7 +60,7 @@ class TopicListing(NamedTuple):
 
 
 def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool) -> Results[str, CreatedTopic]:
-    """Return what became of each topic, by name."""
+    """Return the outcome of each topic, by name."""
     wanted = {topic.name: topic for topic in topics}
 
     def build(names: list[str], timeout_ms: int) -> Request:
@@ -77,7 +77,7 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
 
 
 def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
-    """Return what became of each topic, by name."""
+    """Return the outcome of each topic, by name."""
 
     def build(pending: list[str], timeout_ms: int) -> Request:
         topics = [DeleteTopicState(name=name) for name in pending]
@@ -103,11 +103,10 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
-    """Return each topic with its partitions, leaders and replicas.
+    """Return each topic with partitions, leaders, and replicas.
 
-    What one broker does not know, another one is asked about: it may be behind.
-
-    Args: broker_id: what this broker alone knows.
+    Unknown topics are requested from another broker, because the first may be behind.
+    Args: broker_id: broker to query; None: any.
     """
     behind = BrokersBehind(call)
 
@@ -122,7 +121,7 @@ def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = No
 
 
 def wait_for_topics(call: Call, names: Sequence[str]) -> dict[str, TopicInfo]:
-    """Return topics once they exist and all their partitions have a leader."""
+    """Return topics when they exist and all their partitions have a leader."""
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
@@ -146,7 +145,7 @@ def _with_leaders(found: TopicInfo | KafkaError) -> TopicInfo | KafkaError:
 def _described(
     call: Call, behind: BrokersBehind, names: list[str], broker_id: int | None = None
 ) -> dict[str, TopicInfo | KafkaError]:
-    """Request the metadata of topics once: of one broker, or of any that is not behind."""
+    """Request the metadata of topics once, from `broker_id` or from a broker that is not behind."""
     route = behind.route if broker_id is None else broker(broker_id)
     is_for_any = broker_id is None
     answer = call.answer_of(route, lambda _: metadata_request(names), MetadataResponse, is_for_any=is_for_any)
@@ -182,7 +181,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerError | None:
-    """Return the error of one item, or None; after one about the controller, look the controller up again."""
+    """Return the error of an item, or None. NOT_CONTROLLER also refreshes the metadata."""
     if code == ErrorCode.NONE:
         return None
     if code == ErrorCode.NOT_CONTROLLER:
@@ -191,7 +190,7 @@ def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerEr
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
-    """Return the fate of each topic."""
+    """Return the outcome of each topic. After a lost response, a topic that has the wanted count is a success."""
     sent: dict[str, int] = {}
 
     def build(names: list[str], timeout_ms: int) -> Request:

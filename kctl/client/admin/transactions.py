@@ -1,4 +1,4 @@
-"""Transactions as their coordinators know them: listed by all brokers, described by the coordinator of each.
+"""Transactions: listed by all brokers, described by their coordinators.
 
 Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
 """
@@ -27,13 +27,13 @@ FIRST_VERSION_WITH_PATTERN = 2
 
 
 class TransactionFilter(NamedTuple):
-    """Which transactions to list.
+    """Filter of transactions.
 
     Attributes:
-        states: only these, as Kafka spells them: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...; empty: all.
-        producer_ids: only of these producers; empty: all.
-        longer_than_ms: only those that are ongoing for longer; None: all (Kafka 3.8).
-        pattern: only where the transactional.id matches this regular expression; None: all (Kafka 4.1).
+        states: only these, in Kafka's spelling: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...; empty: all.
+        producer_ids: only transactions of these producers; empty: all.
+        longer_than_ms: only transactions that are ongoing for longer; None: all (Kafka 3.8).
+        pattern: only transactional.ids that match this regular expression; None: all (Kafka 4.1).
     """
 
     states: Sequence[str] = ()
@@ -43,7 +43,7 @@ class TransactionFilter(NamedTuple):
 
 
 class TransactionListing(NamedTuple):
-    """One transactional.id of the list; `coordinator` is the broker that reported it."""
+    """A transactional.id in a list; `coordinator` is the broker that reported it."""
 
     transactional_id: str
     producer_id: int
@@ -52,9 +52,9 @@ class TransactionListing(NamedTuple):
 
 
 class TransactionList(NamedTuple):
-    """The transactional.ids that brokers reported, by id and sorted; and the brokers that did not respond, with why.
+    """Transactional.ids by id, sorted, and brokers that did not respond, with their errors.
 
-    With anything in `failed` the list is not complete. Brokers leave out what the principal may not describe.
+    If `failed` is not empty, the list is incomplete. Brokers leave out ids that the principal may not describe.
     """
 
     transactions: Mapping[str, TransactionListing]
@@ -67,8 +67,8 @@ class TransactionDescription(NamedTuple):
     Attributes:
         state: `Empty`, `Ongoing`, `PrepareCommit`, `PrepareAbort`, `CompleteCommit`, `CompleteAbort`, ...
         timeout_ms: transaction.timeout.ms of the producer.
-        started_at_ms: when the transaction began; None while none has.
-        partitions: those that take part and whose marker is not written yet.
+        started_at_ms: start of the transaction; None before the first one.
+        partitions: partitions of the transaction without a marker yet.
     """
 
     transactional_id: str
@@ -84,9 +84,9 @@ class TransactionDescription(NamedTuple):
 def list_transactions(
     call: Call, wanted: TransactionFilter, broker_ids: Sequence[int] | None = None
 ) -> TransactionList:
-    """Return the transactions of every broker, or of some, that answered, and who did not.
+    """Return the transactions of all brokers or of some, and the brokers that did not respond.
 
-    Raises: KafkaError: of the first broker, when none answered.
+    Raises: KafkaError: the error of the first broker if none responded.
     """
     return TransactionList(
         *ask_every_broker(call, lambda node_id: _list_request(call, node_id, wanted), _listed, broker_ids)
@@ -126,7 +126,7 @@ def _listed(node: Node, response: ListTransactionsResponse) -> Items[str, Transa
 
 
 def describe_transactions(call: Call, transactional_ids: Sequence[str]) -> Results[str, TransactionDescription]:
-    """Return the transaction of each id, or why it cannot be described; TRANSACTIONAL_ID_NOT_FOUND without one."""
+    """Return the transaction or error of each id; TRANSACTIONAL_ID_NOT_FOUND for unknown ids."""
     coordinators = Coordinators(call, KeyType.TRANSACTION)
 
     def build(_node_id: int, names: list[str]) -> Request:

@@ -1,6 +1,6 @@
-"""Unconfirmed: changes of one call that were sent and have no response, so that their outcome is unknown.
+"""Unconfirmed: changes of one call that were sent without a response, so that their outcome is unknown.
 
-Owns the list of APIs that change something. A broker that answers REQUEST_TIMED_OUT may complete the change later.
+After REQUEST_TIMED_OUT a broker may still complete the change.
 """
 
 from kctl.client.broker_errors import ErrorCode
@@ -40,38 +40,38 @@ CHANGES = frozenset(
         "WriteTxnMarkers",
     }
 )
-"""The APIs of an admin client that change something."""
+"""APIs of an admin client that change something."""
 
 
 class Unconfirmed:
-    """The changes of one call without a response, by the broker that got them."""
+    """Changes of one call without a response, by broker."""
 
     def __init__(self) -> None:
         self._in_flight: dict[int, None] = {}
         self._lost: dict[int, None] = {}
 
     def sent(self, node_id: int, request: Request) -> bool:
-        """Return whether a request changes something, and note it."""
+        """Record a request if it changes something; return whether it does."""
         is_change = request.NAME in CHANGES and not getattr(request, "validate_only", False)
         if is_change:
             self._in_flight[node_id] = None
         return is_change
 
     def ended(self, answer: Answer) -> None:
-        """Note the response to a change, or its loss."""
+        """Record the response to a change, or its loss."""
         self._in_flight.pop(answer.node_id, None)
         was_encoded = not isinstance(answer.error, UnsupportedVersionError | LocalProtocolError)
         if answer.response is None and answer.was_sent and was_encoded:
             self._lost[answer.node_id] = None
 
     def has(self, node_id: int) -> bool:
-        """Return whether a broker got a change and sent no response."""
+        """Return whether a broker received a change and sent no response."""
         return node_id in self._in_flight or node_id in self._lost
 
     def mark(self, error: KafkaError, node_id: int | None = None) -> KafkaError:
-        """Return an error that says whether the change may have been made.
+        """Return the error, marked if the change may have been made.
 
-        Args: node_id: the broker of the items that have the error; None: any broker of the call.
+        Args: node_id: the broker of the failed items; None: any broker of the call.
         """
         is_unknown = self.has(node_id) if node_id is not None else bool(self._in_flight or self._lost)
         return with_unknown_outcome(error) if is_unknown else error
