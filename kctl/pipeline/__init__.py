@@ -1,8 +1,9 @@
-"""Kafka and Spark through kctl's own client: the data source `kctl`, and jobs.
+"""Spark data source `kctl` and pipeline jobs, built on kctl's own Kafka client.
 
-`register(spark)` is all that a session needs::
+Register the data source once in a session::
 
     import kctl.pipeline
+
     kctl.pipeline.register(spark)
     spark.read.format("kctl").option("kafka.bootstrap.servers", "localhost:9092").option("subscribe", "t").load()
 
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def register(spark: "SparkSession") -> None:
-    """Register the data source `kctl` in the session; no setting of the session is changed."""
+    """Register the data source `kctl` in a session without changing its settings."""
     from kctl.pipeline.source.data_source import KctlDataSource
 
     spark.dataSource.register(KctlDataSource)
 
 
 def reason(error: BaseException) -> str | None:
-    """Return kctl's one line in an error that Spark raised, or None where it says nothing of kctl."""
+    """Return the one-line message of kctl in an error that Spark raised, or None if the error has none."""
     from kctl.pipeline.source.failures import reason as find
 
     return find(error)

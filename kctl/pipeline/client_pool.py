@@ -1,7 +1,7 @@
-"""Idle clients of this process, for its next task: connecting, TLS and SASL are done once, not for each micro-batch.
+"""Pool of idle clients, so that each Python worker connects once and not for each micro-batch.
 
-Spark uses a Python worker for many tasks, one after the other, and ends it after a minute without any; its clients end
-with it. Only a client whose task succeeded, or stopped reading early, is kept.
+Spark reuses a worker for many tasks, one at a time, and stops it after an idle minute. Only clients of tasks that
+succeeded or stopped reading early are kept.
 """
 
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kctl.client.producer import Producer
 
 MOST_IDLE: Final = 4
-"""Clients kept: a task uses one, and a worker seldom uses more clusters."""
+"""Maximum number of idle clients. A task uses one, and a worker seldom uses more clusters."""
 Key = tuple[tuple[str, str], ...]
 
 
@@ -24,28 +24,28 @@ class Client(Protocol):
     """A consumer or a producer."""
 
     def close(self, timeout: float | None = None) -> Any:
-        """End it."""
+        """Close the client."""
 
 
 C = TypeVar("C", bound=Client)
 
 
 class ClientPool(Generic[C]):
-    """Clients by their properties; for one thread, as a task is."""
+    """Idle clients by their properties, for use by one thread."""
 
     def __init__(self) -> None:
         self._idle: OrderedDict[Key, C] = OrderedDict()
         self._pid = os.getpid()
 
     def acquire(self, properties: Properties, make: Callable[[], C]) -> C:
-        """Return an idle client with these properties, or what `make` returns."""
-        if self._pid != os.getpid():  # a fork has none of its parent's connections
+        """Return an idle client with these properties, or the result of `make`."""
+        if self._pid != os.getpid():  # a forked process must not use its parent's connections
             self._idle.clear()
             self._pid = os.getpid()
         return self._idle.pop(_key(properties), None) or make()
 
     def release(self, properties: Properties, client: C) -> None:
-        """Keep a client that has nothing under way; where they are many, the one that was idle longest is closed."""
+        """Keep a client without pending work. A full pool closes its oldest client."""
         key = _key(properties)
         for extra in [self._idle.pop(key, None), self._oldest() if len(self._idle) >= MOST_IDLE else None]:
             if extra is not None:
@@ -56,7 +56,7 @@ class ClientPool(Generic[C]):
         return self._idle.popitem(last=False)[1]
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle clients."""
         while self._idle:
             self._oldest().close(0)
 
@@ -67,4 +67,4 @@ def _key(properties: Properties) -> Key:
 
 TASK_CONSUMERS: "Final[ClientPool[Consumer]]" = ClientPool()
 TASK_PRODUCERS: "Final[ClientPool[Producer]]" = ClientPool()
-"""Of the tasks of this worker."""
+"""Clients for the tasks of this worker."""

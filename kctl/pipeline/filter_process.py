@@ -1,9 +1,8 @@
-"""FilterProcess: a RecordFilter whose expression and program run in a process of their own, which a timeout ends.
+"""FilterProcess: a RecordFilter that evaluates its regular expression and jq program in a child process.
 
-Neither a regular expression nor a jq program can be interrupted from inside: both are one call into C. So they run in a
-child, which arms an alarm before each record and is ended by it (SIGALRM), whatever it is in the middle of. It writes
-one byte for each record that is decided, so its parent knows at which one it ended. A child whose parent was killed
-reads the end of its input, or is ended by its alarm. Runs in tasks; knows neither Spark nor Kafka.
+Python cannot interrupt a regular expression or a jq program, so the child sets an alarm (SIGALRM) before each record.
+It writes one byte for each decision, which shows the parent the record that ran too long. If the parent dies, the child
+exits at the end of its input or by its alarm. Tasks use this module; it depends on neither Spark nor Kafka.
 """
 
 import os
@@ -27,9 +26,9 @@ _COMMAND = "from kctl.pipeline.filter_process import run; run()"
 
 
 class FilterProcess:
-    """What decides which records of batches are wanted; a context manager.
+    """Record filter with a time limit; a context manager.
 
-    Args: timeout_ms: how long the expression and the program may take for one record.
+    Args: timeout_ms: maximum time of the expression and the program for one record.
     """
 
     def __init__(self, wanted: RecordFilter, timeout_ms: int) -> None:
@@ -47,9 +46,9 @@ class FilterProcess:
             self._process.communicate()
 
     def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the records that are wanted, in their order.
+        """Return the matching records of a batch in order.
 
-        Raises: RecordDataError: the program failed on a record. FilterTimeoutError: it did not end.
+        Raises: RecordDataError: the program failed on a record. FilterTimeoutError: the time limit passed.
         """
         batch = self._light.wanted(batch)
         if self._programs == RecordFilter() or not batch.num_rows:
@@ -57,7 +56,7 @@ class FilterProcess:
         process = self._process = self._process or self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(BrokenPipeError):  # its end says why
+        with suppress(BrokenPipeError):  # the exit code shows the reason
             _write(process.stdin, _packed(batch))
         answer = process.stdout.read(batch.num_rows)
         if _ERROR in answer:
@@ -89,7 +88,7 @@ class FilterProcess:
 
 
 def run() -> None:
-    """Decide on the records of standard input; the child's whole life."""
+    """Decide the records of standard input until its end; the entry point of the child."""
     source, sink = sys.stdin.buffer, os.fdopen(1, "wb", buffering=0)
     wanted, timeout_ms = pickle.loads(_read(source))
     while data := _read(source):
@@ -122,5 +121,5 @@ def _write(to: IO[bytes], data: bytes) -> None:
 
 
 def _read(source: IO[bytes]) -> bytes:
-    """Return what was written; nothing at the end."""
+    """Return the next message, or empty bytes at the end."""
     return source.read(int.from_bytes(source.read(_LENGTH_BYTES), "big"))

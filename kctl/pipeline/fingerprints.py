@@ -1,9 +1,8 @@
-"""Fingerprints of records, and what a run of them adds up to: for telling whether two topics hold the same.
+"""Fingerprints of records, and tallies that compare the records of two topics.
 
-A fingerprint is 128 bits of BLAKE2b over key, value, headers and, where they count, timestamp and offset, each with its
-length, so that nothing can move from one field into the next. A `Tally` has their sum, which does not depend on the
-order, and a polynomial, which does; tallies of consecutive ranges make the tally of both. Runs in tasks; knows neither
-Spark nor Kafka.
+A fingerprint is a 128-bit BLAKE2b hash of key, value, headers and, if compared, timestamp and offset. Each field is
+hashed with its length. A `Tally` has the sum of fingerprints, which does not depend on their order, and a polynomial,
+which does. Tallies of consecutive ranges can be combined. Tasks use this module; it depends on neither Spark nor Kafka.
 """
 
 from collections.abc import Iterator
@@ -21,23 +20,24 @@ _LENGTH = Struct("<i")
 _NUMBER = Struct("<q")
 _NULL = _LENGTH.pack(-1)
 COLUMNS: Final = ("key", "value", "offset", "timestamp", "headers")
-"""What a batch needs to have."""
+"""Columns that a batch needs."""
 
 
 class Compared(NamedTuple):
-    """What of a record counts, beside key, value and headers."""
+    """Fields that are compared in addition to key, value and headers."""
 
     timestamps: bool = True
     offsets: bool = False
 
 
 class Entry(NamedTuple):
-    """A record as far as a comparison knows it.
+    """A record as a comparison sees it.
 
     Attributes:
-        identity: what it keeps when it is changed: its offset if that counts, else its key, else its timestamp.
-        position: what rises along the partition on both sides alike: the offset if that counts, else the timestamp if
-            that counts, else nothing.
+        identity: hash that survives a change of the record: of the offset if it is compared, otherwise of the key,
+            otherwise of the timestamp.
+        position: value that increases along the partition on both sides: the offset if it is compared, otherwise the
+            timestamp if it is compared, otherwise 0.
     """
 
     offset: int
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What records one after the other add up to; of none, the first and last offset are -1."""
+    """Sums over consecutive records. Without records, the first and last offsets are -1."""
 
     records: int = 0
     total: int = 0
@@ -56,7 +56,7 @@ class Tally(NamedTuple):
     last_offset: int = -1
 
     def then(self, later: "Tally") -> "Tally":
-        """Return the tally of these records and later ones."""
+        """Return the tally of these records followed by later ones."""
         if not self.records or not later.records:
             return self if self.records else later
         return Tally(
@@ -68,16 +68,16 @@ class Tally(NamedTuple):
         )
 
     def has_same_records(self, other: "Tally") -> bool:
-        """Whether both are of the same records, in whatever order."""
+        """Return whether both tallies have equal records in any order."""
         return (self.records, self.total) == (other.records, other.total)
 
     def is_same(self, other: "Tally") -> bool:
-        """Whether both are of the same records in the same order; offsets may differ."""
+        """Return whether both tallies have equal records in equal order; offsets may differ."""
         return self.has_same_records(other) and self.order == other.order
 
 
 def tally(entries: Iterator[tuple[int, int]]) -> Tally:
-    """Return what (offset, fingerprint) pairs add up to."""
+    """Return the tally of (offset, fingerprint) pairs."""
     count = total = order = 0
     first = last = -1
     for offset, fingerprint in entries:
@@ -91,13 +91,13 @@ def tally(entries: Iterator[tuple[int, int]]) -> Tally:
 
 
 def fingerprints(batch: "pa.RecordBatch", compared: Compared) -> Iterator[tuple[int, int]]:
-    """Yield offset and fingerprint of each record of a batch with the columns `COLUMNS`."""
+    """Yield the offset and fingerprint of each record of a batch that has `COLUMNS`."""
     for offset, key, value, at_ms, headers in _rows(batch):
         yield offset, _fingerprint(offset, key, value, at_ms, headers, compared)
 
 
 def entries(batch: "pa.RecordBatch", compared: Compared) -> Iterator[Entry]:
-    """Yield each record of a batch with the columns `COLUMNS`."""
+    """Yield an entry for each record of a batch that has `COLUMNS`."""
     for offset, key, value, at_ms, headers in _rows(batch):
         what = _NUMBER.pack(offset) if compared.offsets else key if key is not None else _NUMBER.pack(at_ms or 0)
         identity = _digest(what)

@@ -1,10 +1,10 @@
-"""GroupSelection: which consumer groups a job is to carry over, keep or check. Light: the command line imports it."""
+"""GroupSelection: consumer groups that a job copies, keeps or checks. Imports stay few for the command line."""
 
 from typing import NamedTuple
 
 
 class GroupSelection(NamedTuple):
-    """Which groups. Attributes: names: these. pattern: those whose whole name matches; empty for none."""
+    """Selected groups. Attributes: names: group names. pattern: regular expression of whole names; empty for none."""
 
     names: tuple[str, ...] = ()
     pattern: str = ""

@@ -1,9 +1,8 @@
-"""Which records a job sees: the isolation level of all that it plans, reads, counts and compares.
+"""Isolation level of each side of a job.
 
-The ends of a range and its records have to be read by one level: an end behind an open transaction is never reached by
-a reader that stops before it, and one that stops before it hides records from a reader that does not. So what plans and
-what reads (`ranges`, `range_reader`) take properties that were decided here, and nothing else in the pipeline names a
-level.
+A range must be planned and read with one isolation level. With different levels, a reader never reaches an end that is
+after an open transaction, or misses records. `ranges` and `range_reader` take the properties that this module returns,
+and no other module of the pipeline sets a level.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,35 +12,38 @@ from kctl.client.admin import LATEST, Admin
 from kctl.client.cluster import TopicPartition
 
 ReadingProperties = NewType("ReadingProperties", dict[str, object])
-"""Kafka properties with the isolation level by which one side of a job is planned and read."""
+"""Kafka properties with the isolation level for planning and reading one side of a job."""
 _NAME: Final = "isolation.level"
 _COMMITTED: Final = "read_committed"
 UNCOMMITTED: Final = "read_uncommitted"
-"""The level of ends that no open transaction hides."""
+"""Level that returns ends beyond open transactions."""
 
 
 def as_given(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of Spark's data source, which reads as Spark's own connector: uncommitted unless asked."""
+    """Return the properties of Spark's data source unchanged: the default is uncommitted, as in Spark's connector."""
     return ReadingProperties(dict(properties))
 
 
 def of_source(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of the source of a job: committed unless they say otherwise, in each of them."""
+    """Return the properties for the source of a job. The default is committed."""
     return ReadingProperties({_NAME: _COMMITTED, **properties})
 
 
 def of_target(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of a copy: committed whatever they say, for an aborted transaction is no part of it."""
+    """Return the properties for a copy: always committed, because aborted transactions are not part of the copy."""
     return ReadingProperties({**properties, _NAME: _COMMITTED})
 
 
 def with_open_transactions(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return properties whose ends are behind open transactions, so that who reads `of_target` waits for those."""
+    """Return properties that plan ends beyond open transactions, so that a reader with `of_target` waits for them."""
     return ReadingProperties({**properties, _NAME: UNCOMMITTED})
 
 
 def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the ends to which partitions are read `of_target`. Raises: KafkaError: of the first that has none."""
+    """Return the last stable offset of each partition.
+
+    Raises: KafkaError: the error of the first partition that failed.
+    """
     asked = dict.fromkeys(partitions, LATEST)
     found = admin.list_offsets(asked, isolation_level=_COMMITTED)
     found.raise_first()
@@ -49,7 +51,7 @@ def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[T
 
 
 def have_open_transactions(admin: Admin, partitions: Iterable[TopicPartition]) -> bool:
-    """Whether one of the partitions has an open transaction, as far as brokers answer."""
+    """Return whether any partition has an open transaction. Partitions without a response count as having none."""
     asked = dict.fromkeys(partitions, LATEST)
     committed = admin.list_offsets(asked, isolation_level=_COMMITTED).done
     ends = admin.list_offsets(asked, isolation_level=UNCOMMITTED).done

@@ -1,7 +1,7 @@
-"""Errors of a job that are not Kafka's: no Spark, a folder, damaged data. Light: command lines import it.
+"""Errors of jobs that do not come from Kafka. The command line imports this module, so imports stay few.
 
-A task returns such an error instead of raising it, because Spark runs a task that raises again, and each attempt would
-have the whole timeouts. Knows nothing of Spark.
+Tasks return these errors instead of raising them: Spark repeats a task that raises, and each attempt would take the
+full timeouts. The module does not depend on Spark.
 """
 
 import errno
@@ -11,11 +11,11 @@ from kctl.client.errors import ErrorKind, KafkaError
 
 LONGEST_REASON = 300
 MOST_NAMED = 5
-"""Topics, partitions or groups that one message names."""
+"""Maximum number of topics, partitions or groups in one message."""
 
 
 class JobError(KafkaError):
-    """A job cannot continue; `hint` is one thing to try."""
+    """A job cannot continue; `hint` suggests one remedy."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -60,11 +60,14 @@ _LATE_WORKER = (
     "Timed out while waiting for the Python worker to connect back",
     "CANNOT_OPEN_SOCKET",
 )
-"""Spark's words if a worker connects too late, or finds that Spark does not listen any more."""
+"""Texts of Spark if a worker connects too late, or if Spark no longer listens."""
 
 
 def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
-    """Return the error of a worker that started too late, if Spark's error says so. Args: log: where its log is."""
+    """Return the error for a worker that started too late, or None if Spark's text shows another cause.
+
+    Args: log: note on the location of Spark's log, added to the hint.
+    """
     if not any(words in spark_text for words in _LATE_WORKER):
         return None
     hint = "; ".join(filter(None, ("run again to continue", log)))
@@ -84,11 +87,11 @@ class DiskError(FolderError):
 
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""The system's errors where a disk takes no more."""
+"""Errors of the system for a full or failing disk."""
 
 
 def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
-    """Return the error of a file or folder. Args: path: where the system's error names none."""
+    """Return the error for a file or directory. Args: path: used if the system's error has no path."""
     kind = DiskError if error.errno in DISK_ERRORS else FolderError
     return kind(f"{error.filename or path}: {error.strerror or error}", hint)
 
@@ -100,7 +103,7 @@ class ExportDataError(JobError):
 
 
 class MirrorPositionError(JobError):
-    """How far a mirror has come is not known, or was recorded for a topic that was deleted since."""
+    """The position of a mirror is unknown, or belongs to a topic that was deleted."""
 
     kind = ErrorKind.DATA
 
@@ -164,15 +167,15 @@ class FilterTimeoutError(JobError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return why data of others is not valid, by the error of its reader: short, and harmless to a terminal."""
+    """Return the reason why external data is invalid: one short line, safe to print on a terminal."""
     text = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def listed(names: Iterable[object]) -> str:
-    """Return the first names, and how many more there are.
+    """Return the first names and the number of further names.
 
-    As `kctl.client.wording.listed`; that module is not among the internal ones of the client that the pipeline uses.
+    Copies `kctl.client.wording.listed`, which the pipeline may not import.
     """
     found = [str(each) for each in names]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""

@@ -1,12 +1,12 @@
-"""Locations: where a job's data is, in a folder, an object store or a lake table, as users write it.
+"""Locations of a job's data, as users write them.
 
-    /data/kafka                      a folder
+    /data/kafka                      a directory
     s3://bucket/prefix               an object store: s3, gs, abfs, abfss
     iceberg:CATALOG.DB.TABLE         a table of a catalog
-    delta:s3://bucket/table          a Delta table, also delta:/data/table
+    delta:s3://bucket/table          a Delta table, or delta:/data/table
 
-Credentials are no part of a location: the environment or a profile has them, where the driver and the tasks run. Light:
-the command line imports it.
+Locations have no credentials: the driver and the tasks get them from the environment or a profile. The command line
+imports this module, so imports stay few.
 """
 
 import re
@@ -20,7 +20,7 @@ _IDENTIFIER = re.compile(r"[^\s./:]+(\.[^\s./:]+){2,}")
 
 
 class StoreUrl(str):
-    """A prefix in an object store, such as `s3://bucket/kafka`, without a slash at its end."""
+    """A prefix in an object store, such as `s3://bucket/kafka`, without a trailing slash."""
 
     __slots__ = ()
 
@@ -49,9 +49,10 @@ Location = Path | StoreUrl | IcebergTable | DeltaTable
 
 
 def parse_location(text: str) -> Location:
-    """Return what a text means.
+    """Return the location that a string denotes.
 
-    Raises: ValueError: an empty text; a scheme that is not supported; a URL without a bucket, or with more than a path.
+    Raises: ValueError: an empty string, an unsupported scheme, or a URL without a bucket, with credentials or with a
+    query.
     """
     if text == "":
         raise ValueError("an empty path")
@@ -75,7 +76,7 @@ def _iceberg(identifier: str, text: str) -> IcebergTable:
 
 
 def _store_url(scheme: str, text: str) -> StoreUrl:
-    """Return the URL of an object store. Raises: ValueError; the text never has what stands before an @."""
+    """Return the URL of an object store. Raises: ValueError: its message never contains credentials."""
     if scheme not in STORE_SCHEMES:
         known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
         raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")
@@ -116,5 +117,5 @@ def absolute(place: Path | StoreUrl) -> Path | StoreUrl: ...
 @overload
 def absolute(place: Location) -> Location: ...
 def absolute(place: Location) -> Location:
-    """Return a folder by its whole path, so that tasks find it too; anything else as it is."""
+    """Return a directory as an absolute path, so that tasks find it; return other locations unchanged."""
     return place.absolute() if isinstance(place, Path) else place

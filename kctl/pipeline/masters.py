@@ -1,4 +1,4 @@
-"""Masters: what Spark needs to reach one, checked before Spark starts, which reports it after a minute or never."""
+"""Checks of a Spark master before Spark starts, because Spark reports a missing setting after a minute or never."""
 
 import os
 import re
@@ -16,18 +16,18 @@ from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.session import SessionOptions
 
 MASTER_S = 10.0
-"""Spark itself tries for a minute."""
+"""Timeout of one connection attempt, in seconds. Spark itself tries for a minute."""
 HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 YARN_SITE = "yarn-site.xml"
 RESOURCE_MANAGER = "spark.hadoop.yarn.resourcemanager."
 IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
 LOGIN = re.compile(r"spark\.kubernetes\.(context|authenticate\.(oauthToken|oauthTokenFile|clientKeyFile))")
-"""Properties with credentials for Kubernetes, or with the name of those in the kubeconfig."""
+"""Spark properties with Kubernetes credentials, or with the name of a kubeconfig context."""
 POD_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def check_master(options: SessionOptions) -> None:
-    """Raise SparkSetUpError for what a master needs and is missing, with the setting to change."""
+    """Raise SparkSetUpError if a requirement of the master is missing; the hint has the setting to change."""
     if options.master.startswith("local"):
         python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
         if python and shutil.which(python) is None:
@@ -84,7 +84,7 @@ def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
 
 
 def _refusal(host: str, port: int) -> str:
-    """Return why no connection is possible; empty if one is."""
+    """Return the reason why a connection fails; empty if it succeeds."""
     try:
         socket.create_connection((host, port), MASTER_S).close()
     except OSError as e:
@@ -93,7 +93,7 @@ def _refusal(host: str, port: int) -> str:
 
 
 def _configured(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that Spark will have: of its defaults, of $PYSPARK_SUBMIT_ARGS, and those of the job."""
+    """Return Spark's effective properties: defaults file, then $PYSPARK_SUBMIT_ARGS, then properties of the job."""
     found: dict[str, str] = {}
     with suppress(OSError, ConfigError):
         found |= read_properties(_content("spark-defaults.conf"))
@@ -104,14 +104,14 @@ def _configured(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_set_by_script(names: tuple[str, ...]) -> bool:
-    """Return whether Spark's own script, which runs before the JVM, sets a variable."""
+    """Return whether spark-env.sh, which runs before the JVM, mentions a variable."""
     with suppress(OSError):
         return any(name.encode() in _content("spark-env.sh") for name in names)
     return False
 
 
 def _content(name: str) -> bytes:
-    """Return the content of a file of Spark's configuration. Raises: OSError."""
+    """Return the content of a file of Spark's configuration directory. Raises: OSError."""
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
     if not folder:

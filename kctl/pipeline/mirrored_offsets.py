@@ -1,6 +1,4 @@
-"""Which committed offsets are positions of a mirror. Light: what reads such a position is loaded
-where it may be one.
-"""
+"""Check for committed offsets that are positions of a mirror. Imports of the mirror's modules are deferred."""
 
 from typing import TYPE_CHECKING
 
@@ -9,9 +7,9 @@ if TYPE_CHECKING:
 
 
 def is_of_mirror(offset: "OffsetAndMetadata | None") -> bool:
-    """Whether an offset is the position of `kctl pipeline mirror`: one of the source, not of the topic it is kept for.
+    """Return whether a committed offset is a position of `kctl pipeline mirror`: an offset of the source topic.
 
-    A position names the topics on both sides in its metadata.
+    The metadata of a position has the topics of both sides.
     """
     if offset is None or not offset.metadata.startswith("{"):
         return False

@@ -1,4 +1,4 @@
-"""Buffers of Arrow arrays as the record codec takes them. Imports pyarrow, so tasks import it late."""
+"""Buffers of Arrow arrays for the record codec. Imports pyarrow, so tasks defer this import."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ _END_BYTES = 4
 
 
 def packed_parts(column: pa.Array) -> PackedParts:
-    """Return the buffers of an array of type binary or string; they are those of the array, and nothing is copied."""
+    """Return the buffers of a binary or string array without a copy."""
     bitmap, ends, contents = column.buffers()
     first, count = column.offset, len(column)
     if ends is None or ends.size == 0:  # an array without entries may have no ends

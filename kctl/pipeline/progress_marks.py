@@ -1,4 +1,4 @@
-"""Marks: empty files or objects by which an import knows which ranges earlier runs have produced."""
+"""Marks: empty files or objects that record the ranges that an import has produced."""
 
 import os
 from collections.abc import Mapping
@@ -10,34 +10,34 @@ from kctl.pipeline.locations import StoreUrl
 
 
 class Marks(Protocol):
-    """The marks of one import. Raises, from everything: FolderError, StoreError."""
+    """Marks of one import. Raises: FolderError, StoreError: from every method."""
 
     def prepare(self) -> None:
-        """Make the place for marks, before tasks begin."""
+        """Create the place for marks, before tasks begin."""
         ...
 
     def names(self) -> set[str]:
-        """Return the marks that are there."""
+        """Return the names of the existing marks."""
         ...
 
     def has(self, name: str) -> bool:
-        """Whether a mark is there."""
+        """Return whether a mark exists."""
         ...
 
     def add(self, name: str) -> None:
-        """Write a mark, which is durable afterwards."""
+        """Write a mark durably."""
         ...
 
 
 def marks_in(place: Path | StoreUrl, properties: Mapping[str, object]) -> Marks:
-    """Return the marks below a folder or a prefix; Kafka properties for their timeouts."""
+    """Return the marks below a directory or a prefix. Args: properties: Kafka properties with the timeouts."""
     if isinstance(place, Path):
         return FolderMarks(place)
     return ObjectMarks(place, properties)
 
 
 class FolderMarks:
-    """Marks as files of one folder."""
+    """Marks as files of one directory."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,7 +82,7 @@ class ObjectMarks:
         self._store = ObjectStore(url, StoreTimeouts.of(properties))
 
     def prepare(self) -> None:
-        """Do nothing: a prefix needs no making."""
+        """Do nothing: a prefix needs no creation."""
 
     def names(self) -> set[str]:
         return {each.key for each in self._store.list()}

@@ -1,8 +1,8 @@
-"""RangeFetch: ranges of different partitions that one consumer fetches together, and gives out one after the other.
+"""RangeFetch: one consumer that fetches ranges of several partitions together and returns them one partition at a time.
 
-A fetch of many small partitions costs about what a fetch of one does. So all ranges of a task are assigned at once;
-what comes of a range before its turn is held, undecoded, up to HELD_BYTES, and then the others pause. An error of
-another partition than the one whose turn it is waits for that one's turn: from then on each is fetched by itself.
+A fetch of many small partitions costs about as much as a fetch of one, so all ranges of a task are assigned together.
+Chunks of later partitions are held undecoded. At HELD_BYTES, partitions other than the current one are paused. After an
+error of another partition, only the current partition is fetched.
 """
 
 from collections import deque
@@ -23,25 +23,29 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 PREFETCH_BYTES: Final = 16 << 20
-"""Fetched and not yet decoded, at most, beside one answer that is just arriving."""
+"""Maximum of fetched bytes that are not decoded, plus one response that is arriving."""
 HELD_BYTES: Final = 8 << 20
-"""Of that, and beside it, what is held for ranges whose turn has not come."""
+"""Maximum of additional bytes that are held for partitions that are not current."""
 FETCH_BYTES: Final = 8 << 20
-"""max.partition.fetch.bytes where nothing else is asked for. With fewer and larger answers the two threads of a task
-that reads one partition hinder each other less (a third less CPU a record than with Kafka's 1 MiB)."""
+"""Default of max.partition.fetch.bytes.
+
+Fewer and larger responses reduce contention between the two threads of a task that reads one partition: a third less
+CPU for each record than with Kafka's default of 1 MiB.
+"""
 _OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
 _NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
 
 
 class RangeFetch:
-    """The consumer of some ranges; for one thread, as a task is.
+    """Consumer for some ranges, for use by one thread.
 
     Args:
-        ranges: of different partitions.
-        pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for these ranges alone.
+        ranges: at most one for each partition.
+        pool: source of the consumer, and its destination after `release`; None: a new consumer for these ranges alone.
+
     Attributes:
         api_timeout_ms: default.api.timeout.ms.
-        lost_topics: topics that a range has waited for and found gone; the others of theirs need not wait again.
+        lost_topics: topics that no longer exist; further ranges of these topics do not wait.
     """
 
     def __init__(
@@ -73,7 +77,7 @@ class RangeFetch:
         self._consumer = make() if pool is None else pool.acquire(properties, make)
 
     def begin(self, tp: TopicPartition) -> None:
-        """Make it the turn of a partition; the first turn begins to fetch all of them."""
+        """Make a partition current. The first call assigns all partitions and starts fetching."""
         if not self._is_begun:
             self._is_begun = True
             ids = {tp.topic: parse_uuid(each.topic_id) for tp, each in self._left.items() if each.topic_id}
@@ -87,27 +91,29 @@ class RangeFetch:
             self._paused = self._paused - resumed
 
     def end(self, tp: TopicPartition, *, is_read: bool) -> None:
-        """End the turn of a partition; where not all of it was read, the rest is not wanted any more."""
+        """Finish the current partition. If it was not read to its end, the remaining records are dropped."""
         was_left = self._left.pop(tp, None) is not None
         self._held_bytes -= sum(chunk.size_bytes for chunk in self._held.pop(tp, ()))
         if was_left and self._is_begun and not is_read:
             self._consumer.pause([tp])
 
     def find_topic(self, topic: str, timer: Timer) -> None:
-        """Ask a broker for a topic, unless one has answered before. Raises: as Consumer.partitions_for."""
+        """Request the metadata of a topic, unless an earlier call succeeded. Raises: as Consumer.partitions_for."""
         if topic not in self._found:
             self._consumer.partitions_for(topic, timer.remaining_ms / 1000)
             self._found.add(topic)
 
     def next_chunk(self, tp: TopicPartition, timer: Timer) -> FetchedChunk | None:
-        """Return what comes next of the partition whose turn it is, None at the timer's end. Raises: as poll_chunk."""
+        """Return the next chunk of the current partition, or None when the timer expires. Raises: as
+        Consumer.poll_chunk.
+        """
         while not (held := self._held.get(tp)):
             try:
                 chunk = self._consumer.poll_chunk(timer.remaining_ms / 1000)
             except (InvalidOffsetError, CorruptBatchError, BrokerError):
                 if self._has_failed:
                     raise
-                self._has_failed = True  # it comes again, now only if it is of this partition
+                self._has_failed = True  # the current partition's error is raised again by the next poll
                 self._pause_others(tp)
                 continue
             if chunk is None or chunk.topic_partition == tp:
@@ -132,25 +138,25 @@ class RangeFetch:
         self._paused |= others
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Continue at another offset of a range."""
+        """Continue a range at another offset."""
         self._consumer.seek(tp, offset, end_offset=self._left[tp].end_offset)
 
     def first_offset(self, tp: TopicPartition, timer: Timer) -> int:
-        """Return the first offset that the partition has."""
+        """Return the first offset of the partition."""
         return self._consumer.beginning_offsets([tp], timer.remaining_ms / 1000)[tp]
 
     def waiting_for(self, tp: TopicPartition) -> WaitReason:
-        """Return why nothing comes of a partition."""
+        """Return the reason why no records of a partition arrive."""
         return self._consumer.waiting_for()[tp]
 
     def close(self) -> None:
-        """Close the connections; waits for nothing."""
+        """Close the connections immediately."""
         if not self._is_over:
             self._is_over = True
             self._consumer.close(0)
 
     def release(self) -> None:
-        """Leave the consumer to the next ranges of the pool, or close it where there is none."""
+        """Return the consumer to the pool, or close it if there is no pool."""
         if self._pool is None:
             self.close()
         elif not self._is_over:
@@ -160,6 +166,6 @@ class RangeFetch:
 
 
 def reading_config(properties: Properties) -> ConsumerConfig:
-    """Return the config of a consumer that reads ranges: no group, nothing created, and larger answers."""
+    """Return a consumer config for reading ranges: no group, no topic creation, and larger responses."""
     wanted = {name: value for name, value in properties.items() if name not in _NOT_FOR_READING}
     return ConsumerConfig.parse({"max.partition.fetch.bytes": FETCH_BYTES, **wanted, **_OURS})

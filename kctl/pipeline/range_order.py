@@ -1,4 +1,4 @@
-"""The order in which an export begins its ranges, and which of them count when not all are done."""
+"""Order in which an export starts its ranges, and selection of ranges that count if some are not done."""
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain, zip_longest
@@ -8,7 +8,7 @@ from kctl.pipeline.ranges import OffsetRange
 
 
 def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
-    """Yield the ranges so that neighbours are of different partitions, which other brokers may lead."""
+    """Yield the ranges so that neighbors belong to different partitions, which different brokers may lead."""
     by_partition: dict[TopicPartition, list[OffsetRange]] = {}
     for each in ranges:
         by_partition.setdefault(each.topic_partition, []).append(each)
@@ -17,11 +17,11 @@ def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
 
 
 def without_holes(ranges: Sequence[OffsetRange], done: Container[int]) -> list[int]:
-    """Return the positions that are done of each partition before its first range that is not done.
+    """Return the positions of done ranges that precede the first range of their partition that is not done.
 
-    The next run begins with the first range that is not done.
+    The next execution starts with that range.
 
-    Args: done: positions in `ranges`, whose order within a partition is that of their offsets.
+    Args: done: positions in `ranges`, which are in offset order within each partition.
     """
     kept: list[int] = []
     broken: set[TopicPartition] = set()

@@ -1,9 +1,9 @@
-"""What one task of a job is given: a part of a large partition, or many small ranges.
+"""Packing of ranges into tasks: a part of a large partition, or many small ranges.
 
-What a task costs by itself is then paid for some megabytes, not for each partition. Most tasks read their ranges with
-one consumer that fetches them together (`range_fetch`); those of `mirror` and `replay` read one after the other, for
-where one begins is known only when the transactional.id of its partition has fenced earlier attempts. What comes of
-each is still its own: files, positions, transactions and results are those of a range.
+Packing spreads the fixed cost of a task over some megabytes instead of one partition. Most tasks fetch their ranges
+together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read ranges one after the other, because the
+start of a range is known only after its transactional.id has fenced earlier attempts. Files, positions, transactions
+and results stay separate for each range.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,20 +13,21 @@ from kctl.pipeline.ranges import Cut, OffsetRange
 
 T = TypeVar("T")
 RANGE_BYTES: Final = 64 * 1024 * 1024
-"""About how many bytes, as they lie in the log, one task of a job reads, where nothing else is asked for."""
+"""Default number of bytes in the log that one task reads, approximately."""
 MOST_RANGES: Final = 256
-"""Ranges of one task: what a worker that died has to write again, and what one consumer has assigned."""
+"""Maximum number of ranges in a task. Bounds the work that is repeated if a worker dies, and the consumer's assignment.
+"""
 TASKS_EACH: Final = 4
-"""Tasks for each that runs at once, before ranges share one: the last ones then leave no core idle for long."""
+"""Tasks for each parallel slot before ranges share a task, so that the last tasks leave few cores idle."""
 
 
 class Packing(NamedTuple):
-    """How far ranges are put together.
+    """Limits for packing ranges.
 
     Attributes:
-        least_tasks: with fewer tasks than this no two ranges share one.
-        most_size: of all ranges of a task together, unless a single one is larger; in what `size_of` counts.
-        most_ranges: of a task.
+        least_tasks: number of tasks below which ranges do not share a task.
+        most_size: maximum total size of the ranges of a task, in the unit of `size_of`; a single range may be larger.
+        most_ranges: maximum number of ranges in a task.
     """
 
     least_tasks: int
@@ -37,9 +38,9 @@ class Packing(NamedTuple):
 def pack(
     items: Sequence[T], packing: Packing, size_of: Callable[[T], float], partition_of: Callable[[T], object]
 ) -> list[tuple[T, ...]]:
-    """Return the items of each task, in the order given, which those of a partition so keep.
+    """Return the items of each task in the given order.
 
-    No task has two items of one partition: a consumer reads a partition at one place.
+    No task has two items of one partition, because a consumer reads a partition at one position.
     """
     most_ranges = min(packing.most_ranges, max(1, len(items) // max(1, packing.least_tasks)))
     tasks: list[tuple[T, ...]] = []
@@ -61,15 +62,18 @@ def pack(
 def pack_ranges(
     ranges: Sequence[OffsetRange], packing: Packing, size_of: Callable[[OffsetRange], float]
 ) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each task, as `pack` does."""
+    """Return the ranges of each task; see `pack`."""
     return pack(ranges, packing, size_of, lambda each: each.topic_partition)
 
 
 def task_packing(at_once: int, range_bytes: float = RANGE_BYTES) -> Packing:
-    """Return how far ranges of a job share tasks. Args: at_once: tasks that run at once. range_bytes: of one task."""
+    """Return the packing for a job.
+
+    Args: at_once: number of tasks that execute in parallel. range_bytes: bytes of one task.
+    """
     return Packing(TASKS_EACH * at_once, range_bytes)
 
 
 def cut_to(range_bytes: float, bytes_each: float) -> Cut:
-    """Return how large partitions are cut: into ranges of about that many bytes, by the bytes of an offset."""
+    """Return the cut into ranges of about `range_bytes`. Args: bytes_each: bytes for each offset."""
     return Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))

@@ -1,8 +1,7 @@
-"""RangeReader: the records of one offset range as Arrow batches, read ahead in the client's network thread.
+"""RangeReader: the records of one offset range as Arrow batches, prefetched by the client's network thread.
 
-Owns when a range is done and when nothing has come for too long. A range ends when the position reaches its end, so
-that compaction, aborted transactions and their markers cannot keep it from ending. Memory is bounded: what is fetched
-ahead, one chunk that is being decoded, and one batch. Knows nothing of Spark.
+A range is done when the position reaches its end, so compaction, aborted transactions and their markers cannot block
+it. Memory is limited to the prefetched data, one chunk in decoding and one batch. The module does not depend on Spark.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 RECREATED_AFTER_MS: Final = 5_000
-"""How long metadata may name another topic before the topic counts as recreated: one broker's may be out of date."""
+"""Time for which metadata must show another topic id before the topic counts as recreated. A broker's metadata may be
+stale.
+"""
 LOOKS_BEFORE_SKIPPING: Final = 2
-"""How often in a row, RECREATED_AFTER_MS apart, a topic has to be gone before its range is skipped."""
+"""Number of consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
 _NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -46,17 +47,18 @@ def read_range(
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
 
     Args:
-        properties: Kafka properties; default.api.timeout.ms is how long nothing may come, from the start or from the
-            last data on, request.timeout.ms and socket.connection.setup.timeout.ms as everywhere.
-        columns: names as in `record_columns.TYPES`, in the order wanted; None: all but headers.
-        fail_on_data_loss: offsets of the range that are gone are an error; otherwise reading continues with what is
-            there, and the range ends where the topic was deleted or recreated.
-        is_exact: timestamps have milliseconds, as records do: some do not fit into microseconds.
-        pool: that has consumers of earlier ranges, and gets this one's; None: a consumer for this range alone.
+        properties: Kafka properties; default.api.timeout.ms limits the time without data, from the start or the last
+            data.
+        columns: names of `record_columns.TYPES`, in output order; None: all except headers.
+        fail_on_data_loss: raise an error for missing offsets; otherwise continue with the remaining records, and stop
+            if the topic was deleted or recreated.
+        is_exact: use timestamps in milliseconds, because some do not fit into microseconds.
+        pool: source of the consumer, and its destination afterwards; None: a new consumer for this range alone.
+
     Raises:
-        ApiTimeout: no record for too long: what was waited for, and where the time went.
-        InvalidOffsetError: offsets of the range are gone, or the topic was deleted and recreated.
-        CorruptBatchError: after the records before it.
+        ApiTimeout: no data in time; the message has the reason.
+        InvalidOffsetError: offsets of the range are missing, or the topic was deleted and recreated.
+        CorruptBatchError: raised after the records before the batch.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
     one = read_ranges(
@@ -83,10 +85,11 @@ def read_ranges(
     pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
 ) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
-    """Yield ranges of different partitions, in their order, each with its batches as of `read_range`.
+    """Yield ranges of different partitions in order, each with its batches as from `read_range`.
 
-    They are fetched together. The batches of a range are to be taken before the next range is; what is left is dropped.
-    Args, raises: as of `read_range`; the batches raise what is wrong with their range, and then there are no more.
+    The ranges are fetched together. Take the batches of a range before the next range: remaining batches are dropped.
+
+    Args, raises: as `read_range`. An error of a batch iterator ends the iteration.
     """
     fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
     try:
@@ -102,7 +105,7 @@ def read_ranges(
             )
             yield each, _batches(reader)
             fetch.end(each.topic_partition, is_read=reader.position >= each.end_offset)
-    except GeneratorExit:  # the caller has enough, as with `limit`
+    except GeneratorExit:  # the caller stopped early, as with `limit`
         fetch.release()
         raise
     except BaseException:
@@ -112,7 +115,7 @@ def read_ranges(
 
 
 def _batches(reader: "RangeReader") -> "Iterator[pa.RecordBatch]":
-    """Yield the batches of a range; its error closes the consumer that it shares with others."""
+    """Yield the batches of a range. On an error, close the consumer that the ranges share."""
     try:
         yield from reader
     except GeneratorExit:
@@ -123,11 +126,11 @@ def _batches(reader: "RangeReader") -> "Iterator[pa.RecordBatch]":
 
 
 class RangeReader:
-    """Reads one range once; see `read_range`.
+    """Reader of one range, for one iteration; see `read_range`.
 
     Attributes:
-        records: how many records were given out; gaps make them fewer than the range has offsets.
-        position: the offset after what was given out; the range's end when all of it was.
+        records: number of records returned; smaller than the number of offsets if the log has gaps.
+        position: offset after the last returned record, or the end of the range after all records.
     """
 
     def __init__(
@@ -157,11 +160,11 @@ class RangeReader:
         self._looks_without_topic = 0
 
     def close(self) -> None:
-        """Close the connections; waits for nothing."""
+        """Close the connections immediately."""
         self._fetch.close()
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
-        """Yield the batches; a batch holds records of one or more fetches."""
+        """Yield the batches. A batch has records of one or more fetches."""
         from kctl.pipeline.record_columns import ROWS_PER_BATCH
 
         filling = self._columns.begin()
@@ -187,13 +190,13 @@ class RangeReader:
         return self._columns.batch(filled)
 
     def _chunks(self) -> Iterator[FetchedChunk]:
-        """Yield what is fetched until the position has reached the end."""
+        """Yield fetched chunks until the position reaches the end of the range."""
         if self._range.size <= 0:
             return
         end, position = self._range.end_offset, self._range.start_offset
         self._fetch.begin(self._tp)
         timer = Timer(self._clock, self._api_timeout_ms)
-        is_lost = self._tp.topic in self._fetch.lost_topics  # then there is only what was fetched before
+        is_lost = self._tp.topic in self._fetch.lost_topics  # only prefetched chunks remain
         if not is_lost:
             self._find_topic(timer)
         while position < end:
@@ -218,7 +221,7 @@ class RangeReader:
             timer = Timer(self._clock, self._api_timeout_ms)
 
     def _find_topic(self, timer: Timer) -> None:
-        """Ask a broker for the topic; where loss is allowed, the polls that follow find out whether it is gone."""
+        """Request the topic's metadata. If data loss is allowed, a missing topic is left to the polls that follow."""
         try:
             self._fetch.find_topic(self._tp.topic, timer)
         except BrokerError as error:
@@ -226,9 +229,11 @@ class RangeReader:
                 raise
 
     def _is_topic_lost(self, timer: Timer) -> bool:
-        """Whether the topic is gone for good, after a silent poll; raise if another has its name, and loss is an error.
+        """Return whether the topic no longer exists, after a poll without data.
 
-        One broker's metadata may be out of date: a range is skipped only after more than one look, or at the timeout.
+        A broker's metadata may be stale, so a range is skipped after repeated checks or at the timeout.
+
+        Raises: InvalidOffsetError: another topic has the name, and data loss is an error.
         """
         reason = self._fetch.waiting_for(self._tp)
         is_recreated = reason.kind is WaitKind.RECREATED
@@ -240,7 +245,10 @@ class RangeReader:
         return not self._fails and self._looks_without_topic > 0 and is_sure
 
     def _after_loss(self, position: int, timer: Timer) -> int:
-        """Continue at the first offset that is there; raise the error at hand where loss is one."""
+        """Seek to the first remaining offset and return it.
+
+        Raises: InvalidOffsetError: data loss is an error.
+        """
         timer.update()
         first = self._fetch.first_offset(self._tp, timer)
         if self._fails:

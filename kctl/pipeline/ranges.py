@@ -1,7 +1,6 @@
-"""OffsetRange: what one task reads of one partition, and how a driver finds and cuts such ranges.
+"""OffsetRange: the offsets of one partition that a task reads, with the planning and cutting of ranges.
 
-Owns which partitions are meant, where each starts and ends, and the cutting. Every question to the cluster is asked
-once for all partitions, under one API deadline. Knows nothing of Spark.
+Planning sends each query once for all partitions, within one API timeout. The module does not depend on Spark.
 """
 
 import re
@@ -24,20 +23,19 @@ from kctl.pipeline.job_errors import listed
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MAX_OFFSET: Final = 2**63 - 1
-"""Partitions named in one error."""
+"""Largest offset of a partition."""
 Properties = Mapping[str, object]
 Offsets = dict[TopicPartition, int]
 
 
 class OffsetRange(NamedTuple):
-    """Offsets of one partition that one task reads; holds no secret, so it may be shown anywhere.
+    """Offsets of one partition that a task reads. Contains no secrets and may be logged.
 
     Attributes:
-        topic, partition: whose offsets.
-        start_offset, end_offset: from the first up to and without the second, whatever is missing between them.
-        topic_id: of the topic that the offsets belong to, as Kafka prints it; empty where the brokers have no ids.
-            A topic that was deleted and recreated has another one, and is not read in its place.
-        log_end: the end of the whole partition when the range was planned.
+        start_offset, end_offset: half-open range; offsets may be missing in between.
+        topic_id: id of the topic that the offsets belong to, as Kafka prints it; empty if the brokers have no ids. A
+            recreated topic has another id and is not read.
+        log_end: end of the whole partition at planning time.
     """
 
     topic: str
@@ -53,7 +51,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets; records at most."""
+        """Number of offsets, and the maximum number of records."""
         return self.end_offset - self.start_offset
 
     def __str__(self) -> str:
@@ -61,12 +59,12 @@ class OffsetRange(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which partitions; exactly one of the three is set.
+    """Selected partitions; exactly one attribute is set.
 
     Attributes:
         topics: all partitions of these topics.
-        pattern: all partitions of the topics whose whole name matches; internal topics never do.
-        partitions: exactly these.
+        pattern: all partitions of topics whose whole name matches, except internal topics.
+        partitions: exactly these partitions.
     """
 
     topics: tuple[str, ...] = ()
@@ -78,12 +76,13 @@ class RangeBound(NamedTuple):
     """A position in each partition.
 
     Attributes:
-        anywhere: the position in every partition; None: `partitions` says each.
-        partitions: the position of each partition, as pairs.
-        is_time: positions are milliseconds since the epoch, and mean the first record at or after; otherwise they are
-            offsets, or LATEST or EARLIEST.
-        option: what the user wrote it in, for errors.
-        latest_if_none: with `is_time`, a partition without such a record is at its end; otherwise that is an error.
+        anywhere: position in every partition; None: use `partitions`.
+        partitions: pairs of partition and position.
+        is_time: positions are milliseconds since the epoch and denote the first record at or after that time; otherwise
+            they are offsets, LATEST or EARLIEST.
+        option: name of the user's option, for errors.
+        latest_if_none: with `is_time`, a partition without a record at that time uses its end; otherwise it is an
+            error.
     """
 
     anywhere: int | None = None
@@ -93,9 +92,9 @@ class RangeBound(NamedTuple):
     latest_if_none: bool = True
 
     def of_each(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the position of each partition, unresolved.
+        """Return the unresolved position of each partition.
 
-        Raises: ConfigError: the partitions that are named are not those that are meant.
+        Raises: ConfigError: the partitions of the bound differ from `partitions`.
         """
         if self.anywhere is not None:
             return dict.fromkeys(partitions, self.anywhere)
@@ -113,11 +112,11 @@ TO_LATEST: Final = RangeBound(LATEST, option="endingOffsets")
 
 
 class Cut(NamedTuple):
-    """How ranges are cut into smaller ones.
+    """Limits for cutting ranges into smaller ones.
 
     Attributes:
-        min_partitions: the least number of ranges, by cutting the larger ones; 0: no more than there are.
-        max_records: no range has more offsets; 0: no limit.
+        min_partitions: minimum number of ranges, reached by cutting the larger ones; 0: no minimum.
+        max_records: maximum number of offsets in a range; 0: no limit.
     """
 
     min_partitions: int = 0
@@ -125,10 +124,12 @@ class Cut(NamedTuple):
 
 
 class Planner:
-    """Asks one cluster for partitions and offsets; all that is asked has one API timeout. A context manager.
+    """Queries for the partitions and offsets of one cluster, within one API timeout; a context manager.
 
-    Args: properties: Kafka properties; those of consumers may be among them.
-    Attributes: topic_ids: by name, of the topics that `partitions` returned last; empty where the brokers have no ids.
+    Args: properties: Kafka properties, including consumer properties.
+
+    Attributes: topic_ids: id by topic name, from the last `partitions` call; an id is empty if the brokers have no ids.
+
     Raises: ConfigError: a property is unknown, malformed or impossible.
     """
 
@@ -150,13 +151,14 @@ class Planner:
         self._admin.close()
 
     def restart(self) -> None:
-        """Give what is asked from here on an API timeout of its own."""
+        """Start a new API timeout for the following queries."""
         self._timer = Timer(self._clock, self.api_timeout_ms)
 
     def partitions(self, selection: Selection) -> list[TopicPartition]:
-        """Return the partitions that are meant, by topic and number.
+        """Return the selected partitions, sorted by topic and number.
 
-        Raises: BrokerError: a topic is not there or may not be read. ConfigError: a partition is not there. ApiTimeout.
+        Raises: BrokerError: a topic does not exist or is not authorized. ConfigError: a partition does not exist.
+        ApiTimeout.
         """
         topics = self._topics(selection)
         self.topic_ids = {}
@@ -181,17 +183,20 @@ class Planner:
         return [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
 
     def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
-        """Return the EARLIEST or the LATEST offset of each partition.
+        """Return the EARLIEST or LATEST offset of each partition.
 
-        Args: skip_unknown: leave out partitions that do not exist; otherwise they are an error.
-        Raises: KafkaError: of the first partition that has no answer.
+        Args: skip_unknown: leave out partitions that do not exist; otherwise raise an error.
+
+        Raises: KafkaError: the error of the first partition that failed.
         """
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
-        """Return the ends that copied partitions have to reach: where `ends` do not, an open transaction may hide more.
+        """Return the ends against which copied partitions are checked.
 
-        Args: points: where the copies are. ends: of all partitions, by the isolation level.
+        If an end is before the copy, an open transaction may hide records, so the uncommitted end is used.
+
+        Args: points: resume points of the copies. ends: ends of all partitions by the isolation level.
         """
         short = [tp for tp, point in points.items() if max(point.offset, point.log_end) > ends[tp]]
         return ends | self._ask(dict.fromkeys(short, LATEST), skip_unknown=True, isolation_level=UNCOMMITTED)
@@ -205,10 +210,11 @@ class Planner:
         return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in positions}
 
     def resolve(self, partitions: Sequence[TopicPartition], place: RangeBound, latest: Offsets) -> Offsets:
-        """Return the offset that the place is in each partition.
+        """Return the offset of a bound in each partition.
 
-        Args: latest: the end of each partition.
-        Raises: ConfigError: no record is as late as a time asks for; a partition is not named. KafkaError.
+        Args: latest: end of each partition.
+
+        Raises: ConfigError: a required time has no record, or the partitions of the bound differ. KafkaError.
         """
         positions = place.of_each(partitions)
         if place.is_time:
@@ -247,17 +253,18 @@ def plan_ranges(
     runtime: Runtime | None = None,
     events: EventSink = ignore_events,
 ) -> list[OffsetRange]:
-    """Return what is to be read, cut for tasks.
+    """Return the ranges to read, cut for tasks.
 
     Args:
         properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
-        fail_on_data_loss: a start before the first offset that is still there, or an end behind the last, is an error;
-            otherwise it is moved to what is there.
-        keep_empty: partitions without offsets give an empty range, where nothing is cut; otherwise none.
+        fail_on_data_loss: raise an error for bounds outside the log; otherwise move them to the nearest existing
+            offset.
+        keep_empty: without a cut, return empty ranges for partitions without offsets.
+
     Raises:
-        ConfigError: a property, or a partition that is named and not there, or not named.
-        InvalidOffsetError: offsets that are not there.
-        ApiTimeout, TransportError, BrokerError: the cluster does not answer, or not well.
+        ConfigError: a property is invalid, or a partition does not exist or has no bound.
+        InvalidOffsetError: a bound is outside the log.
+        ApiTimeout, TransportError, BrokerError: a query failed.
     """
     with Planner(properties, runtime, events=events) as planner:
         partitions = planner.partitions(selection)
@@ -277,7 +284,7 @@ def plan_ranges(
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:
-    """Return the offset, or the nearest that the partition has."""
+    """Return the offset, or the nearest offset of the partition. Raises: InvalidOffsetError: with `strict`."""
     if first <= offset <= end:
         return offset
     if strict:
@@ -288,10 +295,10 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
 
 
 def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
-    """Return the ranges that are not empty, cut into pieces of nearly equal size, in their order.
+    """Return the ranges that are not empty, in order, cut into pieces of nearly equal size.
 
-    Source: as Spark's Kafka connector cuts: first none above `max_records`, then in proportion to size, each at least
-    one piece, until there are about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
+    Source: Spark's Kafka connector, which cuts to `max_records` first and then in proportion to size, at least one
+    piece each, until there are about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
     """
     left = [each for each in ranges if each.size > 0]
     if cut.max_records > 0:
@@ -303,7 +310,7 @@ def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
 
 
 def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
-    """Return the range in that number of pieces; in fewer where it has fewer offsets."""
+    """Return the range in `count` pieces, or one piece for each offset if it has fewer offsets."""
     count = min(count, whole.size)
     bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
     return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]

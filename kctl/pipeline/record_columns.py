@@ -1,8 +1,7 @@
-"""RecordColumns: from the columns of the record codec to Arrow batches in the schema of Spark's Kafka connector.
+"""RecordColumns: Arrow batches in the schema of Spark's Kafka connector, from the columns of the record codec.
 
-Owns the schema and the making of arrays. Every batch has exactly the declared types, for Spark checks only the first.
-What is the same in all rows is made once and sliced. Imports pyarrow, so tasks import it late. Knows nothing of
-fetches.
+Every batch has exactly the declared types, because Spark checks only the first batch. Columns with one constant value
+are created once and sliced. Imports pyarrow, so tasks defer this import.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from kctl.client.records import Columns, FilledParts
 
 ROWS_PER_BATCH: Final = 16_384
 BYTES_PER_BATCH: Final = 4 << 20
-"""A batch ends with the row that reaches either."""
+"""A batch ends with the row that reaches ROWS_PER_BATCH or BYTES_PER_BATCH."""
 
 HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -33,20 +32,20 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "timestampType": pa.int32(),
     "headers": HEADERS,
 }
-"""Every column there is, in the order of Spark's connector; all can be null."""
+"""All columns, in the order of Spark's connector; every column is nullable."""
 EXACT: Final = pa.timestamp("ms", "UTC")
-"""The type of timestamps that are copied to another topic, or compared."""
+"""Type of timestamps that are copied to another topic or compared."""
 REASON: Final = "reason"
-"""A further column, of a table of records that do not decode: why."""
+"""Additional column in tables of undecodable records: the error."""
 COLUMN_NAMES: Final = tuple(TYPES)
 DEFAULT_COLUMNS: Final = tuple(name for name in TYPES if name != "headers")
 _US_PER_MS: Final = pa.scalar(1000, pa.int64())
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of these columns, in that order.
+    """Return the Arrow schema of columns in the given order.
 
-    Raises: ConfigError: there is no such column.
+    Raises: ConfigError: a column does not exist.
     """
     for name in columns:
         if name not in TYPES:
@@ -55,12 +54,11 @@ def schema_of(columns: Sequence[str]) -> pa.Schema:
 
 
 class RecordColumns:
-    """Makes the batches of one partition.
+    """Builder of the batches of one partition.
 
     Args:
-        topic, partition: whose records.
-        columns: names of the columns, in the order wanted.
-        is_exact: timestamps have milliseconds, as records do: brokers store some that do not fit into microseconds.
+        columns: column names, in output order.
+        is_exact: use timestamps in milliseconds, because some do not fit into microseconds.
     """
 
     def __init__(self, topic: str, partition: int, columns: Sequence[str], *, is_exact: bool = False) -> None:
@@ -82,7 +80,7 @@ class RecordColumns:
             self._same["headers"] = pa.nulls(ROWS_PER_BATCH, HEADERS)
 
     def begin(self) -> Columns:
-        """Return empty columns to be filled for the next batch, with at most ROWS_PER_BATCH records."""
+        """Return empty columns for the next batch of at most ROWS_PER_BATCH records."""
         wanted = self._names
         return Columns(
             keys="key" in wanted,
@@ -93,12 +91,12 @@ class RecordColumns:
         )
 
     def batch(self, columns: Columns) -> pa.RecordBatch:
-        """Return the records in the columns as one batch.
+        """Return the records of the columns as one batch.
 
-        Raises: CorruptBatchError: a timestamp that no table can hold.
+        Raises: CorruptBatchError: a timestamp does not fit into microseconds.
         """
         arrays = [self._array(name, columns) for name in self._names]
-        if not arrays:  # nothing but the number of rows is wanted
+        if not arrays:  # only the number of rows is requested
             return pa.RecordBatch.from_struct_array(pa.nulls(columns.count, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -160,7 +158,7 @@ def _numbers(column: bytearray) -> pa.Array:
 
 
 def _headers(columns: Columns) -> pa.Array:
-    """Return the headers; a record without any has null, as in Spark's connector."""
+    """Return the headers column; a record without headers has null, as in Spark's connector."""
     names: list[str] = []
     values: list[bytes | None] = []
     starts: list[int | None] = []
@@ -176,5 +174,5 @@ def _headers(columns: Columns) -> pa.Array:
 
 
 def _readable(name: str) -> str:
-    """Return a header's name; bytes that are not UTF-8 are replaced, as Java does."""
+    """Return a header's name with invalid UTF-8 replaced, as Java does."""
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
