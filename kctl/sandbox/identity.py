@@ -1,8 +1,4 @@
-"""Who is on the other end of a connection: the SASL exchange, seen from the broker.
-
-It owns which mechanisms and users a listener has. Bytes in, bytes out; the APIs sasl_handshake and sasl_authenticate
-carry them.
-"""
+"""Identity of a client: the broker side of SASL exchanges. Does no I/O."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,14 +12,14 @@ from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.sasl import OauthBearerServer, PlainServer, SaslServer, ScramServer, unsecured_user
 
 ANONYMOUS = "ANONYMOUS"
-"""The user of a connection without authentication."""
+"""User of an unauthenticated connection."""
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _RENEWALS_MS = 1000
-"""How long after the begin of a renewal the next one is refused."""
+"""Minimum interval between renewals, in ms."""
 
 
 class SaslUsers(NamedTuple):
-    """The mechanisms of a listener and the passwords of its users; OAUTHBEARER takes any unsecured token."""
+    """Mechanisms of a listener, and passwords of its users. OAUTHBEARER accepts any valid unsecured token."""
 
     passwords: Mapping[str, str]
     mechanisms: tuple[str, ...] = MECHANISMS
@@ -31,7 +27,7 @@ class SaslUsers(NamedTuple):
     def server_for(
         self, mechanism: str, entropy: Entropy, wall_ms: Callable[[], int], scram_users: ScramUsers
     ) -> SaslServer:
-        """Return the broker's side of one authentication."""
+        """Return the broker side of one authentication."""
         if mechanism == "PLAIN":
             return PlainServer(self.passwords)
         if mechanism == "OAUTHBEARER":
@@ -40,7 +36,7 @@ class SaslUsers(NamedTuple):
 
 
 class Identity:
-    """The authentication of one connection, and of its renewals. Source: KIP-368; Java's SaslServerAuthenticator."""
+    """Authentication of one connection, including renewals. Source: KIP-368; Java's SaslServerAuthenticator."""
 
     def __init__(
         self,
@@ -50,7 +46,7 @@ class Identity:
         scheduler: Scheduler,
         max_session_ms: int = 0,
     ) -> None:
-        """`max_session_ms`: how long one authentication is good for; 0 means for as long as the connection."""
+        """`max_session_ms` limits a session; 0 means no limit."""
         self._users = users
         self._scram_users = scram_users
         self._entropy = entropy
@@ -58,7 +54,7 @@ class Identity:
         self._max_session_ms = max_session_ms
         self._mechanism = ""
         self._previous_user: str | None = None
-        """Whom the connection belonged to before the renewal under way."""
+        """User before the renewal in progress."""
         self._renewed_at_ms: int | None = None
         self._session_ends_at_ms = FOREVER_MS
         self._server: SaslServer | None = None
@@ -67,52 +63,52 @@ class Identity:
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether any API may be called."""
+        """True if the client may send any API."""
         return self._users is None or (self._server is not None and self._server.done)
 
     @property
     def user(self) -> str:
-        """Who it is; empty without authentication."""
+        """The authenticated user; otherwise empty."""
         return "" if self._server is None else self._server.user
 
     @property
     def principal(self) -> str:
-        """Who it is to an authorizer."""
+        """The principal for the authorizer."""
         return f"User:{self.user or ANONYMOUS}"
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """What the listener offers."""
+        """The mechanisms of the listener."""
         return () if self._users is None else self._users.mechanisms
 
     @property
     def expects_handshake(self) -> bool:
-        """Whether a SaslHandshake has to come now."""
+        """True if SaslHandshake must come next."""
         return self._users is not None and self._server is None
 
     @property
     def may_renew(self) -> bool:
-        """Whether a SaslHandshake may begin the next session: where sessions end, and once a second, as in Kafka."""
+        """True if SaslHandshake may renew the session: only if sessions expire, and once a second as in Kafka."""
         is_too_soon = self._renewed_at_ms is not None and self._scheduler.now_ms() - self._renewed_at_ms < _RENEWALS_MS
         return self._max_session_ms > 0 and self._server is not None and self._server.done and not is_too_soon
 
     @property
     def has_expired(self) -> bool:
-        """Whether the session is over: anything but a SaslHandshake ends the connection."""
+        """True if the session has expired: any request except SaslHandshake closes the connection."""
         return self._scheduler.now_ms() > self._session_ends_at_ms
 
     @property
     def expects_token(self) -> bool:
-        """Whether a SaslAuthenticate may come now."""
+        """True if SaslAuthenticate may come next."""
         return self._server is not None and not self._server.done and not self.is_refused
 
     @property
     def expects_bare_token(self) -> bool:
-        """Whether what comes now is a token without a header: the handshake had version 0."""
+        """True if a token without a header must come next, after a handshake of version 0."""
         return self._has_bare_tokens and self.expects_token
 
     def begin(self, mechanism: str, *, has_bare_tokens: bool = False) -> bool:
-        """Choose a mechanism; False when the listener does not have it, which ends the conversation."""
+        """Start an exchange. Return False, and refuse the client, if the mechanism is not available."""
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
@@ -128,10 +124,10 @@ class Identity:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """Take a message of the client and return the answer.
+        """Process a client message and return the response.
 
         Raises:
-            AuthenticationError: the client is refused; the conversation ends.
+            AuthenticationError: the client is rejected, and the exchange ends.
         """
         if self._server is None:
             raise AuthenticationError("SaslAuthenticate before SaslHandshake")
@@ -148,5 +144,5 @@ class Identity:
 
     @property
     def session_lifetime_ms(self) -> int:
-        """The lifetime that the client gets with the session that has just begun; 0 where it does not end."""
+        """The lifetime of the new session in ms; 0 means no limit."""
         return self._max_session_ms if self.is_authenticated else 0

@@ -1,18 +1,18 @@
-"""Which leader epoch starts at which offset of a log. Source: KIP-101, KIP-279, KIP-320."""
+"""Start offsets of the leader epochs of a log. Source: KIP-101, KIP-279, KIP-320."""
 
 from bisect import bisect_right
 from typing import NamedTuple
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch and the first offset written in it."""
+    """Leader epoch and its first offset."""
 
     epoch: int
     start_offset: int
 
 
 class EpochEnd(NamedTuple):
-    """The end of an epoch, or of the one before it that the log has; -1 and -1 when there is none."""
+    """Epoch and its end offset; both are -1 if unknown."""
 
     epoch: int
     end_offset: int
@@ -22,18 +22,18 @@ NO_EPOCH = EpochEnd(-1, -1)
 
 
 class LeaderEpochs:
-    """The epochs of one log, in order of both epoch and offset."""
+    """Leader epochs of one log, in ascending order."""
 
     def __init__(self) -> None:
         self._starts: list[EpochStart] = []
 
     @property
     def latest(self) -> int:
-        """The latest epoch; -1 when there is none."""
+        """The latest epoch, or -1."""
         return self._starts[-1].epoch if self._starts else -1
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """A leader of `epoch` writes from `start_offset` on; epochs in which nothing was written are forgotten."""
+        """Start an epoch at `start_offset`. Epochs without records are removed."""
         if epoch <= self.latest:
             return
         while self._starts and self._starts[-1].start_offset >= start_offset:
@@ -41,19 +41,19 @@ class LeaderEpochs:
         self._starts.append(EpochStart(epoch, start_offset))
 
     def cut(self, end_offset: int) -> None:
-        """Forget epochs that start at `end_offset` or behind."""
+        """Remove epochs that start at or after `end_offset`."""
         while self._starts and self._starts[-1].start_offset >= end_offset:
             self._starts.pop()
 
     def advance(self, start_offset: int) -> None:
-        """The log starts at `start_offset` now."""
+        """Raise the start of the log to `start_offset`."""
         before = [one for one in self._starts if one.start_offset <= start_offset]
         if before:
             behind = self._starts[len(before) :]
             self._starts = [EpochStart(before[-1].epoch, start_offset), *behind]
 
     def end_of(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Return where `epoch` ends, or the greatest epoch below it that the log has."""
+        """Return the end of `epoch`, or of the greatest epoch below it in the log."""
         if epoch == -1:
             return NO_EPOCH
         if epoch == self.latest:
@@ -65,6 +65,6 @@ class LeaderEpochs:
         return EpochEnd(found, self._starts[behind].start_offset)
 
     def at(self, offset: int) -> int:
-        """Return the epoch in which the record at `offset` was written; -1 when there is none."""
+        """Return the epoch of the record at `offset`, or -1."""
         behind = bisect_right(self._starts, offset, key=lambda one: one.start_offset)
         return self._starts[behind - 1].epoch if behind else -1

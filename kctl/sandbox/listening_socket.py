@@ -1,10 +1,10 @@
-"""The listening socket of one node, and what faults of connecting do to it.
+"""Listening socket of one node, with connection faults.
 
-| outcome | how |
+| outcome | implementation |
 |---|---|
 | accept, reset | listens; a reset closes with RST right after accept |
-| refuse | bound, but not listening, so that no other process takes the port |
-| drop | `listen(0)` and one connection of our own that fills the queue: the kernel then drops every further SYN |
+| refuse | bound but not listening, so that no other process gets the port |
+| drop | `listen(0)` with a queue filled by one connection: the kernel drops every further SYN |
 """
 
 import errno
@@ -26,7 +26,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address.
 
     Raises:
-        OSError: the address is taken or not ours, or the port is invalid; the text has the address.
+        OSError: the address is in use or not local, or the port is invalid; the text has the address.
     """
     if not 0 <= port <= _LAST_PORT:
         raise OSError(errno.EINVAL, f"cannot listen on {host}:{port}: use ports from 0 to {_LAST_PORT}")
@@ -42,7 +42,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 class ListeningSocket:
-    """Accepts for one node as its faults say."""
+    """Listening socket that applies the faults of a node."""
 
     def __init__(self, loop: SocketLoop, sock: socket.socket, accepted: Callable[[socket.socket], None]) -> None:
         self._loop = loop
@@ -53,7 +53,7 @@ class ListeningSocket:
         self.host, self.port = sock.getsockname()[:2]
 
     def follow(self, outcome: OnConnect) -> None:
-        """Let connection attempts end like this from now on."""
+        """Set the outcome of connection attempts."""
         if outcome is self._outcome:
             return
         before, self._outcome = self._outcome, outcome
@@ -106,7 +106,7 @@ class ListeningSocket:
             take(sock)
 
     def _rest(self) -> None:
-        """Stop accepting for a moment: the process is out of something, and asking again at once would spin."""
+        """Pause accepting, because the process has no resources left and an immediate retry would spin."""
         self._loop.watch(self._sock, 0, self._ready)
         self._loop.call_later(_RETRY_MS, self._resume)
 

@@ -1,7 +1,6 @@
-"""The log of one partition: batches in order of their offsets, and who waits for more.
+"""Log of one partition: batches in offset order, and watchers of new batches.
 
-One copy serves all replicas. It knows no protocol; instants are handed in. What it is given to keep, compaction and
-retention thin out again (compaction.py, retention.py): then its offsets have gaps.
+All replicas share the log. Callers supply the time. Compaction and retention leave gaps in the offsets.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,11 +22,11 @@ _INDEX_INTERVAL_BYTES = 4_096
 
 
 class OffsetOutOfRange(Exception):
-    """The log has no such offset."""
+    """Offset outside of the log."""
 
 
 class PartitionLog:
-    """Batches, each with its offsets assigned."""
+    """Batches with assigned offsets."""
 
     def __init__(self, settings: TopicSettings) -> None:
         self.settings = settings
@@ -39,25 +38,25 @@ class PartitionLog:
         self.producers = ProducerStates()
         self.segments = Segments()
         self.compacted_until = 0
-        """Below this there is one record of each key."""
+        """Offset below which the log is compacted."""
         self.when_stored: Callable[[], None] = lambda: None
-        """Called after each batch that is stored."""
+        """Called after each stored batch."""
         self._aborted: list[Aborted] = []
-        """In the order of their markers."""
+        """Aborted transactions, in the order of their markers."""
         self._watchers: dict[int, Callable[[], None]] = {}
         self._watches = 0
 
-    # --- writing ----------------------------------------------------------------------------------------------------
+    # --- writing ------------------------------------------------------------------------------------------------------
 
     def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
-        """Append the one batch in `records` and return where it is; a repeated one is not appended again.
+        """Append the batch in `records` and return its position. A duplicate returns its first position.
 
         Args:
-            records: what a produce request carries for the partition.
-            leader_epoch: the epoch of the leader that appends.
-            wall_ms: the broker's clock.
+            records: the data of a produce request for the partition.
+            leader_epoch: epoch of the appending leader.
+            wall_ms: time of the broker.
         Raises:
-            BatchRefused: the batch is damaged, too large, from the future, or out of sequence.
+            BatchRefused: the batch is damaged, oversized, in the future, or out of sequence.
         """
         header = produced_batch(records)
         assert records is not None
@@ -85,7 +84,7 @@ class PartitionLog:
         producer_id: int = -1,
         producer_epoch: int = -1,
     ) -> None:
-        """Append keys and values that a group coordinator keeps; a producer id makes them part of its transaction."""
+        """Append keys and values of a group coordinator. With a producer ID they are part of its transaction."""
         data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
         self._store(data, header_of(data), leader_epoch, -1, wall_ms)
         self.wake()
@@ -93,7 +92,7 @@ class PartitionLog:
     def _store(
         self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int, wall_ms: int
     ) -> int | None:
-        """Store a batch; for a marker, return where the transaction began that it ends."""
+        """Store a batch. For a marker, return the start of the transaction, or None."""
         base_offset = self.end_offset
         self.epochs.begin(leader_epoch, base_offset)
         data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
@@ -109,16 +108,16 @@ class PartitionLog:
     def append_marker(
         self, producer_id: int, producer_epoch: int, leader_epoch: int, wall_ms: int, *, commit: bool, by_epoch: int
     ) -> None:
-        """End the transaction of a producer here, whether it wrote anything or not.
+        """End the transaction of a producer in this partition, even if it wrote nothing here.
 
         Args:
-            producer_id, producer_epoch: whose it is; a newer epoch than that of its batches fences them.
-            leader_epoch: the epoch of the leader that appends.
-            wall_ms: the broker's clock.
-            commit: whether what it wrote counts.
-            by_epoch: the epoch of the coordinator.
+            producer_id, producer_epoch: the producer; a newer epoch than in its batches fences it.
+            leader_epoch: epoch of the appending leader.
+            wall_ms: time of the broker.
+            commit: whether to commit.
+            by_epoch: epoch of the coordinator.
         Raises:
-            BatchRefused: a newer epoch of the producer has written since, or a newer coordinator.
+            BatchRefused: a newer epoch of the producer or of the coordinator has written.
         """
         self.producers.check_marker(producer_id, producer_epoch, by_epoch)
         data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
@@ -130,10 +129,10 @@ class PartitionLog:
         self.wake()
 
     def delete_records(self, before_offset: int) -> None:
-        """Let the log start at `before_offset`, as retention does; batches wholly below it are gone.
+        """Raise the start offset, and remove batches below it.
 
         Raises:
-            OffsetOutOfRange: it is beyond the end.
+            OffsetOutOfRange: the offset is beyond the end.
         """
         if before_offset > self.end_offset:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
@@ -145,7 +144,7 @@ class PartitionLog:
         self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset], bounds[first:])
 
     def cut(self, end_offset: int) -> None:
-        """Drop what is at `end_offset` or behind, with the whole batch that holds it."""
+        """Truncate the log at `end_offset`. A batch that contains it is removed entirely."""
         if end_offset >= self.end_offset:
             return
         left = [batch for batch in self._batches if batch.header.last_offset < end_offset]
@@ -163,17 +162,17 @@ class PartitionLog:
         self._base_offsets = [batch.header.base_offset for batch in batches]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Take note that a leader of `epoch` continues from here."""
+        """Start a leader epoch at the end of the log."""
         self.epochs.begin(epoch, self.end_offset)
 
-    # --- cleanup ----------------------------------------------------------------------------------------------------
+    # --- cleanup ------------------------------------------------------------------------------------------------------
 
     def due(self, wall_ms: int) -> Due:
-        """Return what compaction could do now."""
+        """Return the compactable part of the log."""
         return due(self, wall_ms)
 
     def compact(self, wall_ms: int) -> None:
-        """Keep the latest record of each key, as far as that is due."""
+        """Compact the part of the log that is ready."""
         until = self.due(wall_ms)
         limits = Limits(wall_ms, self.settings.delete_retention_ms, self.producers.last_of())
         left = compacted(self, until, limits)
@@ -182,7 +181,7 @@ class PartitionLog:
         self.compacted_until = left.until_offset
 
     def expire(self, wall_ms: int, high_watermark: int) -> None:
-        """Delete the segments that retention.ms and retention.bytes do not keep."""
+        """Delete segments according to retention.ms and retention.bytes."""
         before_offset = kept_from(self, wall_ms, high_watermark)
         if before_offset > self.start_offset:
             if before_offset == self.end_offset and self.segments.active_offset < self.end_offset:
@@ -191,21 +190,21 @@ class PartitionLog:
 
     @property
     def aborted(self) -> tuple[Aborted, ...]:
-        """The aborted transactions that readers have to know."""
+        """The aborted transactions for readers."""
         return tuple(self._aborted)
 
-    # --- transactions -----------------------------------------------------------------------------------------------
+    # --- transactions -------------------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
-        """Below this all transactions have ended."""
+        """The end of the part without open transactions."""
         first_open = self.producers.first_open_offset
         return self.end_offset if first_open is None else max(first_open, self.start_offset)
 
     def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
-        """Return the aborted transactions that reach into a read of `read_bytes` from `offset` on.
+        """Return the aborted transactions that overlap a read of `read_bytes` at `offset`.
 
-        Like Kafka, it goes by an index with an entry each 4 KiB: some that begin a little behind the read count too.
+        Kafka's index has an entry for each 4 KiB, so transactions that begin shortly after the read are included.
         """
         first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
         if first == len(self._aborted):
@@ -220,10 +219,10 @@ class PartitionLog:
             at += 1
         return self._base_offsets[at] if at < len(self._batches) else self.end_offset
 
-    # --- reading ----------------------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------------------------
 
     def batches_from(self, offset: int, end_offset: int) -> list[StoredBatch]:
-        """Return the batches from the one that holds `offset` on, and below `end_offset`.
+        """Return the batches from the one with `offset` up to `end_offset`.
 
         Raises:
             OffsetOutOfRange: the offset is below the start or beyond `end_offset`.
@@ -234,17 +233,18 @@ class PartitionLog:
             return []
         first = max(0, bisect_right(self._base_offsets, offset) - 1)
         if self._batches and self._batches[first].header.last_offset < offset:
-            first += 1  # compaction left a gap there
+            first += 1  # compaction left a gap
         return self._batches[first : bisect_left(self._base_offsets, end_offset)]
 
     def read(self, offset: int, max_bytes: int, *, at_least_one: bool, end_offset: int | None = None) -> bytes:
-        """Return up to `max_bytes` of batches from the one that holds `offset` on; the last may be cut, as in Kafka.
+        """Return up to `max_bytes` of batches, from the one with `offset`. As in Kafka, the last may be incomplete.
 
         Args:
-            offset: where to start.
-            max_bytes: the most to return.
-            at_least_one: return the first batch whole even when it is larger; otherwise nothing is returned then.
-            end_offset: where the log ends for who asks.
+            offset: start of the read.
+            max_bytes: maximum size.
+            at_least_one: return the first batch entirely even if it is larger than `max_bytes`; otherwise return
+                nothing.
+            end_offset: end of the readable part; None is the end of the log.
         Raises:
             OffsetOutOfRange: the offset is below the start or beyond the end.
         """
@@ -258,13 +258,13 @@ class PartitionLog:
 
     @property
     def batches(self) -> tuple[StoredBatch, ...]:
-        """All batches, for those who check a run from outside."""
+        """All batches, for external checks."""
         return tuple(self._batches)
 
-    # --- waiting ----------------------------------------------------------------------------------------------------
+    # --- waiting ------------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Have `watcher` called after each append and each `wake`; returns the function that ends this."""
+        """Call `watcher` after each append and each `wake`. Return the function that stops it."""
         self._watches += 1
         number = self._watches
         self._watchers[number] = watcher
@@ -275,24 +275,24 @@ class PartitionLog:
         return stop
 
     def wake(self) -> None:
-        """Have those look again who wait for more."""
+        """Call all watchers."""
         for number in list(self._watchers):
             watcher = self._watchers.get(number)
-            if watcher is not None:  # one called before may have ended it
+            if watcher is not None:  # an earlier watcher may have removed it
                 watcher()
 
     @property
     def watchers(self) -> int:
-        """How many wait for an append."""
+        """The number of watchers."""
         return len(self._watchers)
 
     def is_contiguous(self) -> bool:
-        """Return whether each batch starts where the one before it ends: an invariant for tests."""
+        """Return whether the batches have no gaps between them, for tests."""
         return all(one.header.last_offset + 1 == two.header.base_offset for one, two in pairwise(self._batches))
 
 
 def _cut(batches: Sequence[bytes], max_bytes: int) -> bytes:
-    """Return up to `max_bytes` of batches, of which the last may be incomplete."""
+    """Return the first `max_bytes` of batches."""
     parts: list[bytes] = []
     left = max_bytes
     for data in batches:

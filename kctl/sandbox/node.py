@@ -1,4 +1,4 @@
-"""A node as those see it who accept connections for it: layers each with faults, TLS, SASL and the protocol."""
+"""Listener of one node: connections with layers for faults, TLS, SASL, and the protocol."""
 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,34 +18,34 @@ _REMEMBERED = 1_000
 
 
 class ListenerSecurity(NamedTuple):
-    """What a listener asks of its clients; nothing makes it PLAINTEXT."""
+    """Security of a listener; the default is PLAINTEXT."""
 
     tls: "ssl.SSLContext | None" = None
     users: SaslUsers | None = None
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of it: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL."""
+        """Kafka's name: PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."""
         channel = "PLAINTEXT" if self.tls is None else "SSL"
         return channel if self.users is None else f"SASL_{channel}"
 
 
 class NodeListener:
-    """Accepts the connections of one node and passes changes of its faults on to them."""
+    """Connections of one node, which follow changes of its faults."""
 
     def __init__(self, cluster: Cluster, node: ClusterNode, security: ListenerSecurity, entropy: Entropy) -> None:
         self.cluster = cluster
         self.node = node
         self.refused: deque[str] = deque(maxlen=_REMEMBERED)
-        """Why connections were closed by this side, the latest last."""
+        """Reasons of connections that the broker closed, the latest last."""
         self.security = security
-        """What new connections meet."""
+        """Security of new connections."""
         self._entropy = entropy
         self._connections: dict[BrokerConnection, FaultyWire] = {}
         node.faults.on_change(self._faults_changed)
 
     def on_connect(self) -> OnConnect:
-        """Return what happens to a connection attempt made now."""
+        """Return the outcome of a connection attempt."""
         return self.node.faults.on_connect
 
     def _new_identity(self) -> Identity:
@@ -54,7 +54,7 @@ class NodeListener:
         return Identity(self.security.users, cluster.scram_users, self._entropy, cluster.scheduler, max_session_ms)
 
     def accept(self, wire: Wire) -> Endpoint:
-        """Return the broker's end of a new connection."""
+        """Return the broker side of a new connection."""
         made: list[BrokerConnection] = []
 
         def protocol(inner_wire: Wire) -> Endpoint:
@@ -72,14 +72,14 @@ class NodeListener:
         return outermost
 
     def forget(self, connection: BrokerConnection, why: str) -> None:
-        """Take note that a connection has ended; `why` is empty when the client ended it."""
+        """Remove a closed connection; `why` is empty if the client closed it."""
         self._connections.pop(connection, None)
         if why:
             self.refused.append(why)
 
     @property
     def open_connections(self) -> int:
-        """How many clients are connected."""
+        """The number of connected clients."""
         return len(self._connections)
 
     def _faults_changed(self) -> None:

@@ -1,7 +1,6 @@
-"""What a node reports of itself and can be made to report otherwise: its disk, its metadata, its registration.
+"""Reported state of a node that tests can change: its disk, metadata, and registration.
 
-Unlike the faults of faults.py these change no connection and no request: only answers of Metadata, DescribeCluster,
-DescribeLogDirs and DescribeQuorum.
+Only responses of Metadata, DescribeCluster, DescribeLogDirs, and DescribeQuorum change, unlike with faults.py.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ ENDLESS_BYTES = 1 << 40
 
 
 class Leadership(NamedTuple):
-    """Who led a partition when a node stopped to follow the metadata."""
+    """Leadership of a partition in held metadata."""
 
     leader_id: int
     leader_epoch: int
@@ -24,14 +23,14 @@ class Leadership(NamedTuple):
 
 
 class NodeState:
-    """The state of one node beside its logs.
+    """Reported state of a node.
 
     Attributes:
-        disk_bytes: the size of its disk.
-        is_disk_offline: its log directory cannot be used.
-        is_registered: whether the cluster knows it.
-        is_fenced: the controller hears no heartbeats of it; only DescribeCluster names it, on request.
-        held_at_ms: since when it has followed no metadata; None while it does.
+        disk_bytes: size of the disk.
+        is_disk_offline: whether the log directory is offline.
+        is_registered: whether the broker is registered.
+        is_fenced: whether the broker is fenced; only DescribeCluster lists fenced brokers, on request.
+        held_at_ms: wall-clock time at which the metadata was held, or None.
     """
 
     __slots__ = ("_held", "_held_topics", "disk_bytes", "held_at_ms", "is_disk_offline", "is_fenced", "is_registered")
@@ -43,7 +42,7 @@ class NodeState:
         self.heal()
 
     def heal(self) -> None:
-        """Take all of it back."""
+        """Reset everything."""
         self.disk_bytes = ENDLESS_BYTES
         self.is_disk_offline = False
         self.is_registered = True
@@ -52,11 +51,11 @@ class NodeState:
 
     @property
     def is_listed(self) -> bool:
-        """Whether the metadata of the cluster lists the node."""
+        """True if the metadata lists the node."""
         return self.is_registered and not self.is_fenced
 
     def hold_metadata(self, topics: "Iterable[Topic]", wall_ms: int) -> None:
-        """Keep reporting these topics as they are now, and no others."""
+        """Keep the current metadata of these topics until `release_metadata`."""
         self.held_at_ms = wall_ms
         self._held_topics = {topic.name: topic._replace(partitions=dict(topic.partitions)) for topic in topics}
         self._held = {
@@ -72,10 +71,10 @@ class NodeState:
         self._held = {}
 
     def known_topics(self, topics: "Mapping[str, Topic]") -> "Mapping[str, Topic]":
-        """Return the topics of the cluster as this node has them."""
+        """Return the topics known to the node."""
         return topics if self.held_at_ms is None else self._held_topics
 
     def leadership(self, partition: Partition) -> Leadership:
-        """Return who leads a partition as this node has it."""
+        """Return the leadership of a partition known to the node."""
         held = self._held.get((partition.topic_name, partition.index))
         return held or Leadership(partition.leader_id, partition.leader_epoch, tuple(partition.in_sync))

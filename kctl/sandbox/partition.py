@@ -1,10 +1,9 @@
-"""One partition: its log, who leads it, who follows, how far, and what counts as committed.
+"""Partition: its log, leader, followers, and high watermark.
 
-One log, the leader's, serves all replicas: each follower sees it up to where it stands. What the replicas in sync all
-have is committed: the high watermark. A new leader continues where it stood; what it lacks is lost. Time and protocol
-are not known here: replication.py says when followers move.
+All replicas share the leader's log; each follower has it up to an offset. A new leader truncates the log to its offset.
+Replication delays are in replication.py.
 
-Source: KIP-101, KIP-966 (the high watermark stands while fewer than min.insync.replicas are in sync).
+Source: KIP-101, KIP-966 (the high watermark stops while fewer than min.insync.replicas are in sync).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,13 +14,13 @@ NO_LEADER = -1
 
 
 class Stand:
-    """A follower that copies nothing at present.
+    """Follower that is not replicating.
 
     Attributes:
-        offset: where it stands.
-        is_out: it is out of sync, whatever it has.
-        is_overdue: it is out of sync as soon as it lacks anything (replica.lag.time.max.ms has passed).
-        is_logged, is_frozen: why it stands still: by a command, or because its node does.
+        offset: its end offset.
+        is_out: whether it is out of sync regardless of its offset.
+        is_overdue: whether it is out of sync as soon as records are missing (replica.lag.time.max.ms has passed).
+        is_logged, is_frozen: the reasons: a command, or a frozen node.
     """
 
     __slots__ = ("is_frozen", "is_logged", "is_out", "is_overdue", "offset")
@@ -35,8 +34,8 @@ class Partition:
     """One partition.
 
     Attributes:
-        is_late: followers have only what they were given by `copy`, and not at once all there is.
-        begun_at: where the log ended when the leader began.
+        is_late: whether followers replicate with a delay, by `copy`.
+        begun_at: end offset at the last election.
     """
 
     __slots__ = (
@@ -66,21 +65,21 @@ class Partition:
         self.log = log
         self.is_late = is_late and len(replicas) > 1
         self._stands: dict[int, Stand] = {}
-        """By node id: the followers that copy nothing."""
+        """Stopped followers by node ID."""
         self._copied = log.end_offset
-        """Up to where the others have the log, if they are late."""
+        """End offset of late followers."""
         self._holder = replicas[0]
-        """Who has the whole log: the leader, or the last one."""
+        """Node with the complete log: the leader or the last leader."""
         self._high_watermark = self.begun_at = log.end_offset
         self.when_led: Callable[[], None] = lambda: None
-        """Called when another leader was elected, or none is left."""
+        """Called after an election, including one without a leader."""
         log.begin_epoch(0)
 
-    # --- who has what -----------------------------------------------------------------------------------------------
+    # --- replication state --------------------------------------------------------------------------------------------
 
     @property
     def in_sync(self) -> list[int]:
-        """The replicas that count as having all there is, in the order of `replicas`."""
+        """The in-sync replicas, in the order of `replicas`."""
         return [node_id for node_id in self.replicas if self._is_in_sync(node_id)]
 
     def _is_in_sync(self, node_id: int) -> bool:
@@ -89,11 +88,11 @@ class Partition:
 
     @property
     def needed_in_sync(self) -> int:
-        """How many replicas have to be in sync for acks=all; more than there are cannot be asked for."""
+        """The number of in-sync replicas required for acks=all, at most the number of replicas."""
         return min(self.log.settings.min_insync_replicas, len(self.replicas))
 
     def end_offset_on(self, node_id: int) -> int:
-        """Return up to where a replica has the log."""
+        """Return the end offset of a replica."""
         stand = self._stands.get(node_id)
         if stand is not None:
             return min(stand.offset, self.log.end_offset)
@@ -105,7 +104,7 @@ class Partition:
 
     @property
     def high_watermark(self) -> int:
-        """Up to where the log is committed."""
+        """The end of the committed part of the log."""
         if not self._stands and not self.is_late:
             self._high_watermark = self.log.end_offset
             return self._high_watermark
@@ -116,13 +115,13 @@ class Partition:
         return self._high_watermark
 
     def readable_on(self, node_id: int) -> int:
-        """Return up to where a replica lets consumers read."""
+        """Return the end of the part that consumers can read from a replica."""
         return min(self.high_watermark, self.end_offset_on(node_id))
 
-    # --- followers --------------------------------------------------------------------------------------------------
+    # --- followers ----------------------------------------------------------------------------------------------------
 
     def hold(self, node_id: int) -> None:
-        """Let a follower stand where it is, out of sync.
+        """Stop a follower and remove it from the in-sync replicas.
 
         Raises:
             ValueError: the node is not a follower.
@@ -133,7 +132,7 @@ class Partition:
             self._settle()
 
     def lag(self, node_id: int) -> Stand:
-        """Let a follower stand where it is, in sync until it is found to be overdue.
+        """Stop a follower. It stays in sync until it is overdue.
 
         Raises:
             ValueError: the node is not a follower.
@@ -145,7 +144,7 @@ class Partition:
         return stand
 
     def freeze(self, node_id: int) -> Stand | None:
-        """Take note that the node of a follower stands still; return what is new, or None."""
+        """Stop a follower because its node is frozen. Return its state if it is newly stopped, otherwise None."""
         if node_id not in self.replicas or node_id == self.leader_id:
             return None
         is_new = node_id not in self._stands
@@ -161,21 +160,21 @@ class Partition:
         return stand
 
     def overdue(self, node_id: int, stand: Stand) -> None:
-        """Take note that a follower has stood for replica.lag.time.max.ms, if it still does."""
+        """Mark a follower as overdue if it is still stopped."""
         if self._stands.get(node_id) is stand:
             self._settle()
             stand.is_overdue = True
             self.log.wake()
 
     def release(self, node_id: int) -> None:
-        """Let a follower that stood still by a command catch up."""
+        """Start a follower that a command stopped."""
         stand = self._stands.get(node_id)
         if stand is not None:
             stand.is_logged = False
             self._catch_up(node_id, stand)
 
     def thaw(self, node_id: int) -> None:
-        """Let a follower whose node stood still catch up."""
+        """Start a follower after its node was frozen."""
         stand = self._stands.get(node_id)
         if stand is not None and stand.is_frozen:
             stand.is_frozen = False
@@ -185,23 +184,23 @@ class Partition:
         if not stand.is_logged and not stand.is_frozen:
             self._settle()
             del self._stands[node_id]
-            self._copied = max(self._copied, self._high_watermark)  # before that it would not count as in sync again
+            self._copied = max(self._copied, self._high_watermark)  # otherwise it would not be in sync
             self.log.wake()
 
     def copy(self, end_offset: int) -> None:
-        """Let the followers that are late, and do not stand, have the log up to there."""
+        """Replicate up to `end_offset` to the late followers that are not stopped."""
         if end_offset > self._copied:
             self._copied = end_offset
             self.log.wake()
 
     def _settle(self) -> None:
-        """Commit what is committed by now, before who counts for that changes."""
+        """Update the high watermark before the in-sync replicas change."""
         self._high_watermark = self.high_watermark
 
-    # --- moves ------------------------------------------------------------------------------------------------------
+    # --- reassignments ------------------------------------------------------------------------------------------------
 
     def begin_copies(self, replicas: tuple[int, ...], adding: Sequence[int]) -> None:
-        """Have these replicas from now on; those that are added have nothing and are out of sync."""
+        """Set the replicas. Added replicas are empty and out of sync."""
         self._settle()
         self._drop_others(replicas)
         for node_id in adding:
@@ -210,7 +209,7 @@ class Partition:
         self.log.wake()
 
     def end_copies(self, replicas: tuple[int, ...]) -> None:
-        """Have these replicas and no others, with all there is; if the leader is not among them another leads."""
+        """Set the replicas, all complete. Elects another leader if the current one is removed."""
         self._drop_others(replicas)
         for node_id in replicas:
             self.release(node_id)
@@ -223,17 +222,16 @@ class Partition:
         self.replicas = replicas
         self._stands = {one: at for one, at in self._stands.items() if one in replicas}
 
-    # --- leaders ----------------------------------------------------------------------------------------------------
+    # --- leaders ------------------------------------------------------------------------------------------------------
 
     def elect(self, node_id: int, end_offset: int | None = None) -> None:
-        """Let a node lead, in a new epoch; `NO_LEADER` leaves the partition without a leader.
+        """Elect a leader with a new epoch; `NO_LEADER` removes the leader.
 
         Args:
-            node_id: the new leader; it becomes a replica if it is none.
-            end_offset: where the new leader's log ends, in the middle of a batch before that batch; what is behind
-                was never replicated to it and is lost. None: where the node stands.
+            node_id: the new leader; becomes a replica if it is not one.
+            end_offset: end of the new leader's log; later records are lost. None uses the node's own end offset.
         Raises:
-            OffsetOutOfRange: there is no such offset.
+            OffsetOutOfRange: the log does not contain the offset.
         """
         if end_offset is not None and not self.log.start_offset <= end_offset <= self.log.end_offset:
             raise OffsetOutOfRange(f"{end_offset} in a log from {self.log.start_offset} to {self.log.end_offset}")
@@ -247,7 +245,7 @@ class Partition:
 
     def _lead(self, node_id: int, end_offset: int | None) -> None:
         if node_id not in self.replicas:
-            self.replicas = (node_id, *self.replicas[1:])  # it has caught up before it takes the place of another
+            self.replicas = (node_id, *self.replicas[1:])  # it replaces a replica after catching up
             end_offset = self.log.end_offset if end_offset is None else end_offset
         self.log.cut(self.end_offset_on(node_id) if end_offset is None else end_offset)
         self._holder = node_id

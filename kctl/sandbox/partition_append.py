@@ -1,7 +1,4 @@
-"""What a leader does with one produced batch: whether it may append it, and where it then is.
-
-Source: KIP-98 and KIP-890 (transactions), min.insync.replicas.
-"""
+"""Append of a produced batch by the leader. Source: KIP-98 and KIP-890 (transactions), min.insync.replicas."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest
@@ -14,7 +11,7 @@ from kctl.sandbox.transactions.transaction import ProducerIdentity, TopicPartiti
 from kctl.sandbox.transactions.verification import Speaks, add_or_verify, for_a_producer
 
 ALL = -1
-"""acks=all: the replicas in sync have to have it."""
+"""acks=all: all in-sync replicas must have the batch."""
 _ACKS = (ALL, 0, 1)
 _ABORTABLE_FROM = 11
 _ADDING_FROM = 12
@@ -31,10 +28,10 @@ def _transactional_producers(request: ProduceRequest) -> set[ProducerIdentity]:
 
 
 def check_request(request: ProduceRequest) -> None:
-    """Return when what belongs to transactions in a request belongs to one.
+    """Check acks and the transaction of a request.
 
     Raises:
-        Refused: it names no transactional.id or is of several producers, or acks have no meaning.
+        Refused: invalid acks, no transactional.id for transactional batches, or several producers.
     """
     producers = _transactional_producers(request)
     if producers and request.transactional_id is None:
@@ -46,7 +43,7 @@ def check_request(request: ProduceRequest) -> None:
 
 
 def _transactional(data: PartitionProduceData) -> BatchHeader | None:
-    """Return the header of a batch of a transaction, as far as it can be read."""
+    """Return the header of a transactional batch, or None."""
     records = data.records
     if records is None or len(records) < HEADER_BYTES:
         return None
@@ -56,11 +53,11 @@ def _transactional(data: PartitionProduceData) -> BatchHeader | None:
 
 
 def append(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Appended:
-    """Append the batch to a partition that this node leads.
+    """Append a batch to a partition that this node leads.
 
     Raises:
-        Refused: it takes part in no transaction, or too few replicas are in sync.
-        BatchRefused: it is damaged, too large, from the future, or out of sequence.
+        Refused: the batch is not part of a transaction, or too few replicas are in sync.
+        BatchRefused: the batch is damaged, oversized, in the future, or out of sequence.
     """
     _take_part(call, request, partition, data)
     log = partition.log
@@ -70,7 +67,7 @@ def append(call: Call, request: ProduceRequest, partition: Partition, data: Part
 
 
 def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> None:
-    """Ask the coordinator about a batch whose transaction the log does not know to be open."""
+    """Verify a batch with the coordinator, unless the log has its transaction open."""
     header = _transactional(data)
     if header is None or partition.log.producers.has_open(header.producer_id, header.producer_epoch):
         return

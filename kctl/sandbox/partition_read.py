@@ -1,4 +1,4 @@
-"""One fetch of one partition on one node: what it is answered, as leader, as follower, or not at all.
+"""Fetch from one partition, as leader or follower.
 
 Source: KIP-320 (epochs), KIP-392 (followers, racks), KIP-595 (diverging epochs).
 """
@@ -28,15 +28,15 @@ _FOLLOWERS_FROM = 11
 
 
 class Limits(NamedTuple):
-    """How much may be read."""
+    """Size limits of a read."""
 
     left_bytes: int
     is_first: bool
-    """Whether nothing was read before: then one batch is returned even if it is larger."""
+    """True if no records were read before. The first batch may exceed the limit."""
 
 
 def missing(call: Call, wanted: "Wanted") -> ErrorCode:
-    """Return the error of a partition that a fetch does not wait for: it does not exist, or may not be read."""
+    """Return the error if a partition does not exist or may not be read. A fetch does not wait for these."""
     if wanted.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     allows = call.cluster.authorizer.allows
@@ -48,7 +48,7 @@ def missing(call: Call, wanted: "Wanted") -> ErrorCode:
 
 
 def read(call: Call, request: FetchRequest, wanted: "Wanted", limits: Limits) -> PartitionData:
-    """Return what this node answers about one partition."""
+    """Return the response for one partition."""
     asked = wanted.asked
     code = missing(call, wanted)
     if code is not ErrorCode.NONE:
@@ -102,7 +102,7 @@ def _read(
 def _add_records(
     found: PartitionData, partition: Partition, asked: FetchPartition, limits: Limits, *, is_committed: bool
 ) -> None:
-    """Add what is there from the offset on, for read_committed below the last stable offset."""
+    """Add records from the fetch offset; for read_committed up to the last stable offset."""
     log = partition.log
     found.aborted_transactions = [] if is_committed else None
     until = found.last_stable_offset if is_committed else found.high_watermark
@@ -118,7 +118,7 @@ def _add_records(
 
 
 def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:
-    """Return the follower in the rack of a consumer that a leader elsewhere sends it to."""
+    """Return the in-sync follower in the consumer's rack to which the leader redirects it, or None."""
     if offset < partition.log.start_offset or not _looks_for_nearer(call, request, partition):
         return None
     near = [
@@ -130,17 +130,17 @@ def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, off
 
 
 def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -> bool:
-    """Return whether this node is a leader that sends consumers of that rack elsewhere."""
+    """Return whether this node is a leader that redirects consumers of the rack."""
     is_asked = call.version >= _FOLLOWERS_FROM and bool(request.rack_id) and request.rack_id != call.node.rack
     leads = partition.leader_id == call.node.node_id
     return is_asked and leads and call.cluster.settings.replica_selector_class == RACK_AWARE
 
 
 def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int) -> EpochEndOffset | None:
-    """Return where the log parts from the fetcher's, if it does.
+    """Return the point at which the consumer's log diverges, or None.
 
     Raises:
-        OffsetOutOfRange: the log does not know the epoch, or starts behind the offset.
+        OffsetOutOfRange: the epoch is unknown, or the log starts after the offset.
     """
     if asked.last_fetched_epoch == -1:
         return None
@@ -156,7 +156,7 @@ def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int)
 
 
 def refused(asked: FetchPartition, code: ErrorCode) -> PartitionData:
-    """Return the answer about a partition that is not read."""
+    """Return the error response for one partition."""
     return PartitionData(
         partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b""
     )

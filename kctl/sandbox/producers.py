@@ -1,7 +1,6 @@
-"""What a partition remembers of its producers: the last five batches of each, and the transaction that is open.
+"""Producer state of a partition: the last five batches and the open transaction of each producer.
 
- Source:
-KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
+Source: KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
 """
 
 from collections import deque
@@ -13,7 +12,7 @@ from kctl.sandbox.batches import BatchHeader, BatchRefused
 
 _REMEMBERED = 5
 _SEQUENCES = 2**31
-"""Sequences wrap around to 0 behind 2**31 - 1."""
+"""Number of sequences; they wrap around to 0 after 2**31 - 1."""
 _NO_SEQUENCE = -1
 
 
@@ -25,14 +24,14 @@ class _Batch(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Where a batch is: the answer to its producer."""
+    """Position of an appended batch, for the response."""
 
     base_offset: int
     append_time_ms: int
 
 
 class Producer:
-    """One producer id, as one partition knows it."""
+    """State of one producer ID in one partition."""
 
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_offset", "last_timestamp_ms", "open_from")
 
@@ -40,62 +39,63 @@ class Producer:
         self.epoch = epoch
         self.batches: deque[_Batch] = deque(maxlen=_REMEMBERED)
         self.last_offset = -1
-        """Of its latest batch or marker."""
+        """Offset of its latest batch or marker."""
         self.last_timestamp_ms = -1
         self.coordinator_epoch = -1
-        """Of the latest marker."""
+        """Coordinator epoch of its latest marker."""
         self.open_from: int | None = None
-        """Where the transaction begins that is open."""
+        """Start of its open transaction, or None."""
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of its latest record in this epoch; -1 when there is none."""
+        """The last sequence in this epoch, or -1."""
         return self.batches[-1].last_sequence if self.batches else _NO_SEQUENCE
 
     @property
     def last_data_offset(self) -> int | None:
-        """The offset of its latest record in this epoch; None when there is none."""
+        """The offset of its last record in this epoch, or None."""
         if not self.batches:
             return None
         last = self.batches[-1]
         return last.base_offset + (last.last_sequence - last.base_sequence) % _SEQUENCES
 
     def enter(self, epoch: int) -> None:
-        """Continue in `epoch`; sequences start over in a new one."""
+        """Move to `epoch`. A new epoch restarts the sequences."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
 
 
 class _AskedFor(NamedTuple):
-    """Batches of one producer that came before its transaction was known to be open."""
+    """Batches of a producer that arrived before its transaction was known to be open."""
 
     epoch: int
     lowest_sequence: int
     adds_itself: bool
 
     def highest_start(self, *, is_known: bool) -> int:
-        """Return the highest sequence that may be the first."""
+        """Return the highest sequence with which the transaction may start."""
         return 0 if self.adds_itself and not is_known else self.lowest_sequence
 
 
 class ProducerStates:
-    """The producers of one partition."""
+    """Producers of one partition."""
 
     def __init__(self) -> None:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
-        """By producer id: where its open transaction begins."""
+        """Start of the open transaction by producer ID."""
         self._asked_for: dict[int, _AskedFor] = {}
 
-    # --- before a batch is stored -----------------------------------------------------------------------------------
+    # --- checks -------------------------------------------------------------------------------------------------------
 
     def check(self, header: BatchHeader) -> Appended | None:
-        """Return where the batch already is when it is a repetition, None when it is the next one.
+        """Return the position of a duplicate batch, or None for a valid new batch.
 
         Raises:
-            BatchRefused: its epoch is fenced, batches before it are missing, it is older than those remembered, or it
-                belongs to no transaction while one of the same producer is open.
+            BatchRefused: the epoch is fenced, batches are missing, the batch is older than the remembered ones, or it
+                is not
+                transactional while the producer has a transaction open.
         """
         if header.producer_id < 0:
             return None
@@ -106,7 +106,7 @@ class ProducerStates:
         self._check_start(header, is_known=producer is not None)
         if producer is not None:
             self._check_next(header, producer)
-        # Else a partition that forgot a producer, or never knew it, starts where the producer is (KIP-360).
+        # unknown producers may start at any sequence (KIP-360)
         return None
 
     def _check_start(self, header: BatchHeader, *, is_known: bool) -> None:
@@ -115,11 +115,11 @@ class ProducerStates:
             raise _out_of_order(header, asked_for.highest_start(is_known=is_known))
 
     def asked_for(self, header: BatchHeader, *, adds_itself: bool) -> None:
-        """Take note of a batch whose transaction is not known to be open: none behind it comes in before it.
+        """Remember a batch whose transaction is not known to be open, so that no later batch is appended before it.
 
         Args:
-            header: of the batch as it came.
-            adds_itself: its producer has the leader add the partition, and has to start at 0 where it is not known.
+            header: header of the received batch.
+            adds_itself: whether the leader adds the partition; an unknown producer must then start at 0.
         """
         before = self._asked_for.get(header.producer_id)
         now = _AskedFor(header.producer_epoch, header.base_sequence, adds_itself)
@@ -136,7 +136,7 @@ class ProducerStates:
         sequences = header.base_sequence, _plus(header.base_sequence, header.last_offset_delta)
         for batch in producer.batches:
             if (batch.base_sequence, batch.last_sequence) == sequences:
-                # Kafka, too, answers a repetition with the batch's timestamp even where that is no append time.
+                # Kafka also returns the batch's timestamp for duplicates, even if it is not an append time
                 return Appended(batch.base_offset, batch.max_timestamp_ms)
         return None
 
@@ -150,10 +150,10 @@ class ProducerStates:
             text = f"producer {header.producer_id} has a transaction open, and this batch is outside of it"
             raise BatchRefused(ErrorCode.INVALID_TXN_STATE, text)
 
-    # --- what was stored --------------------------------------------------------------------------------------------
+    # --- updates ------------------------------------------------------------------------------------------------------
 
     def remember(self, header: BatchHeader) -> int | None:
-        """Take note of a batch as it was stored; for a marker, return where the transaction began that it ends."""
+        """Apply a stored batch. For a marker, return the start of the transaction, or None."""
         if header.producer_id < 0:
             return None
         producer = self._producers.setdefault(header.producer_id, Producer(header.producer_epoch))
@@ -177,10 +177,10 @@ class ProducerStates:
             producer.open_from = self._open[header.producer_id] = header.base_offset
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """Return when a coordinator may end a transaction of the producer.
+        """Check that a coordinator may end a transaction of the producer.
 
         Raises:
-            BatchRefused: a newer epoch has written since, or a newer coordinator.
+            BatchRefused: a newer epoch of the producer or of the coordinator has written.
         """
         producer = self._producers.get(producer_id)
         if producer is None:
@@ -191,13 +191,13 @@ class ProducerStates:
             raise BatchRefused(ErrorCode.TRANSACTION_COORDINATOR_FENCED, text)
 
     def ended_by(self, producer_id: int, coordinator_epoch: int) -> None:
-        """Take note of the coordinator's epoch in the marker that was stored last."""
+        """Set the coordinator epoch after a marker."""
         self._producers[producer_id].coordinator_epoch = coordinator_epoch
 
     def cut(self, end_offset: int, left: list[BatchHeader]) -> None:
-        """Forget what was at `end_offset` or behind; `left` are all batches before it.
+        """Remove state at and after `end_offset`; `left` has all remaining batches.
 
-        Producers that had nothing there are kept as they are, even when retention took their batches.
+        Producers without removed batches are unchanged, even if retention deleted their batches.
         """
         kept = {one: known for one, known in self._producers.items() if known.last_offset < end_offset}
         self._producers, self._open = {}, {}
@@ -207,27 +207,27 @@ class ProducerStates:
         self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
 
     def last_of(self) -> dict[int, tuple[int | None, int]]:
-        """Return offset and epoch of the last batch of records of each producer; None: a marker was its last."""
+        """Return offset and epoch of the last data batch of each producer. The offset is None after a marker."""
         return {one: (known.last_data_offset, known.epoch) for one, known in self._producers.items()}
 
     def expire(self) -> None:
-        """Forget the producers without an open transaction, as producer.id.expiration.ms does."""
+        """Remove producers without an open transaction, as producer.id.expiration.ms does."""
         self._producers = {one: known for one, known in self._producers.items() if one in self._open}
         self._asked_for.clear()
 
-    # --- who is there -----------------------------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------------------------------
 
     def has_open(self, producer_id: int, epoch: int) -> bool:
-        """Return whether a transaction of this producer in this epoch is open."""
+        """Return whether a transaction of the producer is open in this epoch."""
         return producer_id in self._open and self._producers[producer_id].epoch == epoch
 
     def has_any_open(self, producer_id: int) -> bool:
-        """Return whether a transaction of this producer is open, whatever its epoch."""
+        """Return whether a transaction of the producer is open in any epoch."""
         return producer_id in self._open
 
     @property
     def first_open_offset(self) -> int | None:
-        """Where the earliest open transaction begins."""
+        """The start of the earliest open transaction, or None."""
         return min(self._open.values(), default=None)
 
     def __iter__(self) -> Iterator[tuple[int, Producer]]:
@@ -235,7 +235,7 @@ class ProducerStates:
 
 
 def check_epoch(epoch: int, latest: int) -> None:
-    """Return when a producer in `epoch` may still write.
+    """Check that a producer in `epoch` may write.
 
     Raises:
         BatchRefused: the latest epoch is newer.

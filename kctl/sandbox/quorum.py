@@ -1,9 +1,7 @@
-"""The quorum of controllers: which node leads it, and the requests that brokers forward to its leader.
+"""Controller quorum, and the requests that brokers forward to the controller.
 
-All nodes are voters. While more than half of them run, one of them leads; otherwise requests that need the controller
-wait for the next leader.
-
-Source: KRaft's combined mode; ForwardingManager of Kafka's brokers. Differs: an election takes no time.
+All nodes are voters. While more than half of them are up, one of them is the controller. Otherwise requests wait.
+Source: KRaft's combined mode; ForwardingManager of Kafka's brokers. Differs: elections are immediate.
 """
 
 from collections.abc import Callable
@@ -14,34 +12,34 @@ if TYPE_CHECKING:
     from kctl.sandbox.runtime import Handle
 
 FORWARDING_MS = 60_000
-"""Time after which a broker answers a request that no controller has taken."""
+"""Timeout of a forwarded request without a controller, in ms."""
 
 
 class Quorum:
-    """The controllers of a cluster."""
+    """Controllers of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self._is_stopped = False
         self._waiting: dict[_Forwarded, None] = {}
         self.leader_id: int | None = next(iter(cluster.nodes))
-        """The controller; None if there is none."""
+        """Node ID of the controller, or None."""
         self.epoch = 1
         for node in cluster.nodes.values():
             node.faults.on_change(self._elect)
 
     def stop(self) -> None:
-        """Let no node be the controller until `start`, as controllers on machines of their own that are down."""
+        """Stop all controllers until `start`, as if they ran on separate machines."""
         self._is_stopped = True
         self._elect()
 
     def start(self) -> None:
-        """Let a majority of the nodes elect a controller again."""
+        """Start the controllers."""
         self._is_stopped = False
         self._elect()
 
     def forward(self, carry_out: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Carry a request out while there is a controller; refuse it if none takes it in `FORWARDING_MS`."""
+        """Execute a request on the controller. Call `refuse` if there is no controller for `FORWARDING_MS`."""
         if self.leader_id is not None:
             carry_out()
             return
@@ -69,8 +67,6 @@ class Quorum:
 
 
 class _Forwarded:
-    """A request that waits for a controller."""
-
     __slots__ = ("_carry_out", "timer")
 
     def __init__(self, carry_out: Callable[[], None]) -> None:
@@ -78,7 +74,7 @@ class _Forwarded:
         self.timer: Handle | None = None
 
     def begin(self) -> None:
-        """Carry it out."""
+        """Execute the request."""
         if self.timer is not None:
             self.timer.cancel()
         self._carry_out()

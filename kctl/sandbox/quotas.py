@@ -1,6 +1,6 @@
-"""How many bytes a second clients of a node may produce and fetch, and how long those are muted who took more.
+"""Byte-rate quotas of a node, and throttle times.
 
-Source: KIP-124, KIP-219: the answer leaves at once and says for how long its connection is not read from.
+Source: KIP-124, KIP-219: the response is immediate and has the time for which the connection is not read.
 """
 
 from enum import Enum
@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 _SECOND_MS = 1_000
 MAX_RATE = 2**40
-"""The greatest quota, in bytes a second."""
+"""Maximum quota, in bytes per second."""
 
 
 class Quota(Enum):
-    """What is limited; the value is the word that users type."""
+    """Kind of a quota; the value is the word in commands."""
 
     PRODUCE = "produce"
     FETCH = "fetch"
 
     @property
     def key(self) -> str:
-        """Its key among client quotas."""
+        """The key in client quotas."""
         return "producer_byte_rate" if self is Quota.PRODUCE else "consumer_byte_rate"
 
 
 class Limit(NamedTuple):
-    """A quota of one client.
+    """Quota of one client.
 
-    Attributes: account: user and client id whose taking is added up; rate: in bytes a second.
+    Attributes: account: user and client ID that share the quota; rate: bytes per second.
     """
 
     quota: Quota
@@ -35,7 +35,7 @@ class Limit(NamedTuple):
 
 
 class _Account:
-    """What one client may still take at once, in thousandths of bytes: at most a second's worth; below 0 is a debt."""
+    """Credit of a client in thousandths of a byte, at most one second's worth; negative after overuse."""
 
     __slots__ = ("at_ms", "credit")
 
@@ -45,14 +45,14 @@ class _Account:
 
 
 class Quotas:
-    """The quotas of one node, and an account for each client id."""
+    """Quotas of one node, with an account for each limit."""
 
     def __init__(self) -> None:
         self._rates: dict[Quota, int] = {}
         self._accounts: dict[Limit, _Account] = {}
 
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
-        """Limit the bytes a second of each client, or with None do not; all counts start again.
+        """Limit the bytes per second of each client; None removes the limit. All accounts restart.
 
         Raises:
             ValueError: the rate is not 1 to `MAX_RATE`.
@@ -66,16 +66,16 @@ class Quotas:
             self._rates[quota] = bytes_per_s
 
     def limit_of(self, quota: Quota, client_id: str) -> Limit | None:
-        """Return the limit that was set here, for each client id on its own."""
+        """Return the limit of this node for a client ID, or None."""
         rate = self._rates.get(quota)
         return None if rate is None else Limit(quota, ("", client_id), rate)
 
     def debt_ms(self, limit: Limit, now_ms: int) -> int:
-        """Return in how many milliseconds a client has taken no more than it may; 0 when it has not."""
+        """Return the milliseconds until a client is within its limit; 0 if it is."""
         return max(0, -(self._account(limit, now_ms).credit // limit.rate))
 
     def charge(self, limit: Limit, size_bytes: int, now_ms: int) -> None:
-        """Take note of bytes that a client took."""
+        """Charge bytes to a client."""
         self._account(limit, now_ms).credit -= size_bytes * _SECOND_MS
 
     def _account(self, limit: Limit, now_ms: int) -> _Account:

@@ -1,7 +1,4 @@
-"""The server's assignors of KIP-848: who shall have which partition. Topics are known by id, members by id.
-
-Same input, same output, whatever the order of the members.
-"""
+"""Server-side assignors of KIP-848. Deterministic, regardless of the order of members."""
 
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush, heapreplace
@@ -11,21 +8,21 @@ from kctl.sandbox.groups.reconciliation import Slot
 
 
 class Situation(NamedTuple):
-    """What an assignor looks at."""
+    """Input of an assignor."""
 
     wants: Mapping[str, tuple[bytes, ...]]
-    """The topics of each member."""
+    """Topic IDs of each member."""
     sizes: Mapping[bytes, int]
-    """The number of partitions of each topic."""
+    """Number of partitions of each topic."""
     target: Mapping[str, tuple[Slot, ...]]
-    """What each member had in the target before."""
+    """Previous target assignment of each member."""
 
 
 Assignment = dict[str, tuple[Slot, ...]]
 
 
 def range_assignor(situation: Situation) -> Assignment:
-    """Return neighbouring partitions of each topic for each member; partition n of all topics tends to one member."""
+    """Assign neighboring partitions of each topic. Partition n of all topics tends to the same member."""
     given: dict[str, list[Slot]] = {member: [] for member in sorted(situation.wants)}
     for topic_id, size in situation.sizes.items():
         members = [member for member in given if topic_id in situation.wants[member]]
@@ -38,16 +35,16 @@ def range_assignor(situation: Situation) -> Assignment:
 
 
 class _Shares:
-    """The partitions of each member, and of each topic the member that has the fewest.
+    """Partitions of each member, and the member with the fewest partitions for each topic.
 
-    Args: wants: the topics of each member.
+    Args: wants: the topic IDs of each member.
     """
 
     def __init__(self, wants: Mapping[str, tuple[bytes, ...]]) -> None:
         self.slots: dict[str, list[Slot]] = {member: [] for member in sorted(wants)}
         self._wants = wants
         self._takers: dict[bytes, list[tuple[int, str]]] = {}
-        """Heaps of members by the number of their partitions; an entry with a former number is dropped when seen."""
+        """Heaps of members by number of partitions. Outdated entries are replaced when they reach the top."""
         for member in self.slots:
             for topic_id in dict.fromkeys(wants[member]):
                 self._takers.setdefault(topic_id, []).append((0, member))
@@ -56,14 +53,14 @@ class _Shares:
         self.slots[member].append(slot)
 
     def move(self, slot: Slot, rich: str, poor: str) -> None:
-        """Move a partition; who has fewer than before is entered again."""
+        """Move a partition, and push the new count of its former member."""
         self.slots[rich].remove(slot)
         self.slots[poor].append(slot)
         for topic_id in self._wants[rich]:
             heappush(self._takers[topic_id], (len(self.slots[rich]), rich))
 
     def poorest(self, topic_id: bytes) -> str | None:
-        """Return the first of the members that want the topic and have the fewest partitions."""
+        """Return the subscriber of a topic with the fewest partitions; the lowest ID if several have as few."""
         heap = self._takers.get(topic_id)
         while heap:
             count, member = heap[0]
@@ -72,12 +69,12 @@ class _Shares:
             if count < len(self.slots[member]):
                 heapreplace(heap, (len(self.slots[member]), member))
             else:
-                heappop(heap)  # entered again when it lost a partition
+                heappop(heap)  # pushed again when it lost a partition
         return None
 
 
 def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
-    """Let members keep what they have and may have; return the slots that are left."""
+    """Keep the previous assignment if subscriptions allow it. Return the unassigned partitions."""
     unassigned: list[Slot] = []
     wanted = {member: frozenset(topics) for member, topics in situation.wants.items()}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
@@ -92,7 +89,7 @@ def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
 
 
 def uniform_assignor(situation: Situation) -> Assignment:
-    """Return shares as equal as the subscriptions allow, with as few moves from the target before as that takes."""
+    """Assign partitions as evenly as subscriptions allow, with few changes to the previous target."""
     shares = _Shares(situation.wants)
     for slot in _keep(situation, shares):
         poorest = shares.poorest(slot.topic_id)
@@ -103,7 +100,7 @@ def uniform_assignor(situation: Situation) -> Assignment:
 
 
 def _even_out(shares: _Shares) -> None:
-    """Move partitions from rich members to poor ones until no single move makes two shares more equal."""
+    """Move partitions until no single move makes two members more equal."""
     slots, has_moved = shares.slots, True
     while has_moved:
         has_moved = False
@@ -116,4 +113,4 @@ def _even_out(shares: _Shares) -> None:
 
 
 ASSIGNORS: dict[str, Callable[[Situation], Assignment]] = {"uniform": uniform_assignor, "range": range_assignor}
-"""By the name that `group.remote.assignor` gives; the first is the default."""
+"""Assignors by `group.remote.assignor`; the first is the default."""

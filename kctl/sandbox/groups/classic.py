@@ -1,8 +1,7 @@
-"""One group of the classic protocol: what each request of its members does.
+"""Group of the classic protocol, and its handling of requests.
 
-Who is in it is in classic_roster.py, who has been silent too long in classic_sessions.py, and how its members are
-called together in classic_rebalance.py. Source: KIP-345 (static members), KIP-394 (ids before joining), KIP-814 (a
-static leader comes back).
+The members are in classic_roster.py, session timeouts in classic_sessions.py, and rebalances in classic_rebalance.py.
+Source: KIP-345 (static members), KIP-394 (member IDs before joining), KIP-814 (returning static leader).
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ _SKIPS_ASSIGNMENT_FROM = 9
 
 
 class ClassicGroup:
-    """One group."""
+    """Group of the classic protocol."""
 
     kind = "classic"
 
@@ -46,11 +45,11 @@ class ClassicGroup:
         )
         self._rebalance = Rebalance(surroundings, self.roster, self._sessions, self._store)
         self._stored = self.roster.copy()
-        """The last generation that was completed: what the next coordinator finds in __consumer_offsets."""
+        """Last completed generation, which the next coordinator restores."""
 
     @property
     def state(self) -> State:
-        """Where the group is between two generations."""
+        """The rebalance state."""
         return self._rebalance.state
 
     @property
@@ -60,26 +59,26 @@ class ClassicGroup:
 
     @property
     def protocol_type(self) -> str:
-        """What its members call themselves, such as consumer."""
+        """The protocol type, such as consumer."""
         return self.roster.protocol_type
 
     @property
     def members(self) -> ClassicMembers:
-        """The members by id."""
+        """The members by ID."""
         return self.roster.members
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group has no members."""
+        """True if the group has no members."""
         return not self.members
 
     # --- JoinGroup --------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, request: JoinGroupRequest) -> None:
-        """Answer when the next generation has all its members, or at once when nothing changes.
+        """Respond after the rebalance, or immediately if nothing changes.
 
         Raises:
-            Refused: the member is unknown or fenced, or offers nothing that all others offer too.
+            Refused: the member is unknown or fenced, or has no protocol in common with all others.
         """
         if not self.roster.accepts(request):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -123,7 +122,7 @@ class ClassicGroup:
         self._rebalance.join(asker, member, is_new=True)
 
     def _take_over(self, asker: Asker, request: JoinGroupRequest, holder: ClassicMember, member_id: str) -> None:
-        """Let a new process take the place of a static member; the others notice only a changed protocol."""
+        """Replace a static member by a new process. Other members rebalance only if the protocol changes."""
         member = holder.renamed(member_id)
         was_leader = self.roster.leader_id == holder.member_id
         self._rebalance.replace(holder, member)
@@ -137,9 +136,9 @@ class ClassicGroup:
         self._outbox.post(asker, self._takeover_response(asker.version, member, old_leader))
 
     def _takeover_response(self, version: int, member: ClassicMember, old_leader: str | None) -> JoinGroupResponse:
-        """Return the answer to a static member that is back without a rebalance.
+        """Return the response to a static member that returns without a rebalance.
 
-        Args: old_leader: its id before, if it leads the group.
+        Args: old_leader: its former ID if it leads the group.
         """
         response = self.roster.join_response(member)
         if old_leader is None:
@@ -148,16 +147,16 @@ class ClassicGroup:
             response.members = self.roster.described_members()
             response.skip_assignment = True
         else:
-            response.leader = old_leader  # the new one must not hand out assignments without a request
+            response.leader = old_leader  # keeps the new process from computing assignments unprompted
         return response
 
     # --- SyncGroup, Heartbeat and LeaveGroup ------------------------------------------------------------------------
 
     def sync(self, asker: Asker, request: SyncGroupRequest) -> None:
-        """Answer with the member's assignment, once the leader has said what it is.
+        """Respond with the member's assignment, after the leader has sent it.
 
         Raises:
-            Refused: another member, generation or protocol, or the members are called together again.
+            Refused: unknown member, wrong generation or protocol, or a rebalance has begun.
         """
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         self.roster.check_protocol(request)
@@ -165,10 +164,10 @@ class ClassicGroup:
         self._rebalance.sync(asker, member, {one.member_id: one.assignment for one in request.assignments})
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Take note that a member lives.
+        """Extend the session of a member.
 
         Raises:
-            Refused: another member or generation, or the members are called together again.
+            Refused: unknown member, wrong generation, or a rebalance has begun.
         """
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         if self.state is not State.EMPTY:
@@ -176,7 +175,7 @@ class ClassicGroup:
         _check(self._rebalance.row.heartbeat)
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members, given by id or by group.instance.id alone, and return what became of each."""
+        """Remove members, by member ID or by group.instance.id alone. Return an error code for each."""
         codes = [self._leave_one(member_id, instance_id) for member_id, instance_id in leaving]
         if ErrorCode.NONE in codes:
             self._rebalance.after_removal()
@@ -203,10 +202,10 @@ class ClassicGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Return when offsets may be committed; a member's commit is as good as a heartbeat.
+        """Check that a client may commit offsets. A member's commit extends its session.
 
         Raises:
-            Refused: not by this member, in this generation or state.
+            Refused: unknown member, wrong generation, or not allowed in this state.
         """
         if claim.epoch < 0 and self.state is State.EMPTY:
             return
@@ -220,20 +219,20 @@ class ClassicGroup:
             self._sessions.renew(member)
 
     def check_fetch(self, _member_id: str | None, _epoch: int) -> None:
-        """Return: what is committed may be read by anybody."""
+        """Accept every client."""
 
     def subscribed_topics(self) -> set[str]:
-        """Return the topics whose offsets are in use.
+        """Return the subscribed topics.
 
         Raises:
-            Refused: members of some other protocol than the consumer's are there.
+            Refused: the members do not use the consumer protocol type.
         """
         return self.roster.subscribed_topics()
 
-    # --- from and to the consumer protocol --------------------------------------------------------------------------
+    # --- migration between protocols ----------------------------------------------------------------------------------
 
     def dissolve(self) -> None:
-        """Let all members who wait join again: the group continues as a consumer group."""
+        """Make all waiting members rejoin, because the group becomes a consumer group."""
         self._turn_all_away(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def _turn_all_away(self, code: ErrorCode) -> None:
@@ -241,7 +240,7 @@ class ClassicGroup:
             self._rebalance.turn_away(member, code)
 
     def continue_with(self, members: Sequence[ClassicMember], generation: int, protocol_type: str) -> None:
-        """Begin as a group that had these members and this generation, and call them together."""
+        """Start with these members and this generation, and rebalance."""
         for member in members:
             self.roster.add(member, protocol_type)
         self.roster.generation, self.roster.protocol = generation, self.members.chosen_protocol()
@@ -251,10 +250,10 @@ class ClassicGroup:
             self._sessions.renew(member)
         self._rebalance.start()
 
-    # --- the coordinator moves --------------------------------------------------------------------------------------
+    # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def _store(self) -> None:
-        """Have the next coordinator find the group as it is now."""
+        """Write the group to __consumer_offsets, for the next coordinator."""
         self._stored = self.roster.copy()
         self._write(self.roster.metadata())
 
@@ -263,16 +262,16 @@ class ClassicGroup:
         return [(group_key(self.group_id), None)]
 
     def store_new(self) -> None:
-        """Have the next coordinator find the group, which has no generation yet."""
+        """Write a new group without a generation to __consumer_offsets."""
         self._write(GroupMetadataValue())
 
     def unload(self) -> None:
-        """Stop: this node no longer coordinates the group."""
+        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
         self._turn_all_away(ErrorCode.NOT_COORDINATOR)
 
     def load(self) -> None:
-        """Continue from the last generation that was completed, as a node does that takes the group over."""
+        """Continue from the last completed generation on a new coordinator."""
         self.roster.restore(self._stored)
         self._sessions.pending.clear()
         self._rebalance.reset(State.STABLE if self.members else State.EMPTY)

@@ -1,4 +1,4 @@
-"""One member of a classic group."""
+"""Member of a classic group."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse
@@ -8,7 +8,7 @@ from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
 
 class ClassicMember:
-    """One member: what it said when it joined, what it got, and which of its requests wait."""
+    """Member: its subscription, its assignment, and its waiting requests."""
 
     __slots__ = (
         "assignment",
@@ -31,30 +31,30 @@ class ClassicMember:
         self.session_timeout_ms = 0
         self.rebalance_timeout_ms = 0
         self.protocols: dict[str, bytes] = {}
-        """Metadata by protocol, the preferred one first."""
+        """Metadata by protocol, the preferred protocol first."""
         self.assignment = b""
         self.is_new = True
-        """No generation began with it yet."""
+        """True until the member's first generation begins."""
         self.generation = -1
-        """The last one that it has joined; a static member that does not join is kept all the same."""
+        """Last generation that the member joined. Static members stay in the group without joining."""
         self.join: Asker | None = None
-        """Who waits for the members of the next generation."""
+        """Waiting JoinGroup request."""
         self.sync: Asker | None = None
-        """Who waits for the leader's word."""
+        """Waiting SyncGroup request."""
 
     def has_offered(self, request: JoinGroupRequest) -> bool:
-        """Return whether the request offers what the member offered before."""
+        """Return whether a request has the same protocols and metadata as before."""
         return list(self.protocols.items()) == [(offer.name, offer.metadata) for offer in request.protocols]
 
     def adopt(self, request: JoinGroupRequest) -> None:
-        """Take what the request says."""
+        """Apply the timeouts and protocols of a request."""
         self.session_timeout_ms = request.session_timeout_ms
         wanted_ms = request.rebalance_timeout_ms
         self.rebalance_timeout_ms = wanted_ms if wanted_ms >= 0 else request.session_timeout_ms
         self.protocols = {offer.name: offer.metadata for offer in request.protocols}
 
     def renamed(self, member_id: str) -> "ClassicMember":
-        """Return a copy with another id (KIP-345) and no request that waits."""
+        """Return a copy with another ID and without waiting requests (KIP-345)."""
         copy = ClassicMember(member_id, self.instance_id, self.client_id)
         copy.session_timeout_ms = self.session_timeout_ms
         copy.rebalance_timeout_ms = self.rebalance_timeout_ms
@@ -65,7 +65,7 @@ class ClassicMember:
         return copy
 
     def metadata(self, protocol: str) -> MemberMetadata:
-        """Return what is written down of it."""
+        """Return the record data of the member."""
         return MemberMetadata(
             member_id=self.member_id,
             group_instance_id=self.instance_id,
@@ -79,19 +79,19 @@ class ClassicMember:
 
 
 class ClassicMembers(dict[str, ClassicMember]):
-    """Members by id, in the order in which they came."""
+    """Members by ID, in the order of joining."""
 
     def static(self, instance_id: str | None) -> ClassicMember | None:
-        """Return the member that has this group.instance.id."""
+        """Return the member with a group.instance.id, or None."""
         if instance_id is None:
             return None
         return next((member for member in self.values() if member.instance_id == instance_id), None)
 
     def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
-        """Return the member that a request comes from.
+        """Return the member of a request. Source: KIP-345.
 
         Raises:
-            Refused: no member has this id, or another id has taken over the static member. Source: KIP-345.
+            Refused: the ID is unknown, or a newer process replaced the static member.
         """
         if instance_id is not None:
             holder = self.static(instance_id)
@@ -104,12 +104,12 @@ class ClassicMembers(dict[str, ClassicMember]):
         return self[member_id]
 
     def common_protocols(self) -> list[str]:
-        """Return what all of them offer, in the order of the first."""
+        """Return the protocols that all members support, in the order of the first member."""
         offers = [member.protocols for member in self.values()]
         return [name for name in offers[0] if all(name in offer for offer in offers)] if offers else []
 
     def chosen_protocol(self) -> str:
-        """Return the common protocol that most members prefer; of several the one the first member likes best."""
+        """Return the common protocol preferred by most members; of several, the first member's choice."""
         common = self.common_protocols()
         votes = dict.fromkeys(common, 0)
         for member in self.values():
@@ -121,6 +121,6 @@ _NULL_PROTOCOL_FROM = 7
 
 
 def refused_join(code: ErrorCode, member_id: str, version: int) -> JoinGroupResponse:
-    """Return the answer to a JoinGroup that is refused."""
+    """Return the error response of a JoinGroup."""
     protocol = None if version >= _NULL_PROTOCOL_FROM else ""
     return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=protocol)

@@ -1,6 +1,6 @@
-"""Rebalance of a classic group: its members are called together, and their JoinGroups and SyncGroups wait for it.
+"""Rebalance of a classic group, with its waiting JoinGroup and SyncGroup requests.
 
-The states and what each answers are in classic_table.py. Source: KIP-62 (two timeouts), KIP-134 (initial delay).
+States and errors are in classic_table.py. Source: KIP-62 (two timeouts), KIP-134 (initial delay).
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from kctl.sandbox.groups.surroundings import Surroundings
 
 
 class Rebalance:
-    """The state of one group, and what moves it."""
+    """Rebalance state of one group."""
 
     def __init__(
         self, surroundings: Surroundings, roster: Roster, sessions: Sessions, store: Callable[[], None]
@@ -29,64 +29,64 @@ class Rebalance:
         self._sessions = sessions
         self._store = store
         self._unsynced: dict[str, None] = {}
-        """Members of this generation that have not asked for their assignment yet."""
+        """Members of this generation without a SyncGroup request so far."""
         self._is_first = False
-        """The members that join now are the first: the group waits for more of them (KIP-134)."""
+        """True during the first rebalance of an empty group, which waits for more members (KIP-134)."""
         self._has_newcomer = False
 
     @property
     def row(self) -> Row:
-        """What the present state answers."""
+        """The table row of the current state."""
         return TABLE[self.state]
 
     def reset(self, state: State) -> None:
-        """Continue in that state, without a rebalance under way."""
+        """Set the state, without a rebalance in progress."""
         self.state = state
         self._unsynced.clear()
 
     def _move(self, event: Event) -> None:
         self.state = self.row.next[event]
 
-    # --- members come and go ----------------------------------------------------------------------------------------
+    # --- membership ---------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, member: ClassicMember, *, is_new: bool = False) -> None:
-        """Let a JoinGroup wait for the others, who are called together."""
+        """Hold a JoinGroup until the rebalance completes."""
         self._has_newcomer = self._has_newcomer or is_new
         member.join = asker
         self.start()
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member; `after_removal` follows when all are removed that go together."""
+        """Remove a member. Call `after_removal` after removing the last of several members."""
         self.turn_away(member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._sessions.end(member)
         self._unsynced.pop(member.member_id, None)
         self._roster.remove(member)
 
     def after_removal(self) -> None:
-        """Rebalance, unless that is under way."""
+        """Start a rebalance, or complete the one in progress if possible."""
         if self.state is State.PREPARING:
             self.complete_if_all_joined()
         elif self.state is not State.EMPTY:
             self.start()
 
     def replace(self, holder: ClassicMember, member: ClassicMember) -> None:
-        """Put a new process in the place of a static member, which is fenced, unnoticed by the others."""
+        """Replace a static member by a new process and fence the old one, without a rebalance."""
         self.turn_away(holder, ErrorCode.FENCED_INSTANCE_ID)
         self._sessions.end(holder)
         self._unsynced.pop(holder.member_id, None)
         self._roster.replace(holder, member)
 
     def turn_away(self, member: ClassicMember, code: ErrorCode) -> None:
-        """Fail the pending requests of a member."""
+        """Fail the waiting requests of a member."""
         if member.join is not None:
             self._outbox.post(member.join, refused_join(code, member.member_id, member.join.version))
         if member.sync is not None:
             self._outbox.post(member.sync, SyncGroupResponse(error_code=code))
 
-    # --- all join again ---------------------------------------------------------------------------------------------
+    # --- join phase ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Call the members together, unless that is under way."""
+        """Start a rebalance, unless one is in progress."""
         if self.state is State.PREPARING:
             self.complete_if_all_joined()
             return
@@ -114,7 +114,7 @@ class Rebalance:
         self._wait_for_more(next_ms, max(left_ms - delay_ms, 0))
 
     def complete_if_all_joined(self) -> bool:
-        """Begin the next generation when no member is missing; return whether it has begun."""
+        """Begin the next generation if all members have joined. Return whether it began."""
         is_missing = any(member.join is None for member in self._roster.members.values())
         if self._is_first or self._sessions.pending or is_missing or self.state is not State.PREPARING:
             return False
@@ -122,7 +122,7 @@ class Rebalance:
         return True
 
     def _complete_join(self) -> None:
-        """Begin the next generation with those who joined and the static members."""
+        """Begin the next generation with the joined and the static members."""
         self._timers.cancel("join")
         roster = self._roster
         for member in list(roster.members.values()):
@@ -139,7 +139,7 @@ class Rebalance:
             self._store()
 
     def _begin_generation(self) -> None:
-        """Answer the JoinGroups and wait for the leader's assignment."""
+        """Respond to JoinGroup requests and wait for the leader's assignments."""
         self._move(Event.ALL_JOINED)
         roster = self._roster
         self._unsynced = dict.fromkeys(roster.members)
@@ -152,10 +152,10 @@ class Rebalance:
             self._sessions.renew(member)
         self._timers.start("sync", roster.rebalance_timeout_ms, self._sync_expired)
 
-    # --- all get their assignment -----------------------------------------------------------------------------------
+    # --- sync phase ---------------------------------------------------------------------------------------------------
 
     def sync(self, asker: Asker, member: ClassicMember, assignments: Mapping[str, bytes]) -> None:
-        """Answer a SyncGroup, once the leader has sent its own with the assignments."""
+        """Respond to a SyncGroup, or hold it until the leader sends the assignments."""
         self._unsynced.pop(member.member_id, None)
         member.sync = asker
         if self.state is State.STABLE:

@@ -1,6 +1,4 @@
-"""Members of a classic group, their leader and what they agreed on: what one coordinator stores and the next one
-finds.
-"""
+"""Members, leader, generation, and protocol of a classic group: the stored state."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import (
@@ -16,7 +14,7 @@ from kctl.sandbox.groups.subscriptions import subscribed_topics
 
 
 class Roster:
-    """The members and the generation of one group."""
+    """Members and generation of one group."""
 
     def __init__(self) -> None:
         self.members = ClassicMembers()
@@ -26,22 +24,22 @@ class Roster:
         self.leader_id: str | None = None
 
     def copy(self) -> "Roster":
-        """Return a copy whose members have no pending requests."""
+        """Return a copy without waiting requests."""
         copy = Roster()
         copy.restore(self)
         return copy
 
     def restore(self, stored: "Roster") -> None:
-        """Become a copy of `stored`."""
+        """Become a copy of `stored`, without waiting requests."""
         copies = [member.renamed(member.member_id) for member in stored.members.values()]
         self.members = ClassicMembers((member.member_id, member) for member in copies)
         self.generation, self.leader_id = stored.generation, stored.leader_id
         self.protocol_type, self.protocol = stored.protocol_type, stored.protocol
 
-    # --- what a request has to match --------------------------------------------------------------------------------
+    # --- checks of requests -------------------------------------------------------------------------------------------
 
     def accepts(self, request: JoinGroupRequest) -> bool:
-        """Return whether all members would still have a protocol in common."""
+        """Return whether the request has the protocol type and a protocol of all current members."""
         if not request.protocol_type or not request.protocols:
             return False
         if not self.members:
@@ -51,65 +49,65 @@ class Roster:
         return request.protocol_type == self.protocol_type and any(name in offered for name in others)
 
     def check_protocol(self, request: SyncGroupRequest) -> None:
-        """Raise Refused when the request names another protocol than that of the generation."""
+        """Raise Refused if the protocol is not the protocol of the generation."""
         is_type = request.protocol_type in (None, self.protocol_type)
         if not is_type or request.protocol_name not in (None, self.protocol):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def of_generation(self, member_id: str, instance_id: str | None, generation: int) -> ClassicMember:
-        """Return the member that a request comes from.
+        """Return the member of a request.
 
         Raises:
-            Refused: the member is unknown or fenced, or the request is of another generation.
+            Refused: the member is unknown or fenced, or the generation is wrong.
         """
         member = self.members.known(member_id, instance_id)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         return member
 
-    # --- members come and go ----------------------------------------------------------------------------------------
+    # --- membership ---------------------------------------------------------------------------------------------------
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
-        """Add a member; the first one leads, and decides the type."""
+        """Add a member. The first one becomes leader and sets the protocol type."""
         if not self.members:
             self.protocol_type = protocol_type
         self.members[member.member_id] = member
         self.leader_id = self.leader_id or member.member_id
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member; the oldest of the others takes over from a leader."""
+        """Remove a member. If it led, the oldest remaining member becomes leader."""
         del self.members[member.member_id]
         if self.leader_id == member.member_id:
             self.leader_id = next(iter(self.members), None)
 
     def replace(self, holder: ClassicMember, member: ClassicMember) -> None:
-        """Put `member` in the place of `holder`, as leader too."""
+        """Replace `holder` by `member`, including the leader role."""
         kept = [member if old is holder else old for old in self.members.values()]
         self.members = ClassicMembers((one.member_id, one) for one in kept)
         if self.leader_id == holder.member_id:
             self.leader_id = member.member_id
 
     def choose_leader(self) -> bool:
-        """Return whether a member that joined leads; one takes over from a leader that did not join."""
+        """Ensure that the leader has joined. Return False if no member has joined."""
         joined = [member.member_id for member in self.members.values() if member.join is not None]
         if joined and self.leader_id not in joined:
             self.leader_id = joined[0]
         return bool(joined)
 
     def begin_generation(self) -> None:
-        """Count the next generation and choose its protocol."""
+        """Start the next generation and choose its protocol."""
         self.generation += 1
         self.protocol = self.members.chosen_protocol() if self.members else ""
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members' rebalance timeouts."""
+        """The longest rebalance timeout of the members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
-    # --- what is read from it ---------------------------------------------------------------------------------------
+    # --- responses and records ----------------------------------------------------------------------------------------
 
     def join_response(self, member: ClassicMember, *, is_complete: bool = False) -> JoinGroupResponse:
-        """Return the answer to a JoinGroup; the leader of a generation that has just begun receives all members."""
+        """Return the response to a JoinGroup. The leader of a new generation receives all members."""
         leads = is_complete and member.member_id == self.leader_id
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -121,7 +119,7 @@ class Roster:
         )
 
     def described_members(self) -> list[JoinGroupResponseMember]:
-        """Return the members as their leader receives them."""
+        """Return the members for the leader's JoinGroup response."""
         return [
             JoinGroupResponseMember(
                 member_id=one.member_id, group_instance_id=one.instance_id, metadata=one.protocols[self.protocol]
@@ -138,10 +136,10 @@ class Roster:
         return value
 
     def subscribed_topics(self) -> set[str]:
-        """Return the topics whose offsets are in use.
+        """Return the subscribed topics.
 
         Raises:
-            Refused: the members are no consumers, so that their topics are unknown.
+            Refused: the members are not consumers, so their topics are unknown.
         """
         if not self.members:
             return set()

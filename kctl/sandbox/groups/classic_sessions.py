@@ -1,6 +1,6 @@
-"""Session timeouts of a classic group: how long each member, and each pending member, may be silent.
+"""Session timeouts of members and pending members of a classic group.
 
-Source: KIP-62 (session timeout), KIP-394 (ids before joining).
+Source: KIP-62 (session timeout), KIP-394 (member IDs before joining).
 """
 
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from kctl.sandbox.groups.classic_member import ClassicMember
 from kctl.sandbox.groups.timers import GroupTimers
 
 NEW_MEMBER_MS = 300_000
-"""How long a JoinGroup of a new member may wait: its client may be gone without notice."""
+"""Maximum wait of a new member's JoinGroup, in ms: its client may have disappeared."""
 
 
 class Sessions:
-    """The sessions of one group."""
+    """Sessions of one group."""
 
     def __init__(
         self, timers: GroupTimers, on_silence: Callable[[str], None], on_unused_id: Callable[[], object]
@@ -22,15 +22,15 @@ class Sessions:
         self._on_silence = on_silence
         self._on_unused_id = on_unused_id
         self.pending: dict[str, None] = {}
-        """Members that were given an id and have not joined with it yet."""
+        """IDs given to members that have not joined with them yet."""
 
     def add_pending(self, member_id: str, session_timeout_ms: int) -> None:
-        """Expect a JoinGroup with an id that is given out now."""
+        """Wait for a JoinGroup with a new ID."""
         self.pending[member_id] = None
         self._start(member_id, session_timeout_ms, self._pending_expired)
 
     def remove_pending(self, member_id: str) -> None:
-        """Stop waiting for an id: it has joined or left."""
+        """Stop waiting for a pending ID."""
         del self.pending[member_id]
         self._cancel(member_id)
 
@@ -39,11 +39,11 @@ class Sessions:
         self._start(member.member_id, NEW_MEMBER_MS, self._on_silence)
 
     def renew(self, member: ClassicMember) -> None:
-        """Start the session of a member again: it was heard of."""
+        """Restart the session of a member."""
         self._start(member.member_id, member.session_timeout_ms, self._on_silence)
 
     def end(self, member: ClassicMember) -> None:
-        """End the session of a member that goes."""
+        """End the session of a member."""
         self._cancel(member.member_id)
 
     def _start(self, member_id: str, delay_ms: int, action: Callable[[str], None]) -> None:

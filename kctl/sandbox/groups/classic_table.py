@@ -1,7 +1,4 @@
-"""The classic protocol as one table: what a group in each state answers, and where each event takes it.
-
-classic.py and classic_rebalance.py ask this table and decide nothing of it again. Source: KIP-62, KIP-134, KIP-394.
-"""
+"""State table of the classic protocol: errors in each state, and transitions. Source: KIP-62, KIP-134, KIP-394."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -10,18 +7,18 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class State(Enum):
-    """The state of a group; the value is Kafka's name."""
+    """State of a group; the value is Kafka's name."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
-    """Members are called to join again."""
+    """Members have to rejoin."""
     COMPLETING = "CompletingRebalance"
-    """All have joined; the leader is to say who gets what."""
+    """All members joined; the leader's assignments are missing."""
     STABLE = "Stable"
 
 
 class Event(Enum):
-    """What moves a group on."""
+    """Event that changes the state."""
 
     REBALANCE = "a member came, went, or wants something else"
     ALL_JOINED = "everybody joined again, or the time for it is over"
@@ -30,7 +27,7 @@ class Event(Enum):
 
 
 class Row(NamedTuple):
-    """One state: what a known member of the present generation is answered, and what follows."""
+    """State: the error for requests of a member of the current generation, and the transitions."""
 
     heartbeat: ErrorCode
     sync: ErrorCode
@@ -51,4 +48,4 @@ TABLE: dict[State, Row] = {
     State.STABLE:     Row(_NONE,     _NONE,    _NONE,  {Event.REBALANCE: State.PREPARING}),
 }
 # fmt: on
-"""A sync in COMPLETING is answered when the leader has said who gets what."""
+"""Table of all states. In COMPLETING, SyncGroup waits for the leader's assignments."""

@@ -1,7 +1,7 @@
-"""One group of the consumer protocol (KIP-848): the coordinator assigns, members follow one heartbeat at a time.
+"""Group of the consumer protocol. The coordinator assigns; members follow with each heartbeat. Source: KIP-848.
 
-Three epochs count: the group's (something changed), the target's (it was answered by an assignment), each member's (it
-has arrived there). How a member gets there is in reconciliation.py. Source: KIP-848.
+The group epoch increases with each change, the target epoch with each assignment, and a member's epoch when the member
+reaches the target. reconciliation.py moves members to the target.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ _EPOCH_IN_COMMITS_FROM = 9
 
 
 class ConsumerGroup:
-    """One group."""
+    """Group of the consumer protocol."""
 
     kind = "consumer"
     protocol_type = "consumer"
@@ -44,32 +44,32 @@ class ConsumerGroup:
         self.epoch = 1
         self.target_epoch = 1
         self.target: dict[str, tuple[Slot, ...]] = {}
-        """What each member shall have."""
+        """Target assignment of each member."""
         self.members: dict[str, ConsumerMember] = {}
         self._settings = surroundings.settings
         self._topics = surroundings.topics
         self._timers = surroundings.timers
         self._new_uuid = surroundings.new_uuid
         self.is_assigned = True
-        """The target is an assignor's, not what members of a classic group had."""
+        """False while the target is the former assignment of a classic group."""
         self.is_dissolved = False
-        """A classic group has taken its place."""
+        """True after a classic group has replaced this group."""
         self.when_all_are_classic: Callable[[], None] = lambda: None
-        """Called when the last member of the consumer protocol has gone and classic ones are left (migration.py)."""
+        """Called when the last member of the consumer protocol leaves and classic members remain (migration.py)."""
         self._seen: dict[bytes, int] = {}
-        """The topics of the target assignment and their numbers of partitions."""
+        """Partition counts of the topics in the target assignment."""
         self._written = Snapshot()
-        """The state in the records of the group."""
+        """State that is written in the records of the group."""
         self._store_changes = surroundings.store_changes
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group has no members."""
+        """True if the group has no members."""
         return not self.members
 
     @property
     def state_name(self) -> str:
-        """Kafka's name of the state, which follows from epochs and members."""
+        """Kafka's name of the state, derived from epochs and members."""
         if self.is_empty:
             return "Empty"
         if self.epoch > self.target_epoch:
@@ -83,17 +83,17 @@ class ConsumerGroup:
 
     @property
     def assignor(self) -> str:
-        """The assignor that most members ask for."""
+        """The assignor that most members request."""
         votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
         return max(ASSIGNORS, key=lambda name: votes[name])
 
     # --- heartbeats -------------------------------------------------------------------------------------------------
 
     def heartbeat(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerGroupHeartbeatResponse:
-        """Return the answer to a heartbeat that makes sense in itself.
+        """Return the response to a heartbeat that `check_heartbeat` accepted.
 
         Raises:
-            Refused: unknown or fenced member, wrong epoch.
+            Refused: unknown or fenced member, or wrong epoch.
         """
         if request.member_epoch in (LEAVE, LEAVE_STATIC):
             return self._leave(request)
@@ -123,10 +123,10 @@ class ConsumerGroup:
         )
 
     def is_free(self, slot: Slot) -> bool:
-        """Return whether no member has the partition."""
+        """Return whether no member owns a partition."""
         return not any(member.progress.owns(slot) for member in self.members.values())
 
-    # --- who it is --------------------------------------------------------------------------------------------------
+    # --- members of requests ------------------------------------------------------------------------------------------
 
     def _member_of(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerMember:
         joins = request.member_epoch == JOIN
@@ -147,16 +147,16 @@ class ConsumerGroup:
         return member
 
     def holder(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the member that has this group.instance.id."""
+        """Return the member with a group.instance.id, or None."""
         if instance_id is None:
             return None
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Let a new process take the place of a static member that has left for a while.
+        """Replace a static member that left temporarily by a new process.
 
         Raises:
-            Refused: it has not left.
+            Refused: the member has not left.
         """
         if holder.progress.epoch != LEAVE_STATIC:
             text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
@@ -165,7 +165,7 @@ class ConsumerGroup:
         return self.replace(holder, member_id)
 
     def replace(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Return a static member that continues where `holder` was, which is gone."""
+        """Replace `holder` by a new static member with the same assignment. Return the new member."""
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
@@ -176,10 +176,10 @@ class ConsumerGroup:
         self.store()
         return member
 
-    # --- what it shall have -----------------------------------------------------------------------------------------
+    # --- target assignment --------------------------------------------------------------------------------------------
 
     def renew_target(self, *, is_changed: bool) -> None:
-        """Make a new target assignment if members, subscriptions or topics have changed."""
+        """Compute a new target assignment if members, subscriptions, or topics changed."""
         wants = {member.member_id: self._topic_ids(member) for member in self.members.values()}
         sizes = {
             topic.topic_id: len(topic.partitions)
@@ -199,7 +199,7 @@ class ConsumerGroup:
         return tuple(topic.topic_id for topic in self._topics_of(member))
 
     def topics_of(self, member: ConsumerMember) -> list[str]:
-        """Return the existing topics a member reads from."""
+        """Return the existing topics that match a member's subscription."""
         return [topic.name for topic in self._topics_of(member)]
 
     def _topics_of(self, member: ConsumerMember) -> "list[Topic]":
@@ -211,10 +211,10 @@ class ConsumerGroup:
             if topic.name in named or (matches is not None and matches(topic.name))
         ]
 
-    # --- leaving and silence ----------------------------------------------------------------------------------------
+    # --- leaving and timeouts -----------------------------------------------------------------------------------------
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members as the classic protocol asks for it, and return what became of each."""
+        """Remove members for LeaveGroup. Return an error code for each."""
         codes = []
         next_epoch = self.epoch + 1
         for member_id, instance_id in leaving:
@@ -226,7 +226,7 @@ class ConsumerGroup:
             else:
                 self.remove(member)
                 codes.append(ErrorCode.NONE)
-        self.epoch = min(self.epoch, next_epoch)  # one change, however many went
+        self.epoch = min(self.epoch, next_epoch)  # one change, regardless of the number of members
         self.store()
         return codes
 
@@ -240,7 +240,7 @@ class ConsumerGroup:
         if member is None:
             raise _unknown(request)
         if request.member_epoch == LEAVE_STATIC:
-            # It keeps what it has until it comes back or its session ends.
+            # static members keep their partitions until they return or their session expires
             self._timers.cancel(f"revocation {member.member_id}")
             member.stay(MemberProgress(MemberState.STABLE, LEAVE_STATIC, member.progress.assigned))
         else:
@@ -249,7 +249,7 @@ class ConsumerGroup:
         return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
 
     def remove(self, member: ConsumerMember) -> None:
-        """Take a member out."""
+        """Remove a member."""
         self._forget(member)
         self.target.pop(member.member_id, None)
         are_classic = bool(self.members) and all(one.classic_protocols is not None for one in self.members.values())
@@ -259,7 +259,7 @@ class ConsumerGroup:
             self.epoch += 1
 
     def expire(self, member: ConsumerMember) -> None:
-        """Take out a member that did not come in time."""
+        """Remove a member after a timeout, and write the change."""
         self.remove(member)
         self.store()
 
@@ -270,7 +270,7 @@ class ConsumerGroup:
         del self.members[member.member_id]
 
     def expect_heartbeat(self, member: ConsumerMember) -> None:
-        """Let the member's session begin again."""
+        """Restart the session of a member."""
         session_ms = member.session_timeout_ms or self._settings.group_consumer_session_timeout_ms
         self._timers.start(f"session {member.member_id}", session_ms, lambda: self.expire(member))
 
@@ -284,10 +284,10 @@ class ConsumerGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Return when offsets may be committed.
+        """Check that a client may commit offsets.
 
         Raises:
-            Refused: not by this member, with this epoch or version.
+            Refused: unknown member, wrong epoch, or unsupported version.
         """
         if claim.epoch < 0 and self.is_empty:
             return
@@ -310,10 +310,10 @@ class ConsumerGroup:
             raise Refused(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Return when offsets may be read: by anybody who claims no membership, by members in their epoch.
+        """Check that a client may fetch offsets: members need their epoch, other clients do not.
 
         Raises:
-            Refused: unknown member, or an old epoch.
+            Refused: unknown member or wrong epoch.
         """
         if member_id is None and epoch < 0:
             return
@@ -323,10 +323,10 @@ class ConsumerGroup:
         member.check_offsets(epoch, None)
 
     def subscribed_topics(self) -> set[str]:
-        """Return the topics whose offsets are in use."""
+        """Return the subscribed topics."""
         return {name for member in self.members.values() for name in self.topics_of(member)}
 
-    # --- what is written down ---------------------------------------------------------------------------------------
+    # --- records ------------------------------------------------------------------------------------------------------
 
     def store(self) -> None:
         """Write the changes of the group to __consumer_offsets."""
@@ -341,14 +341,14 @@ class ConsumerGroup:
         """Return the records that delete the group."""
         return tombstones(LAYOUT, self.group_id, self._written)
 
-    # --- the coordinator moves --------------------------------------------------------------------------------------
+    # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def unload(self) -> None:
-        """Stop: this node no longer coordinates the group."""
+        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue with all that was known, as a node does that takes the group over; every limit starts over."""
+        """Continue on a new coordinator. All timeouts restart."""
         for member in self.members.values():
             self.expect_heartbeat(member)
             self._limit_revocation(member)

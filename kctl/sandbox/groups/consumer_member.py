@@ -1,4 +1,4 @@
-"""One member of a consumer group, and what a heartbeat of one may say. Source: KIP-848."""
+"""Member of a consumer group, and checks of heartbeats. Source: KIP-848."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from kctl.sandbox.groups.reconciliation import MemberProgress, Slot
 from kctl.sandbox.regular_expressions import RegexRefused, full_matcher
 
 JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
-"""What member epochs that are no epochs ask for."""
+"""Member epochs of requests to join and leave."""
 _CLIENT_MAKES_ID_FROM = 1
 _SHOWN_CHARS = 200
-"""Of a regular expression that is refused."""
+"""Shown length of an invalid regular expression."""
 
 
 class ConsumerMember:
-    """One member: what it last said, and how far it has come."""
+    """Member: its subscription and its progress."""
 
     __slots__ = (
         "assignor",
@@ -45,26 +45,26 @@ class ConsumerMember:
         self.regex = ""
         self.assignor: str | None = None
         self.classic_protocols: dict[str, bytes] | None = None
-        """What a member offers that speaks the classic protocol (migration.py); None: it speaks the consumer's."""
+        """Protocols and metadata of a classic member (migration.py); None if it uses the consumer protocol."""
         self.session_timeout_ms: int | None = None
-        """Its own, where it speaks the classic protocol."""
+        """Session timeout of a classic member; otherwise None."""
         self.progress = MemberProgress()
         self.previous_epoch = JOIN
         self.epochs: dict[Slot, int] = {}
-        """The epoch in which each assigned partition came to it (KIP-1251)."""
+        """Epoch in which each partition was assigned (KIP-1251)."""
 
     @property
     def subscription(self) -> tuple[object, ...]:
-        """What makes a new target assignment due when it changes; another wish for an assignor does not."""
+        """The subscription. A change requires a new target assignment; a change of the assignor does not."""
         return self.topic_names, self.regex
 
     def become_classic(self, protocols: dict[str, bytes], session_timeout_ms: int) -> None:
-        """Take note that the member speaks the classic protocol."""
+        """Change to the classic protocol."""
         self.classic_protocols = protocols
         self.session_timeout_ms = session_timeout_ms
 
     def listen(self, request: ConsumerGroupHeartbeatRequest) -> None:
-        """Take over what a heartbeat says; what it leaves out stays."""
+        """Apply the fields of a heartbeat that are set. The member uses the consumer protocol from now on."""
         self.classic_protocols = self.session_timeout_ms = None
         if request.rack_id is not None:
             self.rack_id = request.rack_id
@@ -78,7 +78,7 @@ class ConsumerMember:
             self.assignor = request.server_assignor
 
     def advance(self, progress: MemberProgress) -> None:
-        """Stand where `progress` says."""
+        """Set the progress and the assignment epochs."""
         if progress is not self.progress:
             self.previous_epoch = self.progress.epoch
         held = progress.assigned + progress.revoking
@@ -86,16 +86,16 @@ class ConsumerMember:
         self.progress = progress
 
     def stay(self, progress: MemberProgress) -> None:
-        """Keep what it has, as of epoch 0, while the process of a static member is away."""
+        """Keep the assignment, as of epoch 0, while a static member is away."""
         self.epochs = dict.fromkeys(progress.assigned, 0)
         self.progress = progress
 
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
-        """Return when a heartbeat with this epoch is the member's own.
+        """Check the epoch of a heartbeat.
 
-        The epoch before is, too: the response with the new one may have been lost. So is 0: it joins again.
+        The previous epoch is valid too, because the response with the new one may be lost, and so is 0, to rejoin.
         Raises:
-            Refused: the member must give everything up and join again.
+            Refused: the member must rejoin.
         """
         now = self.progress.epoch
         if epoch in (now, JOIN):
@@ -108,11 +108,11 @@ class ConsumerMember:
             raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, text)
 
     def check_offsets(self, epoch: int, slots: Iterable[Slot] | None) -> None:
-        """Return when offsets may be committed with this epoch, or with None for `slots`, read.
+        """Check the epoch of an offset commit, or of a fetch if `slots` is None.
 
-        An old epoch is as good for a partition that the member has had since then (KIP-1251).
+        Commits with an old epoch are valid for partitions that the member has had since then (KIP-1251).
         Raises:
-            Refused: the member has another epoch by now.
+            Refused: the epoch is wrong.
         """
         now = self.progress.epoch
         had_all = slots is not None and all(slot in self.epochs and self.epochs[slot] <= epoch for slot in slots)
@@ -122,17 +122,17 @@ class ConsumerMember:
 
 
 def slots_of(request: ConsumerGroupHeartbeatRequest) -> set[Slot] | None:
-    """Return the partitions a heartbeat says its member has; None when it does not say."""
+    """Return the owned partitions in a heartbeat; None if not set."""
     if request.topic_partitions is None:
         return None
     return {Slot(topic.topic_id, index) for topic in request.topic_partitions for index in topic.partitions}
 
 
 def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
-    """Return when a heartbeat makes sense in itself.
+    """Check the fields of a heartbeat, without the state of the group.
 
     Raises:
-        Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR or INVALID_REGULAR_EXPRESSION, and why.
+        Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, or INVALID_REGULAR_EXPRESSION, with the reason.
     """
     epoch = request.member_epoch
     needs_id = version >= _CLIENT_MAKES_ID_FROM or epoch != JOIN

@@ -1,4 +1,4 @@
-"""The records of a consumer group in __consumer_offsets, as Kafka 4.3 writes them."""
+"""Records of a consumer group in __consumer_offsets, as in Kafka 4.3."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -20,21 +20,21 @@ _STATES = {MemberState.STABLE: 0, MemberState.UNREVOKED: 1, MemberState.UNRELEAS
 
 
 class ConsumerGroupMetadataValue(Message, versions=(0, 0), flexible_from=0):
-    """A consumer group."""
+    """Value of a consumer group."""
 
     epoch: int = field("int32", "0+", default=0)
     metadata_hash: int = field("int64", "0+", default=0, tag=0, tagged="0+")
 
 
 class ClassicProtocol(Struct):
-    """A protocol that a classic member offers."""
+    """Protocol of a classic member."""
 
     name: str = field("string", "0+", default="")
     metadata: bytes = field("bytes", "0+", default=b"")
 
 
 class ClassicMemberMetadata(Message, versions=(0, 0), flexible_from=0):
-    """Session timeout and protocols of a member of the classic protocol: a tagged field of the next one."""
+    """Session timeout and protocols of a classic member, for a tagged field of ConsumerGroupMemberMetadataValue."""
 
     session_timeout_ms: int = field("int32", "0+", default=0)
     supported_protocols: list[ClassicProtocol] = field([ClassicProtocol], "0+", factory=list)
@@ -67,7 +67,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexibl
 
 
 class CurrentTopicPartitions(Struct):
-    """Partitions of a topic, and the epoch in which each came to the member."""
+    """Partitions of a topic, and the epoch in which each was assigned."""
 
     topic_id: bytes = field("uuid", "0+", default=ZERO_UUID)
     partitions: list[int] = field(["int32"], "0+", factory=list)
@@ -85,7 +85,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexib
 
 
 class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_from=0):
-    """The topics that match a regular expression of a group's members."""
+    """Topics that match a regular expression of a group's members."""
 
     topics: list[str] = field(["string"], "0+", factory=list)
     version: int = field("int64", "0+", default=0)
@@ -93,7 +93,7 @@ class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_fro
 
 
 class _Metadata(NamedTuple):
-    """Subscription and client of a member; `session_timeout_ms` is None where it uses the consumer protocol."""
+    """Subscription and client of a member; `session_timeout_ms` is None for the consumer protocol."""
 
     instance_id: str | None
     rack_id: str | None
@@ -107,7 +107,7 @@ class _Metadata(NamedTuple):
 
 
 class _Current(NamedTuple):
-    """Current assignment of a member, with the epoch in which it got each partition."""
+    """Current assignment of a member, with the epoch of each partition."""
 
     epoch: int
     previous_epoch: int
@@ -117,7 +117,7 @@ class _Current(NamedTuple):
 
 
 def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
-    """Return the state of a group. Args: topics: of the cluster."""
+    """Return the state of a group. Args: topics: the topics of the cluster."""
     members = group.members
     wishes = {one.subscription: one for one in members.values()}
     read = {wish: group.topics_of(one) for wish, one in wishes.items()}
@@ -135,7 +135,7 @@ def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
 
 
 def _hash(topics: "Mapping[str, Topic]") -> int:
-    """Return a hash of the metadata of topics, 0 for none; Kafka computes it in another way."""
+    """Return a hash of the metadata of topics, or 0 without topics. Differs: Kafka uses another hash."""
     text = repr([(name, topic.topic_id, len(topic.partitions)) for name, topic in topics.items()])
     digest = blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True) if topics else 0
@@ -188,7 +188,7 @@ def _member_value(metadata: _Metadata) -> Message:
 
 
 def _classic(metadata: _Metadata) -> bytes:
-    """Return the tagged field with a marker before it, as Kafka writes it, and without a value too."""
+    """Return the tagged field, with the leading marker byte that Kafka writes even without a value."""
     if metadata.session_timeout_ms is None:
         return b"\0"
     protocols = [ClassicProtocol(name=name, metadata=data) for name, data in metadata.protocols]

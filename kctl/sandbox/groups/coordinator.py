@@ -1,7 +1,7 @@
-"""All groups of a cluster: which there are, which node coordinates each, what they committed.
+"""Groups of a cluster: their coordinators, members, and committed offsets.
 
-A group lives on one node; when it moves, or its coordinator is in trouble, the group is unloaded, waiting requests are
-turned away, and its limits start over once it is loaded again.
+If the coordinator moves or gets an error, the group is unloaded: waiting requests fail and timeouts restart after
+loading.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,29 +31,29 @@ TROUBLES = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
 )
-"""What can be wrong with a coordinator; with the last one it is not found either."""
+"""Coordinator errors. With COORDINATOR_NOT_AVAILABLE, FindCoordinator fails too."""
 
 
 class Groups:
-    """The groups of a cluster."""
+    """Groups of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self.outbox = Outbox()
         self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
-        """By group, then by topic and partition."""
+        """Committed offsets by group, then by topic and partition."""
         self._cluster = cluster
         self.topic = OffsetsTopic(cluster)
         self._groups: dict[str, Group] = {}
         self._timers: dict[str, GroupTimers] = {}
         self._last_led: dict[int, int] = {}
-        """By partition of __consumer_offsets: which node led it last, if it was moved."""
+        """Last leader of each partition of __consumer_offsets that was moved."""
         self._is_topic_gone = False
-        """__consumer_offsets was deleted, and is not there again."""
+        """True after __consumer_offsets was deleted."""
         self._troubles: dict[str, ErrorCode] = {}
         self._uuids_made = 0
         self._writes = 0
         self._written: dict[tuple[str, str, int], int] = {}
-        """By group, topic and partition: when the offset was written that is committed."""
+        """Number of the write of each committed offset, by group, topic, and partition."""
         for node in cluster.nodes.values():
             node.faults.on_change(self._thaw)
 
@@ -61,10 +61,10 @@ class Groups:
         for timers in list(self._timers.values()):
             timers.thaw()
 
-    # --- who coordinates --------------------------------------------------------------------------------------------
+    # --- coordinators -------------------------------------------------------------------------------------------------
 
     def node_of(self, group_id: str) -> "ClusterNode":
-        """Return the node that coordinates the group."""
+        """Return the coordinator of a group."""
         ids = list(self._cluster.nodes)
         index = self.topic.index_of(group_id)
         leader_id = self.topic.leader_of(index)
@@ -73,10 +73,10 @@ class Groups:
         return self._cluster.nodes[leader_id]
 
     def move(self, group_id: str, node_id: int) -> None:
-        """Let another node coordinate the group, and those in the same partition of __consumer_offsets.
+        """Move the coordinator of a group, and of all groups in the same partition of __consumer_offsets.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
         index = self.topic.index_of(group_id)
         self._cluster.nodes[node_id]
@@ -86,7 +86,7 @@ class Groups:
             self._reload(index)
 
     def log_moved(self, index: int) -> None:
-        """Let the new leader of a partition of __consumer_offsets coordinate its groups; without one, no node does."""
+        """Move groups to the new leader of their __consumer_offsets partition, or to no node."""
         leader_id = self.topic.leader_of(index)
         if leader_id is not None and leader_id != NO_LEADER:
             self._last_led[index] = leader_id
@@ -94,17 +94,17 @@ class Groups:
 
     def _reload(self, index: int) -> None:
         moved = [group_id for group_id in self._groups if self.topic.index_of(group_id) == index]
-        with self.outbox:  # no refused member comes back before the next coordinator is there
+        with self.outbox:  # refused members cannot return before the next coordinator is ready
             for group_id in moved:
                 self._unload(group_id)
             for group_id in moved:
                 self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
-        """Let all requests about the group end in one of `TROUBLES`, or with None no longer, where they did.
+        """Fail all requests of a group with one of `TROUBLES`; None ends this.
 
         Raises:
-            ValueError: some other code.
+            ValueError: another code.
         """
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
@@ -129,14 +129,14 @@ class Groups:
             group.load()
 
     def lookup_error(self, group_id: str) -> ErrorCode:
-        """Return what keeps a client from finding the coordinator."""
+        """Return the error of FindCoordinator for a group."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
         is_led = self.topic.leader_of(self.topic.index_of(group_id)) != NO_LEADER
         is_found = is_led and code is not ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE if is_found else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     def error(self, group_id: str, node: "ClusterNode") -> ErrorCode:
-        """Return why `node` does not serve the group."""
+        """Return the error if `node` does not serve the group."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
         leader_id = self.topic.leader_of(self.topic.index_of(group_id))
         is_led = leader_id != NO_LEADER and (leader_id is not None or not self._is_topic_gone)
@@ -145,35 +145,35 @@ class Groups:
         return code
 
     def check(self, group_id: str, node: "ClusterNode", *, may_be_nameless: bool = False) -> None:
-        """Return when `node` serves the group.
+        """Check that `node` serves the group.
 
         Raises:
-            Refused: it does not; with INVALID_GROUP_ID there is no name.
+            Refused: another node does, or INVALID_GROUP_ID for an empty ID.
         """
         is_nameless = not group_id and not may_be_nameless
         code = ErrorCode.INVALID_GROUP_ID if is_nameless else self.error(group_id, node)
         if code is not ErrorCode.NONE:
             raise Refused(code)
 
-    # --- which groups there are -------------------------------------------------------------------------------------
+    # --- groups -------------------------------------------------------------------------------------------------------
 
     def get(self, group_id: str) -> Group | None:
         """Return the group, or None."""
         return self._groups.get(group_id)
 
     def on(self, node: "ClusterNode") -> Iterator[Group]:
-        """Yield the groups that the node coordinates."""
+        """Yield the groups that a node coordinates."""
         for group_id, group in self._groups.items():
             if self.node_of(group_id) is node:
                 yield group
 
     def members(self, group_id: str) -> list[str]:
-        """Return the ids of the members of a group; without a group there are none."""
+        """Return the member IDs of a group; an empty list if the group does not exist."""
         group = self._groups.get(group_id)
         return [] if group is None else list(group.members)
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Let the session of a member expire now.
+        """Expire the session of a member immediately.
 
         Raises:
             KeyError: the group has no such member.
@@ -183,11 +183,11 @@ class Groups:
         self._timers[group_id].run_now(f"session {member_id}")
 
     def classic(self, group_id: str, *, create: bool) -> ClassicGroup | ClassicSide:
-        """Return who serves classic members: the classic group, or a consumer group that has members.
+        """Return the classic group, or the classic side of a consumer group with members.
 
-        An empty group of the other kind becomes a classic one when `create` is set.
+        Args: create: create a group, or convert an empty consumer group.
         Raises:
-            Refused: there is none.
+            Refused: no such group.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
@@ -205,10 +205,11 @@ class Groups:
         return made
 
     def consumer(self, group_id: str, *, create: bool) -> ConsumerGroup:
-        """Return the consumer group; a group of the other kind becomes one when `create` is set.
+        """Return the consumer group.
 
+        Args: create: create a group, or convert a classic group.
         Raises:
-            Refused: there is none, or its members speak something else than the consumer's embedded protocol.
+            Refused: no such group, or its members do not use the consumer's embedded protocol.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -227,15 +228,16 @@ class Groups:
         return self._install(made)
 
     def share(self, group_id: str, *, create: bool) -> ShareGroup:
-        """Return the share group; one is made when `create` is set.
+        """Return the share group.
 
+        Args: create: create the group if it does not exist.
         Raises:
-            Refused: there is none, or a group of another kind.
+            Refused: no such group, or a group of another kind.
         """
         return self._of_kind(ShareGroup, group_id, "share group", create=create)
 
     def streams(self, group_id: str, *, create: bool) -> StreamsGroup:
-        """Return the streams group; as `share`."""
+        """Return the streams group; see `share`."""
         return self._of_kind(StreamsGroup, group_id, "streams group", create=create)
 
     def _of_kind(self, kind: type[G], group_id: str, name: str, *, create: bool) -> G:
@@ -255,7 +257,7 @@ class Groups:
         return group
 
     def _upgrade(self, classic: ClassicGroup) -> ConsumerGroup:
-        upgraded(classic, self._surroundings_of(classic.group_id))  # refused before anything is changed
+        upgraded(classic, self._surroundings_of(classic.group_id))  # raises before any change
         with self.outbox:
             classic.dissolve()
         self.topic.gone(classic.group_id, (), classic.tombstones())
@@ -299,7 +301,7 @@ class Groups:
         """Delete a group and its offsets.
 
         Raises:
-            Refused: there is none, or it has members.
+            Refused: the group does not exist or has members.
         """
         group = self._groups.get(group_id)
         if group is None:
@@ -312,12 +314,12 @@ class Groups:
         self._cluster.transactions.offsets.forget(lambda name, _: name == group_id)
 
     def forget_topic(self, name: str) -> None:
-        """Drop what was committed for a topic that is gone."""
+        """Delete the committed offsets of a deleted topic."""
         for group_id, committed in self.offsets.items():
             self.forget(group_id, [key for key in committed if key[0] == name])
 
     def forget_all(self) -> None:
-        """Lose all groups and their offsets with __consumer_offsets; who waits for one is turned away."""
+        """Delete all groups and offsets, because __consumer_offsets was deleted. Waiting requests fail."""
         self._is_topic_gone = True
         with self.outbox:
             for group_id in list(self._groups):
@@ -330,10 +332,10 @@ class Groups:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, group_id: str, claim: Claim) -> None:
-        """Return when offsets may be committed; the first commit without a group makes one.
+        """Check that a client may commit offsets. The first commit creates a group.
 
         Raises:
-            Refused: not by this member, with this generation or epoch.
+            Refused: unknown member, or wrong generation or epoch.
         """
         group = self._groups.get(group_id)
         if group is None:
@@ -344,35 +346,35 @@ class Groups:
         group.check_commit(claim)
 
     def commit(self, group_id: str, offsets: Mapping[tuple[str, int], CommittedOffset]) -> None:
-        """Keep offsets by topic and partition, and write them down."""
+        """Store offsets by topic and partition, and write records."""
         if offsets:
             self.topic.committed(group_id, offsets)
         for (topic, index), committed in offsets.items():
             self.keep(group_id, topic, index, committed, self.next_write())
 
     def forget(self, group_id: str, offsets: Sequence[tuple[str, int]]) -> None:
-        """Drop offsets by topic and partition, and write that down; others are passed over."""
+        """Delete offsets by topic and partition, and write tombstones. Unknown ones are ignored."""
         committed = self.offsets.get(group_id, {})
         there = [one for one in offsets if committed.pop(one, None) is not None]
         self.topic.gone(group_id, there)
 
     def keep(self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int) -> None:
-        """Keep an offset that is written down; it yields to one with a greater `number`, which was written since."""
+        """Store an offset whose record is written, unless an offset with a greater `number` is stored."""
         if self._written.get((group_id, topic, index), 0) > number:
             return
         self._written[group_id, topic, index] = number
         self.offsets.setdefault(group_id, {})[topic, index] = committed
 
     def next_write(self) -> int:
-        """Return the number of one more write of an offset; they ascend."""
+        """Return an ascending number for the write of an offset."""
         self._writes += 1
         return self._writes
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
-        """Return when committed offsets may be read; of a group that does not exist, by anybody.
+        """Check that a client may fetch offsets. Unknown groups accept every client.
 
         Raises:
-            Refused: not by this member, with this epoch.
+            Refused: unknown member or wrong epoch.
         """
         group = self._groups.get(group_id)
         if group is not None:

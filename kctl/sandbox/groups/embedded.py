@@ -1,7 +1,6 @@
-"""The embedded consumer protocol inside JoinGroup and SyncGroup, as a coordinator reads and writes it.
+"""Embedded consumer protocol in JoinGroup and SyncGroup, for the migration of groups.
 
-Two bytes of version, then the message of that version. Only the migration of groups needs more of it than
-subscriptions.py.
+Messages are preceded by a version of two bytes. subscriptions.py reads only the topics.
 """
 
 import struct
@@ -24,7 +23,7 @@ Topics = Mapping[str, "Topic"]
 
 
 class Malformed(Exception):
-    """Bytes are no such message, or carry what only an assignor of its own understands."""
+    """Invalid message, or user data of a custom assignor."""
 
 
 def _read(kind: type[M], data: bytes) -> M:
@@ -40,16 +39,16 @@ def _read(kind: type[M], data: bytes) -> M:
 
 
 def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Return what a member asks for.
+    """Return the subscription of a member.
 
     Raises:
-        Malformed: it is no such message.
+        Malformed: the bytes are invalid.
     """
     return _read(ConsumerProtocolSubscription, metadata)
 
 
 def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of `topic` and `partitions` pairs, without those of topics that do not exist."""
+    """Return the partitions of structs with `topic` and `partitions`. Unknown topics are omitted."""
     found = []
     for one in partitions:
         topic = topics.get(one.topic)  # type: ignore[attr-defined]  # both messages have a struct of their own
@@ -59,10 +58,10 @@ def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...
 
 
 def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of an assignment; of no bytes none.
+    """Return the partitions of an assignment; empty bytes have none.
 
     Raises:
-        Malformed: it is no such message, or has data of an assignor's own.
+        Malformed: the bytes are invalid or have user data.
     """
     if not assignment:
         return ()
@@ -73,7 +72,7 @@ def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
 
 
 def assignment_bytes(slots: Iterable[Slot], topics: Topics, metadata: bytes) -> bytes:
-    """Return an assignment in the version in which the member sent its `metadata`."""
+    """Return an assignment in the version of the member's `metadata`."""
     names = {topic.topic_id: topic.name for topic in topics.values()}
     first, last = ConsumerProtocolAssignment.VALID_VERSIONS
     version = min(max(struct.unpack_from(">h", metadata)[0], first), last)

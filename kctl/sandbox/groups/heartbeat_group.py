@@ -1,7 +1,6 @@
-"""HeartbeatGroup: what share and streams groups have in common: members that send heartbeats, epochs, one-step shares.
+"""Common part of share and streams groups: heartbeats, epochs, and assignments. Source: KIP-932, KIP-1071.
 
-Every member has what is meant for it with its next heartbeat: neither kind waits for another member to let go here.
-Source: KIP-932, KIP-1071.
+Differs: members get their new assignment with the next heartbeat, without waiting for other members.
 """
 
 from typing import Generic, TypeVar
@@ -16,9 +15,9 @@ JOIN, LEAVE = 0, -1
 
 
 class HeartbeatMember:
-    """One member.
+    """Member of the group.
 
-    Attributes: epoch: of the group, as the member has last heard of it.
+    Attributes: epoch: the group epoch that the member last received.
     """
 
     def __init__(self, member_id: str, client_id: str) -> None:
@@ -32,7 +31,7 @@ M = TypeVar("M", bound=HeartbeatMember)
 
 
 class HeartbeatGroup(Generic[M]):
-    """One group."""
+    """Group with heartbeats."""
 
     kind = ""
     protocol_type = ""
@@ -47,7 +46,7 @@ class HeartbeatGroup(Generic[M]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group has no members."""
+        """True if the group has no members."""
         return not self.members
 
     @property
@@ -56,9 +55,9 @@ class HeartbeatGroup(Generic[M]):
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
-        """Return a member that is known.
+        """Return a member.
 
-        Raises: Refused: it is not, or has another epoch.
+        Raises: Refused: the member is unknown, or its epoch is too high.
         """
         member = self.members.get(member_id)
         if member is None:
@@ -69,40 +68,40 @@ class HeartbeatGroup(Generic[M]):
         return member
 
     def admit(self, member: M) -> None:
-        """Take in a new member."""
+        """Add a new member."""
         self.members[member.member_id] = member
         self.epoch += 1
 
     def remove(self, member_id: str) -> None:
-        """Let a member go: it left, or sent no heartbeat for too long."""
+        """Remove a member."""
         self._timers.cancel(f"session {member_id}")
         if self.members.pop(member_id, None) is not None:
             self.epoch += 1
 
     def expect_heartbeat(self, member_id: str) -> None:
-        """Start the member's session over."""
+        """Restart the session of a member."""
         session_ms = self._settings.group_consumer_session_timeout_ms
         self._timers.start(f"session {member_id}", session_ms, lambda: self.remove(member_id))
 
     @property
     def heartbeat_interval_ms(self) -> int:
-        """How often members are to send heartbeats."""
+        """The interval between heartbeats of members, in ms."""
         return self._settings.group_consumer_heartbeat_interval_ms
 
     def subscribed_topics(self) -> set[str]:
-        """Return the topics whose offsets are in use."""
+        """Return the subscribed topics."""
         return set()
 
     def tombstones(self) -> list[Pair]:
-        """Return the records that delete the group: none, since none are written of it."""
+        """Return no records: the groups are not written to __consumer_offsets."""
         return []
 
-    # --- what other protocols ask -----------------------------------------------------------------------------------
+    # --- checks -------------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Return when offsets may be committed.
+        """Check that a client may commit offsets.
 
-        Raises: Refused: there are members, and this is none of them.
+        Raises: Refused: the group has members, and the client is not a member in the current epoch.
         """
         if claim.epoch < 0 and self.is_empty:
             return
@@ -113,22 +112,22 @@ class HeartbeatGroup(Generic[M]):
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Return when offsets may be read: by anybody who claims no membership, by members in their epoch.
+        """Check that a client may fetch offsets: members need their epoch, other clients do not.
 
-        Raises: Refused: unknown member, or another epoch.
+        Raises: Refused: unknown member or wrong epoch.
         """
         if member_id is None and epoch < 0:
             return
         if self.member_of(member_id or "", epoch).epoch != epoch:
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
-    # --- the coordinator moves --------------------------------------------------------------------------------------
+    # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def unload(self) -> None:
-        """Stop: this node no longer coordinates the group."""
+        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue with all that was known; every session starts over."""
+        """Continue on a new coordinator. All sessions restart."""
         for member_id in self.members:
             self.expect_heartbeat(member_id)

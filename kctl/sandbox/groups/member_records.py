@@ -1,6 +1,6 @@
-"""Records of a group with heartbeats in __consumer_offsets: epochs, members, target and current assignments.
+"""Records of consumer groups in __consumer_offsets: epochs, members, and assignments.
 
-The state of a group is compared with the one written last, and the differences are written, in Kafka's order.
+Compares the state of a group with the state last written, and writes the differences in Kafka's order.
 """
 
 import struct
@@ -16,7 +16,7 @@ _VERSION = 0
 
 
 class GroupMemberKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """A member of a group."""
+    """Key with a group and a member."""
 
     NAME = "ConsumerGroupMemberMetadataKey"
 
@@ -25,7 +25,7 @@ class GroupMemberKey(Message, versions=(0, 0), flexible_from=NEVER):
 
 
 class TargetAssignmentMetadataValue(Message, versions=(0, 0), flexible_from=0):
-    """The epoch of a target assignment, the same for all kinds of groups."""
+    """Epoch of a target assignment, for all kinds of groups."""
 
     NAME = "ConsumerGroupTargetAssignmentMetadataValue"
 
@@ -38,16 +38,16 @@ _NONE: Members = MappingProxyType({})
 
 
 class Snapshot(NamedTuple):
-    """State of a group, as its records have it.
+    """State of a group as in its records.
 
     Attributes:
-        epoch: of the group, with what else is written beside it; None: nothing was.
-        target_epoch: of the target assignment; None: there is none.
-        is_assigned: an assignor has made the target assignment, and when it did is known.
-        members: subscription and client of each, by id.
-        targets: the target assignment of each.
-        currents: the current assignment of each.
-        others: further records of the group, by name: what patterns of its members match.
+        epoch: group epoch and further values of its record; None if it was not written.
+        target_epoch: epoch of the target assignment, or None.
+        is_assigned: whether an assignor computed the target assignment, so that its time is known.
+        members: subscription and client of each member, by ID.
+        targets: target assignment of each member.
+        currents: current assignment of each member.
+        others: further records by name: the topics of each regular expression.
     """
 
     epoch: Hashable = None
@@ -63,11 +63,11 @@ Encode = Callable[[Any], Message]
 
 
 class Layout(NamedTuple):
-    """The types of the records of one kind of group, and what makes their values out of a snapshot's.
+    """Record types of one kind of group, with functions that return the values.
 
     Attributes:
-        on_delete: the types of the records about the whole group; the first is about its target assignment.
-        no_target: the target assignment of a member without a record of one.
+        on_delete: types of the records of the whole group; the first has the target assignment.
+        no_target: target assignment of members without a record of it.
     """
 
     epoch: tuple[int, Encode]
@@ -86,17 +86,17 @@ def value_bytes(message: Message) -> bytes:
 
 
 def group_key(kind: int, group_id: str) -> bytes:
-    """Return the key of a record about a group."""
+    """Return the key of a group record."""
     return struct.pack(">h", kind) + codec.encode(GroupMetadataKey(group=group_id), _VERSION)
 
 
 def member_key(kind: int, group_id: str, member_id: str) -> bytes:
-    """Return the key of a record about a member, or about something else of a group that has a name."""
+    """Return the key of a member record, or of another named record of a group."""
     return struct.pack(">h", kind) + codec.encode(GroupMemberKey(group=group_id, member_id=member_id), _VERSION)
 
 
 def tombstones(layout: Layout, group_id: str, last: Snapshot) -> list[Pair]:
-    """Return what is written when a group is deleted, or is of another kind from now on."""
+    """Return the tombstones for a group that is deleted or converted."""
     ids = sorted(last.members)
     target, *groups = [(group_key(kind, group_id), None) for kind in layout.on_delete]
     currents, targets, members = (
@@ -107,7 +107,7 @@ def tombstones(layout: Layout, group_id: str, last: Snapshot) -> list[Pair]:
 
 
 def changes(layout: Layout, group_id: str, before: Snapshot, now: Snapshot, wall_ms: int) -> list[Pair]:
-    """Return the records of what differs between two snapshots, in the order in which Kafka writes them."""
+    """Return the records of the changes between two snapshots, in Kafka's order."""
     pairs: list[Pair] = []
     for member_id in sorted(before.members.keys() - now.members.keys()):
         kinds = (layout.current[0], layout.target[0], layout.member[0])
@@ -128,7 +128,7 @@ def changes(layout: Layout, group_id: str, before: Snapshot, now: Snapshot, wall
 
 
 def later_changes(layout: Layout, group_id: str, before: Snapshot, now: Snapshot, wall_ms: int) -> list[Pair]:
-    """Return what Kafka finds out and writes after it has answered: what matches a pattern."""
+    """Return the records that Kafka writes after the response: topics of regular expressions."""
     kind, encode = layout.other
     record = (kind, lambda value: encode(value, wall_ms))
     return _of_members(record, group_id, before.others, now.others)

@@ -1,9 +1,8 @@
-"""Groups on their way from the classic to the consumer protocol and back, while members of both are in them.
+"""Migration between the classic and the consumer protocol, with members of both.
 
-A classic group becomes a consumer group when the first member joins with the consumer protocol; its classic members
-continue with JoinGroup, SyncGroup and Heartbeat, which `ClassicSide` answers out of the consumer group. When the last
-member of the consumer protocol goes, what is left becomes a classic group again. Source: KIP-848, "Online migration";
-Kafka's group.consumer.migration.policy=bidirectional.
+A classic group becomes a consumer group when the first member joins with the consumer protocol. `ClassicSide` serves
+its classic members. When the last member of the consumer protocol leaves, the group becomes classic again.
+Source: KIP-848, "Online migration"; Kafka's group.consumer.migration.policy=bidirectional.
 """
 
 from uuid import UUID
@@ -30,10 +29,10 @@ _IDS_FIRST_FROM = 4
 
 
 def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup:
-    """Return the consumer group that a classic group becomes.
+    """Return a consumer group with the members of a classic group.
 
     Raises:
-        Refused: its members do not speak the consumer's embedded protocol.
+        Refused: the members do not use the consumer's embedded protocol.
     """
     group_id = classic.group_id
     if classic.protocol_type != _PROTOCOL_TYPE:
@@ -66,7 +65,7 @@ def _consumer_member(old: ClassicMember, classic: ClassicGroup, surroundings: Su
 
 
 def downgraded(group: ConsumerGroup, surroundings: Surroundings) -> ClassicGroup:
-    """Return the classic group that a consumer group of classic members becomes; it calls them together."""
+    """Return a classic group with the members of a consumer group, and start a rebalance."""
     members = []
     for old in group.members.values():
         member = ClassicMember(old.member_id, old.instance_id, old.client_id)
@@ -84,7 +83,7 @@ def downgraded(group: ConsumerGroup, surroundings: Surroundings) -> ClassicGroup
 
 
 class ClassicSide:
-    """A consumer group as its members of the classic protocol see it."""
+    """Consumer group in the view of its classic members."""
 
     def __init__(self, group: ConsumerGroup, surroundings: Surroundings) -> None:
         self._group = group
@@ -96,7 +95,7 @@ class ClassicSide:
     # --- JoinGroup --------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, request: JoinGroupRequest) -> None:
-        """Answer at once: the coordinator assigns, without waiting for members."""
+        """Respond immediately: the coordinator assigns without waiting for members."""
         try:
             self._join(asker, request)
         except Refused as refusal:
@@ -156,7 +155,7 @@ class ClassicSide:
         return known
 
     def _limit(self, name: str, member: ConsumerMember) -> None:
-        """Let a member go that does not come in time."""
+        """Remove the member after its rebalance timeout."""
         group = self._group
         self._timers.start(f"{name} {member.member_id}", member.rebalance_timeout_ms, lambda: group.expire(member))
 
@@ -167,10 +166,10 @@ class ClassicSide:
     # --- SyncGroup and Heartbeat ------------------------------------------------------------------------------------
 
     def sync(self, asker: Asker, request: SyncGroupRequest) -> None:
-        """Answer with what the member has now.
+        """Respond with the current assignment.
 
         Raises:
-            Refused: another member, generation or protocol, or the member has to join again.
+            Refused: unknown member, wrong generation or protocol, or the member has to rejoin.
         """
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         protocols = member.classic_protocols or {}
@@ -190,10 +189,10 @@ class ClassicSide:
         self._outbox.post(asker, response)
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Take note that a member lives.
+        """Extend the session of a member.
 
         Raises:
-            Refused: another member or generation, or the member has to join again.
+            Refused: unknown member, wrong generation, or the member has to rejoin.
         """
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         self._group.expect_heartbeat(member)

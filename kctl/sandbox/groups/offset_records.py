@@ -1,6 +1,6 @@
-"""Keys and values of __consumer_offsets, as Kafka 4.3 writes them: commits, and the members of classic groups.
+"""Records of __consumer_offsets as in Kafka 4.3: commits and classic groups.
 
-Two bytes of type before a key, two of version before a value, then the message in that version.
+Keys begin with a type and values with a version, of two bytes each.
 """
 
 import struct
@@ -12,11 +12,11 @@ _COMMIT, _GROUP = 1, 2
 _COMMIT_VERSION, _GROUP_VERSION = 4, 3
 
 Pair = tuple[bytes, bytes | None]
-"""Key and value of a record; without a value it deletes what its key stands for."""
+"""Key and value of a record; None is a tombstone."""
 
 
 class OffsetCommitKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """Whose offset of what."""
+    """Key of a committed offset."""
 
     group: str = field("string", "0+", default="")
     topic: str = field("string", "0+", default="")
@@ -24,7 +24,7 @@ class OffsetCommitKey(Message, versions=(0, 0), flexible_from=NEVER):
 
 
 class OffsetCommitValue(Message, versions=(0, 4), flexible_from=4):
-    """An offset; the id of its topic is missing where a transaction committed it."""
+    """Committed offset. Commits of transactions have no topic ID."""
 
     offset: int = field("int64", "0+", default=0)
     leader_epoch: int = field("int32", "3+", default=-1, ignorable=True)
@@ -35,13 +35,13 @@ class OffsetCommitValue(Message, versions=(0, 4), flexible_from=4):
 
 
 class GroupMetadataKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """A group."""
+    """Key of a group."""
 
     group: str = field("string", "0+", default="")
 
 
 class MemberMetadata(Struct):
-    """A member of a classic group."""
+    """Member of a classic group."""
 
     member_id: str = field("string", "0+", default="")
     group_instance_id: str | None = field("string", "3+", default=None, nullable="3+", ignorable=True)
@@ -54,7 +54,7 @@ class MemberMetadata(Struct):
 
 
 class GroupMetadataValue(Message, versions=(0, 4), flexible_from=4):
-    """A classic group in a generation that was completed."""
+    """Completed generation of a classic group."""
 
     protocol_type: str = field("string", "0+", default="")
     generation: int = field("int32", "0+", default=0)

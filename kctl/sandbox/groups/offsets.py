@@ -1,4 +1,4 @@
-"""What groups commit, and as whom a client commits."""
+"""Committed offsets, and the membership that a commit claims."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from kctl.sandbox.groups.reconciliation import Slot
 
 
 class CommittedOffset(NamedTuple):
-    """What a group committed for a partition."""
+    """Committed offset of a partition."""
 
     offset: int
     leader_epoch: int
@@ -14,15 +14,15 @@ class CommittedOffset(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a commit says about itself."""
+    """Membership in the fields of a commit."""
 
     member_id: str
     instance_id: str | None
     epoch: int
-    """The generation of a classic group, or the member's epoch; negative when it claims no membership."""
+    """Generation of a classic group or epoch of a member; negative without membership."""
     version: int
-    """Of the request."""
+    """Version of the request."""
     slots: tuple[Slot, ...]
-    """What it is for."""
+    """Partitions of the commit."""
     is_transactional: bool = False
-    """It comes from a producer, which may keep silent about membership."""
+    """True for commits of a producer, which may omit the membership."""

@@ -1,7 +1,6 @@
-"""The topic __consumer_offsets: where each group is in it, and what a coordinator writes there.
+"""Topic __consumer_offsets: the partition of each group, and the records of coordinators.
 
-What counts is what groups keep themselves; the topic has the records that Kafka would have, for those who read it.
-Share and streams groups leave their offsets there, and not their members.
+The groups do not read their records; the topic has them for clients. Share and streams groups write offsets only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +30,13 @@ _LEAST = -(2**31)
 
 
 class OffsetsTopic:
-    """The records of all groups."""
+    """Records of all groups."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
 
     def index_of(self, group_id: str) -> int:
-        """Return the partition that has a group, as Kafka finds it: by the name's hash in Java."""
+        """Return the partition of a group: Java's string hash of its ID, as in Kafka."""
         code = 0
         data = group_id.encode("utf-16-be", "surrogatepass")
         for at in range(0, len(data), 2):
@@ -47,7 +46,7 @@ class OffsetsTopic:
         return place % (self._cluster.settings.offsets_topic_num_partitions or _PARTITIONS_OF_KAFKA)
 
     def create(self) -> None:
-        """Create the topic, unless it is there or is not wanted."""
+        """Create the topic, unless it exists or the settings disable it."""
         cluster, settings = self._cluster, self._cluster.settings
         if OFFSETS_TOPIC in cluster.topics or not settings.offsets_topic_num_partitions:
             return
@@ -67,18 +66,18 @@ class OffsetsTopic:
         )
 
     def move(self, group_id: str, node_id: int) -> bool:
-        """Let another node lead the partition of a group; return False where there is no such topic."""
+        """Move the leader of a group's partition. Return False if the topic does not exist."""
         log = self._log(self.index_of(group_id))
         if log is not None:
             self._cluster.move_leader(OFFSETS_TOPIC, self.index_of(group_id), node_id, log.end_offset)
         return log is not None
 
     def leader_of(self, index: int) -> int | None:
-        """Return which node leads a partition, `NO_LEADER` while none does; None where there is no such topic."""
+        """Return the leader of a partition, possibly `NO_LEADER`; None if the topic does not exist."""
         partition = self._cluster.partition(OFFSETS_TOPIC, index)
         return None if partition is None else partition.leader_id
 
-    # --- what is written --------------------------------------------------------------------------------------------
+    # --- records ------------------------------------------------------------------------------------------------------
 
     def committed(
         self,
@@ -86,7 +85,7 @@ class OffsetsTopic:
         offsets: Mapping[tuple[str, int], CommittedOffset],
         producer: tuple[int, int] = _NO_PRODUCER,
     ) -> None:
-        """Write offsets that were committed, by a producer with an id as part of its transaction."""
+        """Write committed offsets. With a producer, they are part of its transaction."""
         topics, wall_ms = self._cluster.topics, self._cluster.scheduler.wall_ms()
         pairs: list[Pair] = []
         for (topic, index), one in offsets.items():
@@ -99,18 +98,18 @@ class OffsetsTopic:
         self._write(group_id, pairs, producer)
 
     def joined(self, group_id: str, value: GroupMetadataValue) -> None:
-        """Write what a classic group has come to."""
+        """Write the state of a classic group."""
         value.current_state_timestamp = self._cluster.scheduler.wall_ms()
         self._write(group_id, [(group_key(group_id), group_value(value))])
 
     def changed(self, group_id: str, layout: Layout, before: Snapshot, now: Snapshot) -> None:
-        """Write how a group that is no classic one differs from before."""
+        """Write the changes of a consumer group."""
         wall_ms = self._cluster.scheduler.wall_ms()
         for find in (changes, later_changes):
             self._write(group_id, find(layout, group_id, before, now, wall_ms))
 
     def gone(self, group_id: str, offsets: Sequence[tuple[str, int]], group: Sequence[Pair] = ()) -> None:
-        """Write that offsets of a group are gone, and with the records that delete it, that it is gone itself."""
+        """Write tombstones of offsets and, with `group`, of the group."""
         if self._log(self.index_of(group_id)) is not None:
             self._write(group_id, [*((commit_key(group_id, *one), None) for one in offsets), *group])
 
@@ -128,7 +127,7 @@ class OffsetsTopic:
                 by_epoch=coordinator_epoch,
             )
         except BatchRefused:
-            return  # a newer epoch is writing there
+            return  # a newer epoch is writing
 
     def _write(self, group_id: str, pairs: list[Pair], producer: tuple[int, int] = _NO_PRODUCER) -> None:
         if not pairs:

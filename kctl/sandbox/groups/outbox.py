@@ -1,6 +1,6 @@
-"""Who asked, and answers on their way out: a group first finishes what it does, then its answers leave, in order.
+"""Responses that are sent in order after a group has completed its changes.
 
-An answer may let the next request of the same client in at once, so it must not leave while a group is half changed.
+A response may immediately trigger the next request, which must not find a partly changed group.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class Refused(Exception):
-    """A request is refused and has changed nothing; `code` and `message` go to the client."""
+    """Rejected request without effect; `code` and `message` are sent to the client."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.text)
@@ -20,23 +20,23 @@ class Refused(Exception):
 
 
 class Asker(NamedTuple):
-    """Who waits for an answer."""
+    """Client that waits for a response."""
 
     client_id: str
     version: int
-    """Of the request."""
+    """Version of the request."""
     answer: Callable[[Any], None]
-    """Takes the response; called once."""
+    """Sends the response; called once."""
 
 
 class Outbox:
-    """Answers that leave at the end of a `with` block."""
+    """Responses that are sent at the end of a `with` block."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Asker, Any]] = deque()
 
     def post(self, asker: Asker, response: object) -> None:
-        """Have `response` leave at the end of the block."""
+        """Send `response` at the end of the block."""
         self._waiting.append((asker, response))
 
     def __enter__(self) -> "Outbox":

@@ -1,7 +1,7 @@
-"""How a member of a consumer group comes from what it has to what it shall have: one table, one step at a time.
+"""Reconciliation of a consumer group member with its target assignment. Source: KIP-848, "Reconciliation".
 
-A member revokes first; it gets the group's epoch once it has. What another member still has is left out until that one
-has given it up, so no partition has two owners. Source: KIP-848, "Reconciliation".
+Members revoke first and then get the target epoch. Partitions of other members are assigned after their release, so no
+partition has two owners.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Slot(NamedTuple):
-    """One partition, by the id of its topic."""
+    """Partition by topic ID."""
 
     topic_id: bytes
     partition: int
 
 
 class MemberState(Enum):
-    """How far a member has come."""
+    """Progress of a member."""
 
     STABLE = "stable"
     UNREVOKED = "is to give partitions up"
@@ -25,16 +25,16 @@ class MemberState(Enum):
 
 
 class StepOutcome(NamedTuple):
-    """What a step ends in."""
+    """Result of one heartbeat."""
 
     state: MemberState
     takes_epoch: bool
-    """Whether the member moves to the epoch of the target."""
+    """True if the member moves to the target epoch."""
 
 
 # fmt: off
 TABLE: dict[tuple[bool, bool], StepOutcome] = {
-    # has to revoke, waits for others
+    # must revoke, waits for others
     (True,  False): StepOutcome(MemberState.UNREVOKED,  takes_epoch=False),
     (True,  True):  StepOutcome(MemberState.UNREVOKED,  takes_epoch=False),
     (False, True):  StepOutcome(MemberState.UNRELEASED, takes_epoch=True),
@@ -44,16 +44,16 @@ TABLE: dict[tuple[bool, bool], StepOutcome] = {
 
 
 class MemberProgress(NamedTuple):
-    """Where a member stands."""
+    """Epoch and partitions of a member."""
 
     state: MemberState = MemberState.STABLE
     epoch: int = 0
     assigned: tuple[Slot, ...] = ()
     revoking: tuple[Slot, ...] = ()
-    """What it has to revoke and may still read from."""
+    """Partitions to revoke, still in use."""
 
     def owns(self, slot: Slot) -> bool:
-        """Return whether no other member may have the partition."""
+        """Return whether the member owns a partition."""
         return slot in self.assigned or slot in self.revoking
 
 
@@ -64,14 +64,14 @@ def next_step(
     owned: Collection[Slot] | None,
     is_free: Callable[[Slot], bool],
 ) -> MemberProgress:
-    """Return where the member stands after a heartbeat.
+    """Return the progress after a heartbeat.
 
     Args:
-        now: where it stood.
-        target_epoch: the epoch of the target assignment.
-        target: what the member shall have in the end.
-        owned: what it says it has; None when it did not say.
-        is_free: whether a partition has no owner.
+        now: the current progress.
+        target_epoch: epoch of the target assignment.
+        target: target assignment of the member.
+        owned: partitions that the member reported, or None.
+        is_free: returns whether a partition has no owner.
     """
     if now.state is MemberState.STABLE and now.epoch == target_epoch:
         return now

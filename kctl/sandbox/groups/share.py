@@ -1,7 +1,7 @@
-"""One share group (KIP-932): members that share partitions, and the offset from which each partition is not done.
+"""Share group: its members and start offsets. Source: KIP-932.
 
-Every member of a topic has all of its partitions. Records are not handed out here, so start offsets change only by
-administration.
+Members get all partitions of their topics. The sandbox delivers no records, so only admin requests change start
+offsets.
 """
 
 from typing import NamedTuple
@@ -19,18 +19,18 @@ from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import Surroundings
 
 UNREAD = -1
-"""Where nothing was read yet."""
+"""Start offset of an unread partition."""
 
 
 class ShareKey(NamedTuple):
-    """A partition, by topic id: a topic that is recreated is another one."""
+    """Partition by topic ID, to distinguish recreated topics."""
 
     topic_id: bytes
     partition: int
 
 
 class ShareMember(HeartbeatMember):
-    """One member and the topics it wants."""
+    """Member and its topics."""
 
     def __init__(self, member_id: str, client_id: str) -> None:
         super().__init__(member_id, client_id)
@@ -38,7 +38,7 @@ class ShareMember(HeartbeatMember):
 
 
 class ShareGroup(HeartbeatGroup[ShareMember]):
-    """One group."""
+    """Share group."""
 
     kind = "share"
     protocol_type = "share"
@@ -49,9 +49,9 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         self.start_offsets: dict[ShareKey, int] = {}
 
     def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
-        """Return the answer to a heartbeat.
+        """Return the response to a heartbeat.
 
-        Raises: Refused: unknown member, or an epoch from the future.
+        Raises: Refused: the member is unknown, or its epoch is too high.
         """
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
@@ -83,13 +83,13 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         )
 
     def assignment(self, member: ShareMember) -> dict[str, list[int]]:
-        """Return what a member has: all partitions of its topics."""
+        """Return the partitions of a member by topic."""
         return {name: sorted(self._topics[name].partitions) for name in member.topic_names if name in self._topics}
 
     def subscribed_topics(self) -> set[str]:
-        """Return the topics that members want."""
+        """Return the subscribed topics."""
         return {name for member in self.members.values() for name in member.topic_names}
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
-        """Refuse: a share group has no commits."""
+        """Reject: share groups have no commits."""
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")

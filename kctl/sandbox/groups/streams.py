@@ -1,7 +1,7 @@
-"""One streams group (KIP-1071): the tasks of its topology, shared out among members in turn.
+"""Streams group: assigns the tasks of its topology in rotation. Source: KIP-1071.
 
-Subtopologies have as many tasks as the largest of their source topics has partitions. Internal topics, standby tasks
-and interactive queries are not known here.
+A subtopology has as many tasks as its largest source topic has partitions. Internal topics, standby tasks, and
+interactive queries are not implemented.
 """
 
 from kctl.client.broker_errors import ErrorCode
@@ -20,7 +20,7 @@ Tasks = dict[str, list[int]]
 
 
 class StreamsMember(HeartbeatMember):
-    """One member, and the process it runs in."""
+    """Member and its process."""
 
     def __init__(self, member_id: str, client_id: str) -> None:
         super().__init__(member_id, client_id)
@@ -29,7 +29,7 @@ class StreamsMember(HeartbeatMember):
 
 
 class StreamsGroup(HeartbeatGroup[StreamsMember]):
-    """One group."""
+    """Streams group."""
 
     kind = "streams"
     protocol_type = "streams"
@@ -39,9 +39,9 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         self.topology: StreamsGroupHeartbeatRequestTopology | None = None
 
     def heartbeat(self, request: StreamsGroupHeartbeatRequest, client_id: str) -> StreamsGroupHeartbeatResponse:
-        """Return the answer to a heartbeat.
+        """Return the response to a heartbeat.
 
-        Raises: Refused: unknown member, an epoch from the future, or a member that joins without a topology.
+        Raises: Refused: the member is unknown, its epoch is too high, or it joins without a topology.
         """
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
@@ -83,7 +83,7 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         return tasks
 
     def subscribed_topics(self) -> set[str]:
-        """Return the source topics while somebody reads them."""
+        """Return the source topics if the group has members."""
         if self.is_empty or self.topology is None:
             return set()
         return {name for part in self.topology.subtopologies for name in part.source_topics}

@@ -1,4 +1,4 @@
-"""What a group takes from the cluster around it."""
+"""Cluster services for one group."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from kctl.sandbox.cluster import Topic
 
 CLIENT_HOST = "/127.0.0.1"
-"""Where every member is said to be: a connection of the sandbox carries no address of its client."""
+"""Address of every member. The sandbox does not record client addresses."""
 
 
 class Surroundings(NamedTuple):
-    """For one group."""
+    """Cluster services for one group."""
 
     settings: ClusterSettings
     topics: "Mapping[str, Topic]"
-    """By name, as they are now."""
+    """Current topics by name."""
     timers: GroupTimers
     outbox: Outbox
     new_uuid: Callable[[], bytes]
-    """16 bytes that were not used before, the same in each run."""
+    """Returns 16 unique, reproducible bytes."""
     store: Callable[[GroupMetadataValue], None]
-    """Writes down what a classic group has come to."""
+    """Writes the state of a classic group."""
     store_changes: Callable[[Layout, Snapshot, Snapshot], None]
-    """Writes down how a group of another kind differs from before."""
+    """Writes the changes of another kind of group."""

@@ -1,4 +1,4 @@
-"""The limits of one group: named timers on the cluster's scheduler, which stand still with the node that keeps them."""
+"""Named timers of one group, which pause while the coordinator is frozen."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from kctl.sandbox.runtime import Handle, Scheduler
 
 
 class GroupTimers:
-    """Timers by name; one that is started again starts over."""
+    """Timers by name."""
 
     def __init__(self, scheduler: Callable[[], Scheduler], is_frozen: Callable[[], bool], outbox: Outbox) -> None:
         self._scheduler = scheduler
@@ -17,34 +17,34 @@ class GroupTimers:
         self._overdue: dict[str, Callable[[], None]] = {}
 
     def start(self, name: str, delay_ms: int, action: Callable[[], None]) -> None:
-        """Have `action` called once, `delay_ms` from now, or when the node moves again if it stands still then."""
+        """Call `action` once after `delay_ms`, or after a freeze that lasts longer. Replaces a timer with this name."""
         self.cancel(name)
         self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action)), action
 
     def run_now(self, name: str) -> None:
-        """Let a timer end now.
+        """Trigger a timer now.
 
         Raises:
-            KeyError: no timer with this name runs.
+            KeyError: no timer with this name is pending.
         """
         handle, action = self._running[name]
         handle.cancel()
         self._due(name, action)
 
     def cancel(self, name: str) -> None:
-        """Call a timer off; no effect when there is none."""
+        """Cancel a timer. No effect if it does not exist."""
         self._overdue.pop(name, None)
         running = self._running.pop(name, None)
         if running is not None:
             running[0].cancel()
 
     def cancel_all(self) -> None:
-        """Call all off."""
+        """Cancel all timers."""
         for name in [*self._running, *self._overdue]:
             self.cancel(name)
 
     def thaw(self) -> None:
-        """Catch up: what became due while the node stood still happens now, in the order in which it became due."""
+        """Trigger the timers that expired during a freeze, in order."""
         while self._overdue and not self._is_frozen():
             name = next(iter(self._overdue))
             action = self._overdue.pop(name)
@@ -61,5 +61,5 @@ class GroupTimers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is waited for."""
+        """The names of all timers."""
         return (*self._running, *self._overdue)

@@ -1,6 +1,6 @@
-"""All transactions of a cluster: which node coordinates each, how long one may take, and its end in the logs.
+"""Transactions of a cluster: their coordinators, timeouts, and markers.
 
-What is known of a transactional id outlives its coordinator; another node continues with it, markers included.
+Transactions survive their coordinator; the next node continues with their markers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 class Transactions:
-    """The transactional ids of a cluster."""
+    """Transactional IDs of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self.offsets = GroupOffsets(cluster.groups)
@@ -50,18 +50,18 @@ class Transactions:
         for markers in list(self._markers.values()):
             markers.write()
 
-    # --- who coordinates --------------------------------------------------------------------------------------------
+    # --- coordinators -------------------------------------------------------------------------------------------------
 
     def node_of(self, transactional_id: str) -> "ClusterNode":
-        """Return the node that coordinates the transactional id."""
+        """Return the coordinator of a transactional ID."""
         moved = self._moved.get(transactional_id)
         return self._cluster.coordinator_of(transactional_id) if moved is None else self._cluster.nodes[moved]
 
     def move(self, transactional_id: str, node_id: int) -> None:
-        """Let another node coordinate the transactional id.
+        """Move the coordinator of a transactional ID.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
         node = self._cluster.nodes[node_id]
         self._unload(transactional_id)
@@ -70,10 +70,10 @@ class Transactions:
         self._load(transactional_id)
 
     def trouble(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Let all requests about the transactional id end in one of `TROUBLES`, or with None no longer.
+        """Fail all requests of a transactional ID with one of `TROUBLES`; None ends this.
 
         Raises:
-            ValueError: some other code.
+            ValueError: another code.
         """
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
@@ -102,12 +102,12 @@ class Transactions:
             self._write_markers(found)
 
     def lookup_error(self, transactional_id: str) -> ErrorCode:
-        """Return what keeps a client from finding the coordinator."""
+        """Return the error of FindCoordinator for a transactional ID."""
         code = self._troubles.get(transactional_id, ErrorCode.NONE)
         return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
 
     def check(self, transactional_id: str, node: "ClusterNode") -> None:
-        """Return when `node` serves the transactional id.
+        """Check that `node` serves the transactional ID.
 
         Raises:
             Refused: it does not.
@@ -118,14 +118,14 @@ class Transactions:
         if code is not ErrorCode.NONE:
             raise Refused(code)
 
-    # --- which there are --------------------------------------------------------------------------------------------
+    # --- transactions -------------------------------------------------------------------------------------------------
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """Return what is known of a transactional id, or None."""
+        """Return the transaction of a transactional ID, or None."""
         return self._by_id.get(transactional_id)
 
     def on(self, node: "ClusterNode") -> Iterator[Transaction]:
-        """Yield the transactional ids that the node coordinates."""
+        """Yield the transactions that a node coordinates."""
         for transactional_id, transaction in self._by_id.items():
             if self.node_of(transactional_id) is node:
                 yield transaction
@@ -141,10 +141,10 @@ class Transactions:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def initialise(self, transactional_id: str, expected: ProducerIdentity | None, timeout_ms: int) -> ProducerIdentity:
-        """Give a transactional id to a producer; see `Transaction.initialise`. What is ongoing is aborted first.
+        """Assign a transactional ID to a producer, after aborting its open transaction; see `Transaction.initialise`.
 
         Raises:
-            Refused: with CONCURRENT_TRANSACTIONS the producer is to ask again.
+            Refused: the producer has to retry after CONCURRENT_TRANSACTIONS.
         """
         if not transactional_id:
             raise Refused(ErrorCode.INVALID_REQUEST)
@@ -161,30 +161,30 @@ class Transactions:
             raise
 
     def add(self, transactional_id: str, claimed: ProducerIdentity, partitions: Iterable[TopicPartition]) -> None:
-        """Let partitions take part; see `Transaction.add`.
+        """Add partitions to a transaction; see `Transaction.add`.
 
         Raises:
-            Refused: not by this producer, or not now.
+            Refused: wrong producer or state.
         """
         found = self._known(transactional_id)
         if found.add(claimed, partitions, self._cluster.scheduler.wall_ms()):
             self._watch_time(found)
 
     def verify(self, transactional_id: str, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Return when a partition takes part; see `Transaction.verify`.
+        """Check that a partition is part of a transaction; see `Transaction.verify`.
 
         Raises:
-            Refused: it does not.
+            Refused: it is not.
         """
         self._known(transactional_id).verify(claimed, partition)
 
     def end(
         self, transactional_id: str, claimed: ProducerIdentity, *, commit: bool, has_own_epoch: bool
     ) -> ProducerIdentity:
-        """Commit or abort; see `Transaction.end`.
+        """Commit or abort a transaction; see `Transaction.end`.
 
         Raises:
-            Refused: not by this producer, or not now.
+            Refused: wrong producer or state.
         """
         found = self._known(transactional_id)
         holder = found.end(
@@ -198,7 +198,7 @@ class Transactions:
             self._write_markers(found)
         return holder
 
-    # --- time and markers -------------------------------------------------------------------------------------------
+    # --- timeouts and markers -----------------------------------------------------------------------------------------
 
     def _timers_of(self, transactional_id: str) -> GroupTimers:
         if transactional_id not in self._timers:
@@ -251,17 +251,17 @@ class Transactions:
         transaction.complete()
 
     def hold_markers(self, transactional_id: str) -> None:
-        """Let transactions stay decided and incomplete: no marker is written until `release_markers`."""
+        """Write no markers of the transactional ID until `release_markers`."""
         self._held[transactional_id] = None
         if transactional_id in self._markers:
             self._markers[transactional_id].hold()
 
     def lose_markers(self, transactional_id: str) -> None:
-        """Let the transaction that ends next count as complete without its markers: it hangs on its partitions."""
+        """Complete the next transaction without markers, so that it hangs on its partitions."""
         self._losing[transactional_id] = None
 
     def release_markers(self, transactional_id: str) -> None:
-        """Write the markers that were held back, and further ones at once."""
+        """Write held markers, and write further markers immediately."""
         self._held.pop(transactional_id, None)
         if transactional_id in self._markers:
             self._markers[transactional_id].release()

@@ -1,6 +1,6 @@
-"""Offsets that transactions commit for groups: unseen until the transaction commits, dropped when it aborts.
+"""Group offsets of open transactions, which are invisible until commit.
 
-Groups share the partitions of __consumer_offsets; a producer's epoch and its open transaction belong to one of those.
+Groups share the partitions of __consumer_offsets. A producer's epoch and open transaction belong to one partition.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,28 +24,28 @@ class _Written(NamedTuple):
 
 
 class GroupOffsets:
-    """What open transactions commit for groups."""
+    """Group offsets of open transactions."""
 
     def __init__(self, groups: "Groups") -> None:
         self._groups = groups
         self._epochs: dict[tuple[TopicPartition, int], int] = {}
-        """By partition of __consumer_offsets and producer id."""
+        """Epochs by partition of __consumer_offsets and producer ID."""
         self._open: dict[tuple[TopicPartition, int], list[_Written]] = {}
 
     def home_of(self, group_id: str) -> TopicPartition:
-        """Return the partition of __consumer_offsets that has a group."""
+        """Return the __consumer_offsets partition of a group."""
         return TopicPartition(OFFSETS_TOPIC, self._groups.topic.index_of(group_id))
 
     def has_open(self, home: TopicPartition, producer: ProducerIdentity) -> bool:
-        """Return whether a transaction of this producer, in this epoch, has offsets in a partition."""
+        """Return whether an open transaction of the producer, in this epoch, has offsets in a partition."""
         key = home, producer.producer_id
         return key in self._open and self._epochs[key] == producer.epoch
 
     def check(self, home: TopicPartition, producer: ProducerIdentity) -> None:
-        """Return when the producer may write.
+        """Check that the producer may write.
 
         Raises:
-            Refused: a newer epoch of it has written.
+            Refused: a newer epoch has written.
         """
         if producer.epoch < self._epochs.get((home, producer.producer_id), -1):
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -73,7 +73,7 @@ class GroupOffsets:
                 self._groups.keep(group_id, *partition, committed, number)
 
     def is_unstable(self, group_id: str, partition: TopicPartition) -> bool:
-        """Return whether an open transaction commits an offset of the group for the partition."""
+        """Return whether an open transaction has an offset of the group for the partition."""
         home = self.home_of(group_id)
         return any(
             one.group_id == group_id and one.partition == partition
@@ -83,6 +83,6 @@ class GroupOffsets:
         )
 
     def forget(self, is_gone: Callable[[str, str], bool]) -> None:
-        """Drop what was written for groups and topics that are gone; `is_gone` is asked with both names."""
+        """Drop the offsets of deleted groups and topics. `is_gone` gets the group ID and the topic."""
         for key, written in self._open.items():
             self._open[key] = [one for one in written if not is_gone(one.group_id, one.partition.topic)]

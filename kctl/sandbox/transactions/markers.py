@@ -1,6 +1,6 @@
-"""How a decided transaction ends: a marker in the log of each partition that takes part, as soon as it has a leader.
+"""Markers that end a prepared transaction in each of its partitions, as soon as the partition has a leader.
 
-A marker counts when the replicas in sync have it. One that is lost with its leader before that is written once more.
+A marker is complete when all in-sync replicas have it. If it is lost before with its leader, it is written again.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class _Written(NamedTuple):
-    """A marker that was appended: by the leader of which epoch, and where the log ended then."""
+    """Leader epoch of a written marker, and the end of the log after it."""
 
     leader_epoch: int
     end_offset: int
 
 
 class Markers:
-    """The markers of one transaction that are still to be written."""
+    """Missing markers of one transaction."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Markers:
         coordinator_epoch: int,
         are_delayed: bool = False,
     ) -> None:
-        """Begin; where they are delayed, each `write_next` lets one more partition have its marker."""
+        """Start. If `are_delayed`, each `write_next` allows one more marker."""
         self._cluster = cluster
         self._offsets = offsets
         self._producer = producer
@@ -53,7 +53,7 @@ class Markers:
         self._is_stopped = False
 
     def write(self) -> None:
-        """Write what can be written now, and the rest when a leader is there; calls `done` once when all is written."""
+        """Write markers where possible, and the rest when leaders are available. Call `done` after the last one."""
         if self._is_writing or self._is_held or self._is_stopped:
             return
         self._is_writing = True
@@ -67,13 +67,13 @@ class Markers:
             self._done()
 
     def write_next(self) -> None:
-        """Write one marker more of those that are delayed."""
+        """Allow and write one more delayed marker."""
         if self._delayed:
             self._delayed.pop()
         self.write()
 
     def _is_done(self, at: TopicPartition) -> bool:
-        """Write one marker, or write it again, if that is needed and possible; return whether it counts."""
+        """Write a marker if it is missing and can be written. Return whether it is complete."""
         if at.topic == OFFSETS_TOPIC:
             self._offsets.end(at, self._producer, commit=self._commit, coordinator_epoch=self._coordinator_epoch)
             return True
@@ -91,7 +91,7 @@ class Markers:
         return False
 
     def _write_one(self, partition: Partition) -> "_Written | None":
-        """Write one marker and return where, or None where no leader can take it."""
+        """Write a marker, or return None without an available leader."""
         leader_id = partition.leader_id
         if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
             return None
@@ -104,7 +104,7 @@ class Markers:
                 by_epoch=self._coordinator_epoch,
             )
         except BatchRefused:
-            # A newer epoch is writing there: Kafka's coordinator gives such a partition up, too.
+            # a newer epoch is writing: Kafka's coordinator skips the partition too
             return _Written(partition.leader_epoch, 0)
         return _Written(partition.leader_epoch, partition.log.end_offset)
 
@@ -113,12 +113,12 @@ class Markers:
         self._is_held = True
 
     def release(self) -> None:
-        """Write what was held back."""
+        """Write held markers."""
         self._is_held = False
         self.write()
 
     def stop(self) -> None:
-        """Write nothing more: another coordinator continues."""
+        """Stop, because another coordinator continues."""
         self._is_stopped = True
         self._stop_watching()
 

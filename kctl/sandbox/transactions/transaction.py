@@ -1,6 +1,5 @@
-"""One transactional id: which producer holds it, in which epoch, and how far its transaction is.
+"""State machine of one transactional ID, without markers, timers, and responses.
 
-Every change is decided here and nothing else happens: who writes markers, keeps timers and answers is not known.
 Source: KIP-98, KIP-360 (epochs that continue), KIP-890 (an epoch for each transaction).
 """
 
@@ -15,11 +14,11 @@ NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 GREATEST_EPOCH = 2**15 - 1
 EPOCH_PER_TRANSACTION = 2
-"""The level of the feature transaction.version from which on each transaction has an epoch of its own (KIP-890)."""
+"""Lowest level of transaction.version with a separate epoch for each transaction (KIP-890)."""
 
 
 class State(Enum):
-    """How far the transaction is; the value is Kafka's word."""
+    """State of a transaction; the value is Kafka's name."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -30,25 +29,25 @@ class State(Enum):
 
 
 PREPARED = (State.PREPARE_COMMIT, State.PREPARE_ABORT)
-"""Decided, and markers are still to be written."""
+"""States with missing markers."""
 
 
 class TopicPartition(NamedTuple):
-    """A partition that takes part."""
+    """Partition of a transaction."""
 
     topic: str
     partition: int
 
 
 class ProducerIdentity(NamedTuple):
-    """A producer id in one epoch."""
+    """Producer ID and epoch."""
 
     producer_id: int
     epoch: int
 
 
 class Transaction:
-    """One transactional id."""
+    """Transaction of one transactional ID."""
 
     def __init__(self, transactional_id: str, producer_id: int) -> None:
         self.transactional_id = transactional_id
@@ -56,17 +55,17 @@ class Transaction:
         self.previous_producer_id = NO_PRODUCER_ID
         self.epoch = NO_EPOCH
         self.last_epoch = NO_EPOCH
-        """The epoch before this one, where its holder may say that it did not hear of the change."""
+        """Previous epoch, which the producer may still use if it missed the change."""
         self.timeout_ms = 0
         self.started_at_ms = -1
-        """By the wall clock; -1 while nothing was begun."""
+        """Start of the transaction in wall-clock ms, or -1."""
         self.state = State.EMPTY
         self.partitions: dict[TopicPartition, None] = {}
         self._next_producer_id = NO_PRODUCER_ID
 
     @property
     def identity(self) -> ProducerIdentity:
-        """Who holds the transactional id."""
+        """The producer that holds the transactional ID."""
         return ProducerIdentity(self.producer_id, self.epoch)
 
     @property
@@ -78,14 +77,14 @@ class Transaction:
     def initialise(
         self, expected: ProducerIdentity | None, timeout_ms: int, new_producer_id: Callable[[], int]
     ) -> ProducerIdentity:
-        """Give the transactional id to a producer in a new epoch, which fences the one before.
+        """Assign the transactional ID to a producer in a new epoch, which fences the previous one.
 
         Args:
-            expected: who a producer believes to be that continues after an error; None for one that starts.
+            expected: identity that a continuing producer believes to have; None for a new producer.
             timeout_ms: transaction.timeout.ms.
-            new_producer_id: makes an id, for when this one has no epochs left.
+            new_producer_id: returns a new ID, used if no epochs are left.
         Raises:
-            Refused: PRODUCER_FENCED; CONCURRENT_TRANSACTIONS while a transaction is ending or has to be ended first.
+            Refused: PRODUCER_FENCED, or CONCURRENT_TRANSACTIONS while a transaction is open or ending.
         """
         if expected is not None and not self._is_known(expected):
             raise Refused(ErrorCode.PRODUCER_FENCED)
@@ -127,10 +126,10 @@ class Transaction:
             raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def add(self, claimed: ProducerIdentity, partitions: Iterable[TopicPartition], wall_ms: int) -> bool:
-        """Let partitions take part; returns True where they begin a transaction.
+        """Add partitions. Return whether this starts a transaction.
 
         Raises:
-            Refused: not by this producer, or the transaction before has not ended yet.
+            Refused: wrong producer, or the previous transaction has not ended yet.
         """
         self._check_holder(claimed)
         is_begun = self.state is not State.ONGOING
@@ -141,16 +140,16 @@ class Transaction:
         return is_begun
 
     def verify(self, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Return when a partition takes part.
+        """Check that a partition is part of the transaction.
 
         Raises:
-            Refused: not by this producer, or with TRANSACTION_ABORTABLE it does not.
+            Refused: wrong producer, or TRANSACTION_ABORTABLE if the partition is not part of it.
         """
         self._check_holder(claimed)
         if self.state is not State.ONGOING or partition not in self.partitions:
             raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    # --- end of transactions ------------------------------------------------------------------------------------------
 
     def end(
         self,
@@ -161,16 +160,16 @@ class Transaction:
         wall_ms: int,
         new_producer_id: Callable[[], int],
     ) -> ProducerIdentity:
-        """Decide what becomes of the transaction, and return who holds the transactional id from then on.
+        """Prepare to commit or abort. Return the holder of the transactional ID afterward.
 
         Args:
-            claimed: who asks.
-            commit: whether what was written counts.
-            has_own_epoch: the producer speaks KIP-890: the next transaction has the next epoch.
-            wall_ms: now.
-            new_producer_id: makes an id, for when this one has no epochs left.
+            claimed: the requesting producer.
+            commit: whether to commit.
+            has_own_epoch: whether the producer uses KIP-890, so that the next transaction has a new epoch.
+            wall_ms: the current time.
+            new_producer_id: returns a new ID, used if no epochs are left.
         Raises:
-            Refused: not by this producer, not in this state, or it is decided and not complete yet.
+            Refused: wrong producer or state, or the transaction is prepared but not complete.
         """
         wanted = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
         is_over = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT
@@ -182,7 +181,7 @@ class Transaction:
         if self.state is is_over and (is_repeated or not has_own_epoch):
             return self.identity
         if self.state is not State.ONGOING:
-            # With an epoch for each transaction, one that nothing was written in can be aborted.
+            # with an epoch for each transaction, an empty one can be aborted
             is_rested = self.state in (State.EMPTY, State.COMPLETE_ABORT, State.COMPLETE_COMMIT)
             if commit or is_repeated or not has_own_epoch or not is_rested:
                 raise Refused(ErrorCode.INVALID_TXN_STATE)
@@ -199,7 +198,7 @@ class Transaction:
             raise Refused(ErrorCode.PRODUCER_FENCED)
 
     def _check_epoch_of_own(self, claimed: ProducerIdentity) -> bool:
-        """Return whether a producer repeats its request, having missed the answer with its next epoch."""
+        """Return whether a producer repeats its request because it missed the response with its next epoch."""
         has_new_id = (
             self.previous_producer_id == claimed.producer_id and claimed.epoch == GREATEST_EPOCH - 1 and self.epoch == 0
         )
@@ -218,7 +217,7 @@ class Transaction:
         return is_repeated or has_new_id
 
     def fence(self, *, has_own_epoch: bool) -> None:
-        """Abort what is ongoing in a new epoch, so that its producer can write no more; no client gets that epoch."""
+        """Abort the open transaction in a new epoch that no client gets, to fence its producer."""
         if not has_own_epoch:
             self.epoch, self.last_epoch = self.epoch + 1, NO_EPOCH
         self._prepare(State.PREPARE_ABORT, has_own_epoch=has_own_epoch)
@@ -232,7 +231,7 @@ class Transaction:
         return self.identity
 
     def complete(self) -> None:
-        """All markers are written."""
+        """Complete the transaction after all markers are written."""
         self.state = State.COMPLETE_COMMIT if self.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT
         self.partitions.clear()
         if self._next_producer_id != NO_PRODUCER_ID:

@@ -1,7 +1,6 @@
-"""What a leader asks a transaction's coordinator before it appends, and how it tells producers of each age.
+"""Check with the transaction coordinator before an append, and errors for producers of each version. Source: KIP-890.
 
-A producer of version 1 has added its partitions before; one of version 2 has them added with its first batch. Source:
-KIP-890.
+Producers of transaction version 1 add partitions before they write; version 2 adds them with the first batch.
 """
 
 from enum import Enum
@@ -23,22 +22,22 @@ _UNREACHABLE = (
 
 
 class Speaks(Enum):
-    """What the version of a request says about its producer."""
+    """Transaction protocol of a producer, from the version of its request."""
 
     OLD_ERRORS = 0
-    """It does not know TRANSACTION_ABORTABLE."""
+    """Without TRANSACTION_ABORTABLE."""
     ABORTABLE_ERRORS = 1
     ADDING = 2
-    """It leaves it to the leader to add partitions."""
+    """The leader adds the partition."""
 
 
 def add_or_verify(
     cluster: "Cluster", transactional_id: str, producer: ProducerIdentity, partition: TopicPartition, speaks: Speaks
 ) -> None:
-    """Return when a partition takes part in a producer's transaction; for `Speaks.ADDING` it does from now on.
+    """Check that a partition is part of a producer's transaction; for `Speaks.ADDING`, add it.
 
     Raises:
-        Refused: it does not, with the code that a coordinator's answer has when a leader reads it.
+        Refused: it is not, with the error code of the leader.
     """
     transactions = cluster.transactions
     try:
@@ -62,6 +61,6 @@ def _as_read_by_a_leader(code: ErrorCode, speaks: Speaks) -> ErrorCode:
 
 
 def for_a_producer(code: ErrorCode, speaks: Speaks) -> ErrorCode:
-    """Return the code that Produce is answered with: what older producers do not try again is hidden from them."""
+    """Return the error code for Produce. Errors that older producers do not retry become NOT_ENOUGH_REPLICAS."""
     is_hidden = code in _UNREACHABLE or (code is ErrorCode.CONCURRENT_TRANSACTIONS and speaks is not Speaks.ADDING)
     return ErrorCode.NOT_ENOUGH_REPLICAS if is_hidden else code
