@@ -1,6 +1,6 @@
-"""The client: Consumer, Producer and Admin, the values that they take and return, and errors.
+"""Kafka client: Consumer, Producer, Admin, their arguments and results, and errors.
 
-Each name is imported when it is first used, so that a program pays only for what it uses.
+Names are imported on first use, so that a program loads only what it uses.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ _HOMES = {
     "TopicPartition": "kctl.client.cluster",
     "WaitReason": "kctl.client.consumer",
 }
-"""The module of each name."""
+"""Module of each name."""
 
 __all__ = [
     "AclFilter",

@@ -1,7 +1,5 @@
-"""ACL rules, which of them match a filter, and the decision of Kafka's authorizer over a set of them.
-
-Owns the numbers of Kafka's types and operations, the seven fields of a rule, and what an operation implies. Pure; the
-admin client, `kctl acls check` and the sandbox decide with it.
+"""ACL rules, filters, and the decision of Kafka's authorizer; used by the admin client, `kctl acls check`, and the
+sandbox.
 
 Source: StandardAuthorizerData and AclBindingFilter of Kafka 4.3.
 """
@@ -12,13 +10,13 @@ from typing import NamedTuple, Self
 
 WILDCARD = "*"
 ANYONE = "User:*"
-"""The principal of a rule for every principal."""
+"""Principal of rules for everyone."""
 CLUSTER_NAME = "kafka-cluster"
-"""The name that the cluster has in rules."""
+"""Resource name of the cluster in rules."""
 
 
 class _Code(IntEnum):
-    """A number of Kafka; one that this release does not know is UNKNOWN, as in Java."""
+    """A number of Kafka; unknown ones are UNKNOWN, as in Java."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:  # noqa: ARG003 - enum's signature
@@ -26,12 +24,12 @@ class _Code(IntEnum):
 
     @property
     def word(self) -> str:
-        """How users write it: `transactional-id`."""
+        """Spelling for users: `transactional-id`."""
         return self.name.lower().replace("_", "-")
 
 
 class AclResourceType(_Code):
-    """What a rule is about."""
+    """Type of a rule's resource."""
 
     UNKNOWN = 0
     ANY = 1
@@ -44,7 +42,7 @@ class AclResourceType(_Code):
 
 
 class PatternType(_Code):
-    """How a rule's name stands for names; ANY and MATCH are of filters alone."""
+    """Kind of a rule's resource name; ANY and MATCH occur only in filters."""
 
     UNKNOWN = 0
     ANY = 1
@@ -54,7 +52,7 @@ class PatternType(_Code):
 
 
 class AclOperation(_Code):
-    """What a rule allows or denies."""
+    """Operation of a rule."""
 
     UNKNOWN = 0
     ANY = 1
@@ -75,7 +73,7 @@ class AclOperation(_Code):
 
 
 class AclPermission(_Code):
-    """Whether a rule allows or denies."""
+    """Effect of a rule."""
 
     UNKNOWN = 0
     ANY = 1
@@ -89,7 +87,7 @@ IMPLIED_BY: dict[AclOperation, frozenset[AclOperation]] = {
     ),
     AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS, AclOperation.DESCRIBE_CONFIGS}),
 }
-"""Operations that other ones imply where they are allowed; a denial implies nothing."""
+"""Operations that other allowed ones imply; denials imply nothing."""
 SUPPORTED_OPERATIONS: dict[AclResourceType, frozenset[AclOperation]] = {
     AclResourceType.TOPIC: frozenset(
         {
@@ -129,15 +127,15 @@ SUPPORTED_OPERATIONS: dict[AclResourceType, frozenset[AclOperation]] = {
     AclResourceType.DELEGATION_TOKEN: frozenset({AclOperation.DESCRIBE}),
     AclResourceType.USER: frozenset({AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS}),
 }
-"""Operations that Kafka asks its authorizer about, by type of resource. Source: AclEntry."""
+"""Operations that Kafka authorizes, by type of resource. Source: AclEntry."""
 
 
 class AclRule(NamedTuple):
-    """One rule: Kafka's AclBinding.
+    """A rule: Kafka's AclBinding.
 
     Attributes:
         principal: type and name: `User:ann`; `User:*` is everyone.
-        host: an address of clients, or `*`.
+        host: client address, or `*`.
     """
 
     resource_type: AclResourceType
@@ -165,16 +163,16 @@ class AclRule(NamedTuple):
         return self.pattern_type is PatternType.LITERAL and self.resource_name in (name, WILDCARD)
 
     def applies_to(self, operation: AclOperation) -> bool:
-        """Return whether the rule is about an operation: by name, by `all`, or by what it implies."""
+        """Return whether the rule is about an operation, by name, by `all`, or by implication."""
         if self.operation in (AclOperation.ALL, operation):
             return True
         return self.permission is AclPermission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
 
 
 class AclFilter(NamedTuple):
-    """Which rules are meant: None, and ANY where there is a type, stand for all; Kafka's AclBindingFilter.
+    """Filter of rules: None and ANY match everything. Kafka's AclBindingFilter.
 
-    Attributes: pattern_type: MATCH: every rule about the resource of that name, also by prefix and wildcard.
+    Attributes: pattern_type: MATCH: every rule about the named resource, including prefixes and wildcards.
     """
 
     resource_type: AclResourceType = AclResourceType.ANY
@@ -191,7 +189,7 @@ class AclFilter(NamedTuple):
         return cls(*rule)
 
     def matches(self, rule: AclRule) -> bool:
-        """Return whether a rule is meant."""
+        """Return whether the filter matches a rule."""
         return (
             self.resource_type in (AclResourceType.ANY, rule.resource_type)
             and self.principal in (None, rule.principal)
@@ -211,7 +209,7 @@ class AclFilter(NamedTuple):
 
 
 class AclRequest(NamedTuple):
-    """Who wants to do what, from which host; `*` stands for a host that no rule names."""
+    """An operation to authorize; host `*` is a host without rules."""
 
     principal: str
     operation: AclOperation
@@ -221,9 +219,9 @@ class AclRequest(NamedTuple):
 
 
 class AclDecision(NamedTuple):
-    """The answer of an authorizer.
+    """Decision of an authorizer.
 
-    Attributes: rule: that decided; None: a super user, or no rule.
+    Attributes: rule: the decisive rule; None for super users or without rules.
     """
 
     is_allowed: bool
@@ -237,11 +235,11 @@ def decide(
     super_users: Iterable[str] = (),
     allow_if_no_rule: bool = False,
 ) -> AclDecision:
-    """Return whether a request is allowed, and by which rule: one that denies goes before all that allow.
+    """Return whether a request is allowed, and the decisive rule. Denials take precedence.
 
     Args:
-        super_users: principals that may do everything: super.users.
-        allow_if_no_rule: a resource without any rule is open to everyone: allow.everyone.if.no.acl.found.
+        super_users: principals with all permissions (super.users).
+        allow_if_no_rule: resources without rules are open to everyone (allow.everyone.if.no.acl.found).
     """
     if request.principal in super_users:
         return AclDecision(True, None)

@@ -1,8 +1,7 @@
-"""Arguments: the checks of what callers give to the public methods, by the annotations of the parameters.
+"""Checks of arguments of public methods, by their annotations, on the caller's thread.
 
-Owns the conversions (aware datetimes to milliseconds, buffers to bytes) and the wording of their errors. Every error is
-raised on the caller's thread and names parameter and value, so the network threads and the codec only see what they can
-encode. Whether a value makes sense (an empty name, an offset out of order) is up to the method.
+Converts aware datetimes to milliseconds. Errors contain parameter and value. Methods check the meaning of values (an
+empty name, an offset out of order).
 """
 
 import re
@@ -57,24 +56,24 @@ BOUNDS = {
         INT32,
     ),
 }
-"""Bounds of integers, by the name of parameter or field; all others have 64 bits."""
+"""Bounds of integers by the name of parameter or field; others have 64 bits."""
 LONGEST_STRING_BYTES = 2**15 - 1
-"""Of a string on the wire."""
+"""Longest string on the wire."""
 _LONGEST_SHOWN = 80
 _SECRET = re.compile("password|secret|token|jaas|ssl.*key", re.IGNORECASE)
 _TIMEOUTS = ("timeout", "partial_timeout")
 """Parameters that `clock.to_timeout_ms` checks."""
 NOT_LISTS = (str, bytes, bytearray, memoryview)
-"""Types that have a length and items, and are one value."""
+"""Types with length and items that are a single value."""
 
 
 class Kind(NamedTuple):
-    """What one annotation takes.
+    """Values that an annotation accepts.
 
     Attributes:
-        noun, plural: the annotation in words.
-        fits: whether a value is of this kind, by a look at its outside.
-        taken: returns a value that fits as the method gets it, with all that is inside checked.
+        noun, plural: names of the kind in errors.
+        fits: returns whether a value is of this kind, without checking its contents.
+        taken: checks the contents of a value that fits, and returns the argument for the method.
     """
 
     noun: str
@@ -83,16 +82,16 @@ class Kind(NamedTuple):
     taken: Callable[[str, Any], Any]
 
     def check(self, where: str, given: Any) -> Any:
-        """Return the value as the method gets it. Raises: TypeError, ValueError."""
+        """Return the argument for the method. Raises: TypeError, ValueError."""
         if not self.fits(given):
             raise wrong_type(where, given, self.noun)
         return self.taken(where, given)
 
 
 def checked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Make a method check its arguments by their annotations before anything is done.
+    """Decorate a method to check its arguments by their annotations.
 
-    Timeouts are left to `to_timeout_ms`. Strings and bytes are no lists; iterables are taken once.
+    Timeouts are left to `to_timeout_ms`. Strings and bytes are not lists; iterators are read once.
     """
 
     @wraps(method)
@@ -108,27 +107,27 @@ def checked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 
 def check(parameter: str, given: Any, annotation: Any) -> Any:
-    """Return one argument as the method gets it. Raises: TypeError, ValueError: naming parameter and value."""
+    """Return one argument for the method. Raises: TypeError, ValueError: with parameter and value."""
     return _kind(annotation, parameter).check(parameter, given)
 
 
 def instant_ms(parameter: str, given: int | datetime) -> int:
-    """Return milliseconds since the epoch of an aware datetime; an integer as it is.
+    """Return an aware datetime as milliseconds since the epoch, and integers unchanged.
 
-    Raises: TypeError, ValueError: neither, or a datetime without a time zone.
+    Raises: TypeError, ValueError: another type, or a datetime without a time zone.
     """
     found: int = check(parameter, given, int | datetime)
     return found
 
 
 def wrong_type(where: str, given: Any, noun: str) -> TypeError:
-    """Return the error of an argument that is not of its type."""
+    """Return the error of an argument with a wrong type."""
     hint = f"; use [{shown(where, given)}]" if isinstance(given, str) and noun.startswith("a list of strings") else ""
     return TypeError(f"{where} must be {noun}, not {shown(where, given)}{hint}")
 
 
 def shown(where: str, given: Any) -> str:
-    """Return a value for an error, cut where it is long; the type alone of secrets and of large objects."""
+    """Return a value for an error, shortened; only the type of secrets and large objects."""
     if _SECRET.search(where) or not isinstance(given, str | bytes | int | float | datetime | NoneType):
         return f"{type(given).__name__}"
     text = ascii(given) if isinstance(given, str | bytes) else repr(given)
@@ -140,7 +139,7 @@ def shown(where: str, given: Any) -> str:
 
 @cache
 def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Kind]]:
-    """Return the positional parameters of a method behind self, and the kinds of those that are checked."""
+    """Return the positional parameters of a method without self, and the kinds of checked ones."""
     code = method.__code__
     wanted = {name: hint for name, hint in method.__annotations__.items() if name not in ("return", *_TIMEOUTS)}
     return code.co_varnames[1 : code.co_argcount], {name: _kind(hint, name) for name, hint in wanted.items()}
@@ -148,7 +147,7 @@ def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
 
 @cache
 def _kind(annotation: Any, name: str) -> Kind:
-    """Return what an annotation takes; the name is that of the parameter or field, for the bounds of integers."""
+    """Return the kind of an annotation; `name` is the parameter or field, for the bounds of integers."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return _union([_kind(each, name) for each in args])
@@ -266,7 +265,7 @@ def _row(kinds: list[Kind], where: str, given: tuple[Any, ...]) -> tuple[Any, ..
 
 
 def _values(kinds: dict[str, Kind], where: str, given: Any) -> Any:
-    """Return a NamedTuple with checked fields: the one that was given, where nothing is converted."""
+    """Return a NamedTuple with checked fields; unchanged if nothing is converted."""
     changed = {}
     for field, kind in kinds.items():
         value = getattr(given, field)
@@ -281,7 +280,7 @@ def _is_list(given: Any) -> bool:
 
 
 def _list(item: Kind, where: str, given: Iterable[Any]) -> Collection[Any]:
-    """Return the items, checked: the collection that was given, where nothing is converted."""
+    """Return the checked items; the given collection if nothing is converted."""
     items = given if isinstance(given, Collection) else tuple(given)
     taken = [item.check(f"{where}[{at}]", each) for at, each in enumerate(items)]
     if all(map(is_, items, taken)):

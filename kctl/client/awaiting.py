@@ -1,7 +1,4 @@
-"""Awaiting: functions that are called when a future is done, and coroutines of asyncio that wait for it.
-
-Knows of a future only that it is done once `outcome` is set, and that its mailbox notifies waiters on the loop.
-"""
+"""Callbacks and asyncio waits for futures, which are done when `outcome` is set."""
 
 import logging
 from collections import deque
@@ -23,27 +20,27 @@ class DoneCallback:
 
     def __init__(self, future: Any, callback: Callable[[Any], object]) -> None:
         self._pending = [(future, callback)]
-        """Emptied by the one thread that calls; the loop and the caller may both notify."""
+        """Emptied by the thread that calls; the loop and the caller may both notify."""
 
     def notify(self) -> None:
-        """Call the function, unless that was done."""
+        """Call the function, unless it was called."""
         with suppress(IndexError):
             future, callback = self._pending.pop()
             try:
                 callback(future)
-            except BaseException:  # as for other callbacks: it would end the network thread
+            except BaseException:  # an exception would end the network thread
                 logger.exception("a callback of %r raised", future)
 
 
 def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
-    """Call a function with a future on the network loop when it is done; immediately, if it is done.
+    """Call a function with a future on the network loop when it is done; immediately if it is done.
 
-    Raises: TypeError: it is not a function. IllegalStateError: the future is that of a forked parent.
+    Raises: TypeError: not a function. IllegalStateError: the future belongs to a forked parent.
     """
     if not callable(callback):
         raise TypeError(f"callback must be a function, not {type(callback).__name__}")
     waiter = DoneCallback(future, callback)
-    mailbox = future.mailbox  # before the outcome is looked at, after which the future drops it
+    mailbox = future.mailbox  # read before the outcome, after which it may be dropped
     if not future.done():
         mailbox.watch(future, waiter)
     if future.outcome is not None:
@@ -51,7 +48,7 @@ def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
 
 
 class LoopWakes:
-    """Functions that other threads hand to one event loop, which is woken once for all that come before it runs.
+    """Functions that other threads pass to an event loop, which is woken once for several of them.
 
     Attributes: loop: a weak reference to the event loop.
     """
@@ -64,23 +61,23 @@ class LoopWakes:
         self._is_called = False
 
     def post(self, function: Callable[[], object]) -> None:
-        """Run a function on the event loop soon; any thread. It must not raise."""
+        """Schedule a function on the event loop; any thread. It must not raise."""
         self._posted.append(function)
         if not self._is_called:
             self._is_called = True
             loop = self.loop()
             if loop is not None:
-                with suppress(RuntimeError):  # it is closed
+                with suppress(RuntimeError):  # the loop is closed
                     loop.call_soon_threadsafe(self._run)
 
     def _run(self) -> None:
-        self._is_called = False  # before the queue is looked at: what is posted from here on calls again
+        self._is_called = False  # before the queue is read, so that later posts schedule again
         while self._posted:
             self._posted.popleft()()
 
 
 _wakes: list[LoopWakes] = []
-"""Of each event loop. Threads that add at the same time may lose an entry, which is then made again."""
+"""Queues of event loops. If threads add in parallel, an entry may be lost and is created again."""
 
 
 def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
@@ -94,7 +91,7 @@ def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
 
 
 def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
-    """Wait in the running loop of asyncio until a future is done."""
+    """Wait in the running asyncio loop until a future is done."""
     if future.done():
         return
     import asyncio  # deferred import: only for programs that use it
@@ -114,7 +111,7 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 def await_result(future: Any) -> Generator[Any, None, Any]:
     """Wait as `wait_in_asyncio` and return the result.
 
-    Not compiled: generators of mypyc cancel a wait by a call that Python deprecates.
+    Not compiled: generators of mypyc cancel waits by a deprecated call.
     """
     yield from wait_in_asyncio(future)
     return future.result(0)

@@ -1,9 +1,7 @@
-"""Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect, as OAUTHBEARER token.
+"""Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect as OAUTHBEARER token.
 
-Credentials are boto3's where it is installed (environment, profile, web identity, instance role), else those of the
-environment.
-
-Source: AWS Signature Version 4, query parameters; the token's form is that of aws-msk-iam-sasl-signer.
+Credentials come from boto3 if installed (environment, profile, web identity, instance role), otherwise from the
+environment. Source: AWS Signature Version 4, query parameters; aws-msk-iam-sasl-signer.
 """
 
 import hashlib
@@ -72,10 +70,10 @@ def presigned_query(
 def find_credentials(profile: str | None) -> AwsCredentials:
     """Return the credentials of the environment or of a profile.
 
-    Raises: AuthenticationError: there are none, or a profile is named and boto3 is not installed.
+    Raises: AuthenticationError: none found, or a profile needs boto3, which is not installed.
     """
     try:
-        import boto3  # of the extra `aws`
+        import boto3  # extra `aws`
     except ImportError:
         return _of_environment(os.environ, profile)
     try:

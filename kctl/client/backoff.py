@@ -1,7 +1,4 @@
-"""ExponentialBackoff: how long to wait before attempt n.
-
-Owns Kafka's formula; knows nothing of what is retried.
-"""
+"""ExponentialBackoff: Kafka's formula for the wait before attempt n."""
 
 import math
 from random import Random
@@ -11,10 +8,9 @@ JITTER = 0.2
 
 
 class ExponentialBackoff:
-    """Kafka's back-off: doubling from `initial_ms` to `max_ms`, spread by `jitter`, never above `max_ms`.
+    """Kafka's backoff: doubles from `initial_ms` to `max_ms`, with random `jitter`, never above `max_ms`.
 
-    Only waits between attempts are spread; limits never are.
-    Source: KIP-580, Java ExponentialBackoff. Like it, a constant `initial_ms` without jitter when max_ms <= initial_ms.
+    Source: KIP-580, Java ExponentialBackoff. As there, it is constant without jitter if max_ms <= initial_ms.
     """
 
     __slots__ = ("_initial_ms", "_jitter", "_max_exponent", "_max_ms", "_rng")

@@ -1,9 +1,9 @@
-"""Broker errors: each error code of Kafka with its name, its meaning and `retriable`, and one exception class for each.
+"""Kafka's error codes with name, text, and `retriable`, and an exception class for each.
 
     from kctl.client.broker_errors import NotLeaderOrFollowerError
 
-Codes, names, `retriable` and STALE_METADATA are facts of Kafka 4.3 that `tools/check_broker_errors.py` compares with
-the released jar; the texts are our own. Knows no request.
+Codes, names, `retriable`, and STALE_METADATA are those of Kafka 4.3 (`tools/check_broker_errors.py`); the texts are
+kctl's.
 """
 
 from enum import IntEnum
@@ -183,7 +183,7 @@ STALE_METADATA = frozenset(
         ErrorCode.INCONSISTENT_TOPIC_ID,
     }
 )
-"""Codes that mean that what we know of topics and leaders is out of date: fetch metadata before trying again."""
+"""Codes of stale metadata: refresh it before a retry."""
 
 AUTHORIZATION_FAILED = frozenset(
     {
@@ -194,10 +194,10 @@ AUTHORIZATION_FAILED = frozenset(
         ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     }
 )
-"""Codes that mean that we are known, but not allowed."""
+"""Codes of missing permissions."""
 
 BY_NUMBER: dict[int, ErrorCode] = {int(code): code for code in ErrorCode}
-"""The table by what is on the wire."""
+"""Error codes by their number on the wire."""
 
 
 class UnknownBrokerError(BrokerError):
@@ -422,11 +422,11 @@ _NAMES: dict[ErrorKind, tuple[str, ...]] = {
     ),
 }
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
-"""Kinds of errors by Kafka's name; errors without a row have the kind of their base class."""
+"""Kinds of errors by Kafka's name; others have the kind of their base class."""
 
 
 def _from_table(kind: type[BrokerError]) -> type[BrokerError]:
-    """Complete a class with the facts of its code."""
+    """Set the attributes of a class from its code."""
     code = BY_NUMBER[kind.code]
     kind.name, kind.retriable, kind.__doc__ = code.name, code.retriable, code.text
     kind.kind = KINDS.get(code.name, kind.kind)
@@ -438,25 +438,25 @@ BY_CODE: dict[int, type[BrokerError]] = {
     for kind in list(vars().values())
     if isinstance(kind, type) and issubclass(kind, BrokerError) and "code" in vars(kind) and kind is not BrokerError
 }
-"""The class of each code of the table except NONE."""
+"""Class of each code except NONE."""
 
 
 def code_error(code: int, action: str, text: str | None = None) -> BrokerError | None:
-    """Return the error of a code, as `broker_error` does, or None for code 0."""
+    """Return the error of a code as `broker_error` does, or None for code 0."""
     return broker_error(code, action, text) if code else None
 
 
 _OBJECT = "Request Request("
-"""Beginning of a Java object that authorizers of brokers send as their text."""
+"""Start of a Java object that authorizers of brokers send as text."""
 
 
 def broker_error(code: int, action: str, text: str | None = None) -> BrokerError:
-    """Return the error to raise for a code.
+    """Return the error of a code.
 
     Args:
-        code: as on the wire. Codes that are newer than the table keep their number.
-        action: the action that failed, as an imperative: `describe group g`.
-        text: the error message of the broker, if it sent one. It replaces the text of the table.
+        code: as on the wire. Unknown codes keep their number.
+        action: the failed action, as an imperative: `describe group g`.
+        text: error message of the broker, which replaces kctl's text.
     """
     code = int(code)
     text = one_line(text) if text and not text.startswith(_OBJECT) else None
@@ -473,10 +473,12 @@ def _reason(code: int) -> str:
 
 
 def error_class(code: int) -> type[BrokerError]:
-    """Return the subclass of BrokerError for a code: `NotCoordinatorError` for 16; UnknownBrokerError for others."""
+    """Return the subclass of BrokerError for a code: `NotCoordinatorError` for 16; UnknownBrokerError for unknown
+    codes.
+    """
     return BY_CODE.get(int(code), UnknownBrokerError)
 
 
 def error_name(code: int) -> str:
-    """Return how Kafka spells a code: `NOT_COORDINATOR` for 16, `ERROR_4711` for one that is not in the table."""
+    """Return Kafka's name of a code: `NOT_COORDINATOR` for 16, `ERROR_4711` for an unknown one."""
     return BY_NUMBER[code].name if code in BY_NUMBER else f"ERROR_{code}"

@@ -1,9 +1,7 @@
-"""Clock and Timer: the one file that reads time.
+"""Clock and Timer: the only module that reads the time.
 
-Everything else takes a `Clock`, a `Timer` or a `now_ms`. Two ways to read the same clock keep limits honest with whole
-milliseconds: an instant that *starts* something is rounded up (`start_ms`), an instant of *looking* is rounded down
-(`now_ms`). A limit measured between the two is therefore never early and less than one millisecond late. In virtual
-time both are equal.
+Starts of limits are rounded up (`start_ms`), checks are rounded down (`now_ms`). A limit is therefore never early and
+less than one millisecond late. In virtual time both are equal.
 """
 
 import math
@@ -12,11 +10,11 @@ from datetime import timedelta
 from typing import Protocol
 
 FOREVER_MS = 2**53
-"""A budget that never runs out: small enough that adding it to any instant stays an exact integer."""
+"""Time without end; its sum with any instant is an exact integer."""
 
 
 def duration_text(duration_ms: int) -> str:
-    """Return a duration as people write it, to two digits or the whole second: `250ms`, `1.2s`, `5s`, `1m30s`."""
+    """Return a duration as people write it, with two digits or whole seconds: `250ms`, `1.2s`, `5s`, `1m30s`."""
     if duration_ms < 1000:
         return f"{duration_ms}ms"
     tenths = (duration_ms + 50) // 100
@@ -29,28 +27,28 @@ def duration_text(duration_ms: int) -> str:
 
 
 def thread_cpu_ms() -> int:
-    """Return for how long this thread has worked: time in which it waited or stood still does not count."""
+    """Return the CPU time of this thread."""
     return time.thread_time_ns() // 1_000_000
 
 
 class Clock(Protocol):
-    """Where the time comes from: the system, or a test."""
+    """Source of time: the system, or a test."""
 
     def now_ms(self) -> int:
-        """Return the monotonic instant of looking, rounded down."""
+        """Return the monotonic time for checks, rounded down."""
         ...
 
     def start_ms(self) -> int:
-        """Return the monotonic instant at which something starts, rounded up."""
+        """Return the monotonic time for starts, rounded up."""
         ...
 
     def wall_ms(self) -> int:
-        """Return milliseconds since the epoch; for record timestamps and display only, it may jump."""
+        """Return milliseconds since the epoch, for timestamps and display only: it may jump."""
         ...
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """Clocks of the machine."""
 
     __slots__ = ()
 
@@ -64,19 +62,19 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def now_us(self) -> int:
-        """Return the monotonic instant in microseconds: for measuring what takes less than a millisecond."""
+        """Return the monotonic time in microseconds, to measure short durations."""
         return time.monotonic_ns() // 1000
 
     def seconds_until(self, at_ms: int) -> float:
-        """Return exactly how long it is until an instant, for waits of the system, which know less than milliseconds.
+        """Return the exact time until an instant, never negative, for waits of the system.
 
-        Counted from `now_ms` a wait would be up to a millisecond too long. Never negative.
+        Based on `now_ms` a wait would be up to a millisecond too long.
         """
         return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
 
 
 class ManualClock:
-    """Virtual time: moves only when a test advances it."""
+    """Virtual time, advanced by tests."""
 
     __slots__ = ("_now_ms", "_wall_offset_ms")
 
@@ -94,23 +92,22 @@ class ManualClock:
         return self._now_ms + self._wall_offset_ms
 
     def advance(self, ms: int) -> None:
-        """Move both clocks forward by `ms` milliseconds."""
+        """Advance both clocks by `ms` milliseconds."""
         if ms < 0:
             raise ValueError(f"time never goes backwards: advance({ms})")
         self._now_ms += ms
 
     def jump_wall(self, ms: int) -> None:
-        """Move only the wall clock by `ms`, as an operator or NTP does; monotonic time does not notice."""
+        """Change only the wall clock by `ms`, as an operator or NTP does."""
         self._wall_offset_ms += ms
 
 
 class Timer:
-    """What is left of a budget: a snapshot that moves only on `update()`.
+    """Remaining time of a limit: a snapshot that moves only on `update()`.
 
-    Below the public API a budget is a `Timer`, never a number, so no budget can be spent twice. Not thread-safe: each
-    thread makes its own from the same deadline (`Timer.until`).
-
-    Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up (module docstring).
+    Below the public API, limits are passed as `Timer`, so that no time is spent twice. Not thread-safe: each thread
+    creates its own from the deadline (`Timer.until`).
+    Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up.
     """
 
     __slots__ = ("_clock", "_now_ms", "deadline_at_ms", "start_at_ms", "timeout_ms")
@@ -126,19 +123,19 @@ class Timer:
 
     @classmethod
     def until(cls, clock: Clock, deadline_at_ms: int) -> "Timer":
-        """Return a timer that ends at `deadline_at_ms`, or at once when that has passed."""
+        """Return a timer that ends at `deadline_at_ms`; it may be expired."""
         timer = cls(clock, 0)
         timer.timeout_ms = max(0, deadline_at_ms - timer.start_at_ms)
         timer.deadline_at_ms = deadline_at_ms
         return timer
 
     def update(self) -> None:
-        """Move the snapshot to the present; it never goes backwards."""
+        """Move the snapshot to the present, never backwards."""
         self._now_ms = max(self._now_ms, self._clock.now_ms())
 
     @property
     def now_ms(self) -> int:
-        """The instant of the last update."""
+        """Instant of the last update."""
         return self._now_ms
 
     @property
@@ -158,7 +155,7 @@ class Timer:
         return self._now_ms < self.deadline_at_ms
 
     def sub(self, timeout_ms: int) -> "Timer":
-        """Return a timer of `timeout_ms` that starts now and never outlives this one."""
+        """Return a timer of `timeout_ms` that starts now and ends no later than this one."""
         child = Timer(self._clock, timeout_ms)
         if child.deadline_at_ms > self.deadline_at_ms:
             child.deadline_at_ms = self.deadline_at_ms
@@ -173,9 +170,9 @@ def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: st
     """Return the milliseconds of a public `timeout` argument.
 
     Args:
-        timeout: seconds as int or float, a timedelta, `math.inf` for no bound, or None for the default.
-        default_ms: what None stands for.
-        what: the argument's name, for the error.
+        timeout: seconds as int or float, a timedelta, `math.inf` for no limit, or None for the default.
+        default_ms: the value of None.
+        what: name of the argument, for errors.
     Raises:
         ValueError: negative, or not a number.
     """

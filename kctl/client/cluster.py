@@ -1,7 +1,4 @@
-"""Cluster: an immutable snapshot of the metadata of nodes, topics and partitions.
-
-Owns the value types and the look-ups in them; knows neither how metadata is fetched nor how old it may be.
-"""
+"""Cluster: immutable snapshot of the metadata of nodes, topics, and partitions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Never
@@ -10,18 +7,18 @@ from kctl.client.errors import BrokerError
 from kctl.client.wording import place_text
 
 NO_NODE = -1
-"""What Kafka writes where no node is leader or controller."""
+"""Kafka's value for no leader or controller."""
 NO_EPOCH = -1
 NO_TOPIC_ID = b"\0" * 16
 
 
 class TopicId(bytes):
-    """The 16 bytes of a topic id; `str()` is the id as Kafka's tools print it, empty if brokers have no ids."""
+    """The 16 bytes of a topic id; `str()` is the form of Kafka's tools, empty if brokers have no ids."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        from base64 import urlsafe_b64encode  # deferred import: only for ids that are printed
+        from base64 import urlsafe_b64encode  # deferred import: only for printed ids
 
         return "" if self == NO_TOPIC_ID else urlsafe_b64encode(self).rstrip(b"=").decode()
 
@@ -30,7 +27,7 @@ class TopicId(bytes):
 
 
 class NoItems(Mapping[Any, Any]):
-    """The type of `NOTHING`."""
+    """Type of `NOTHING`."""
 
     __slots__ = ()
 
@@ -50,16 +47,16 @@ class NoItems(Mapping[Any, Any]):
         return "{}"
 
     def __reduce__(self) -> str:
-        """Return the name of the one instance, for pickle and copy."""
+        """Support pickle and copy: return the name of the only instance."""
         return "NOTHING"
 
 
 NOTHING: Final = NoItems()
-"""An empty mapping that cannot be filled, for defaults; unlike a mapping proxy it can be copied and pickled."""
+"""An immutable empty mapping for defaults; unlike a mapping proxy it can be copied and pickled."""
 
 
 class Node(NamedTuple):
-    """A broker as clients dial it; entries of bootstrap.servers have the ids -1, -2, ..."""
+    """A broker address; entries of bootstrap.servers have the ids -1, -2, ..."""
 
     node_id: int
     host: str
@@ -72,7 +69,7 @@ class Node(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """The name of one partition; written `topic-partition`, as Kafka's own tools do."""
+    """Name of a partition; written `topic-partition`, as by Kafka's tools."""
 
     topic: str
     partition: int
@@ -82,7 +79,7 @@ class TopicPartition(NamedTuple):
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partition numbers of each topic, both in the order given."""
+    """Return the partition numbers of each topic, in the given order."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in partitions:
         grouped.setdefault(topic, []).append(partition)
@@ -90,7 +87,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 class PartitionInfo(NamedTuple):
-    """One partition; `leader_id` is NO_NODE while it has none, and `error` is the reason then."""
+    """A partition; without a leader, `leader_id` is NO_NODE and `error` is the reason."""
 
     topic: str
     partition: int
@@ -103,7 +100,7 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo(NamedTuple):
-    """One topic; with an `error` (unknown, not authorized, invalid name) it has no partitions."""
+    """A topic; with an `error` (unknown, not authorized, invalid name) it has no partitions."""
 
     name: str
     topic_id: bytes
@@ -113,14 +110,14 @@ class TopicInfo(NamedTuple):
 
 
 class NamedLeader(NamedTuple):
-    """The leader of a partition as a response names it."""
+    """Leader of a partition in a response."""
 
     node_id: int
     epoch: int
 
 
 class Cluster(NamedTuple):
-    """One snapshot of the cluster's metadata, with the brokers by id."""
+    """A snapshot of the cluster's metadata, with the brokers by id."""
 
     nodes: Mapping[int, Node] = NOTHING
     controller_id: int = NO_NODE
@@ -128,19 +125,19 @@ class Cluster(NamedTuple):
     topics: Mapping[str, TopicInfo] = NOTHING
 
     def node(self, node_id: int) -> Node | None:
-        """Return the broker with that id, or None when it is not part of this snapshot."""
+        """Return the broker with that id, or None."""
         return self.nodes.get(node_id)
 
     def partition(self, topic: str, partition: int) -> PartitionInfo | None:
-        """Return the partition, or None when this snapshot does not know it."""
+        """Return the partition, or None."""
         info = self.topics.get(topic)
         return None if info is None else info.partitions.get(partition)
 
     def leader_id(self, topic: str, partition: int) -> int:
-        """Return the node that leads the partition, or NO_NODE when none is known."""
+        """Return the leader of the partition, or NO_NODE."""
         info = self.partition(topic, partition)
         return NO_NODE if info is None else info.leader_id
 
     def controller(self) -> Node | None:
-        """Return the broker to which cluster changes are sent, or None if none is known; on KRaft it forwards them."""
+        """Return the broker for cluster changes, or None; on KRaft it forwards them."""
         return self.node(self.controller_id)

@@ -1,6 +1,6 @@
-"""ClusterClient: connections and metadata of one client; the base of consumer, producer and admin.
+"""ClusterClient: connections and metadata of one client; base of consumer, producer, and admin.
 
-Owns the order of the two within one poll and the record of where time went. Single-threaded except `wakeup`.
+Single-threaded except `wakeup`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,14 +21,14 @@ from kctl.client.runtime import Runtime
 
 
 class TimeMark(NamedTuple):
-    """A snapshot of the time breakdown, for the difference to a later one."""
+    """Snapshot of the time breakdown."""
 
     spent_ms: Mapping[str, int]
     attempts: int
 
 
 class Steps:
-    """Steps of a call that are under way. One that an interrupt has left midway is never counted off."""
+    """Number of steps in progress. Steps left by an interrupt stay counted."""
 
     __slots__ = ("under_way",)
 
@@ -46,12 +46,11 @@ class Steps:
 
 
 class ClusterClient:
-    """One client's view of a cluster.
+    """Connections and metadata of one client.
 
-    Attributes: steps: of a caller that has no network thread: what runs on its own may be interrupted anywhere.
-
+    Attributes: steps: for callers without a network thread, which may be interrupted anywhere.
     Args:
-        auto_create_topics: whether asking for a topic of interest may create it (where the broker allows that).
+        auto_create_topics: requests about wanted topics may create them, if the broker allows it.
     """
 
     def __init__(
@@ -78,9 +77,9 @@ class ClusterClient:
         self._spent_ms: dict[str, int] = {}
 
     def poll(self, until_ms: int) -> None:
-        """Refresh the metadata when it is due, do the I/O that is ready, call back for the requests that ended.
+        """Refresh due metadata, do ready I/O, and call back for finished requests.
 
-        Args: until_ms: the instant at which the wait ends; it ends earlier for I/O, a wake-up or any deadline.
+        Args: until_ms: end of the wait; I/O, wake-ups, and deadlines end it earlier.
         """
         now_ms = self.clock.now_ms()
         until_ms = min(until_ms, self.send_due_requests(now_ms))
@@ -91,32 +90,32 @@ class ClusterClient:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
-        """Handle the bytes that have arrived, without a wait and without new requests: the last poll before a timeout.
+        """Handle the bytes that have arrived, without waiting: the last poll before a timeout.
 
-        A process that was not scheduled until after its deadline has not seen yet who refused it or responded.
+        A suspended process may not have seen responses or refusals before its deadline.
         """
         if not self.network.status.attempts:
             self.network.any_ready_node()
         self.network.poll(self.clock.now_ms())
 
     def send_due_requests(self, now_ms: int) -> int:
-        """Send the metadata and hedged requests that are due; return when the next are.
+        """Send due metadata and hedged requests; return the instant of the next ones.
 
-        `poll` does so too. A caller with much to send calls it first, so that these requests do not wait behind that.
+        `poll` calls it. Callers with much to send call it first, so that these requests are not delayed.
         """
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send to a ready node; a request that any broker can answer is hedged."""
+        """Send to a ready node; requests for any broker are hedged."""
         if outgoing.is_for_any:
             self._hedged.send(outgoing)
         else:
             self.network.send(outgoing)
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply the leaders that a response names; return the partitions with a newer leader than before.
+        """Apply leaders from a response; return the partitions with a newer leader.
 
-        Args: nodes: the brokers whose addresses the response has. Source: KIP-951.
+        Args: nodes: brokers whose addresses are in the response. Source: KIP-951.
         """
         news = self.metadata.learn_leaders(named, nodes)
         if news:
@@ -124,30 +123,27 @@ class ClusterClient:
         return news
 
     def report(self, event: Event) -> None:
-        """Pass an event to the event sink of this client."""
+        """Send an event to the event sink of this client."""
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the metadata, else of a node, else the phase that a connection attempt is in.
-
-        Any thread: the caller of a loop that does not respond asks for it.
-        """
+        """Return the last error of the metadata or a node, otherwise the phase of a connection attempt. Any thread."""
         return self.failure() or self.network.status.unfinished()
 
     def failure(self) -> KafkaError | None:
-        """Return the last error of the metadata, or of a node; None while no attempt has failed. Any thread."""
+        """Return the last error of the metadata or a node, or None. Any thread."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.status.errors()
         return errors[0] if errors else None
 
     def metadata_sources(self) -> str:
-        """Return ` from` and the brokers that have not answered a request for metadata; empty where none was asked."""
+        """Return ` from` and the brokers that have not responded to a metadata request; empty without a request."""
         asked = self._updater.asked
         return f" from {', '.join(asked)}" if asked else ""
 
     def activity(self) -> str:
-        """Return in a few words what the client is waiting for now."""
+        """Return the current wait as a short text."""
         return "metadata" if self._updater.is_in_flight else self.network.status.activity()
 
     def time_mark(self) -> TimeMark:
@@ -155,7 +151,7 @@ class ClusterClient:
         return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:
-        """Return the time breakdown and connection attempts since the mark, and the current errors of the nodes."""
+        """Return time breakdown and connection attempts since the mark, and current errors of nodes."""
         attempts = self.network.status.attempts - mark.attempts
         return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 
@@ -164,18 +160,18 @@ class ClusterClient:
         return {activity: ms - mark.spent_ms.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
     def wakeup(self) -> None:
-        """End the present or next poll; any thread may call it."""
+        """End the current or next poll; any thread."""
         self.network.wakeup()
 
     def close(self) -> None:
-        """Close every connection; requests in flight fail, and their callbacks run here. Idempotent."""
+        """Close all connections; requests in flight fail, and their callbacks are called. Idempotent."""
         try:
             self.network.close()
         except Exception:
             if not self.steps.under_way:
-                raise  # else an interrupt has left a node half changed, and all connections are closed
+                raise  # otherwise an interrupt has left a node in an inconsistent state; all connections are closed
 
 
 def time_breakdown(spent_ms: Mapping[str, int]) -> tuple[str, ...]:
-    """Return times by activity in words, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
+    """Return times by activity as text, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
     return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent_ms.items(), key=lambda item: -item[1]) if ms)

@@ -1,15 +1,14 @@
-"""Every error a caller can meet, one class each; `retriable` is on the class.
+"""Errors of the client, a class for each; `retriable` is a class attribute.
 
     KafkaError
-      BrokerError            a broker answered with an error code: one class for each code in broker_errors.py
+      BrokerError            error code of a broker: a class for each code in broker_errors.py
         AuthorizationError   the principal lacks an ACL: TopicAuthorizationFailedError, ...
-      TransportError         no usable connection: DNS, refused, reset, TLS, SASL, wrong peer
-      ProtocolError          RemoteProtocolError: the peer's bytes are wrong; LocalProtocolError: we were misused
-      KafkaTimeoutError      a limit passed: which one, its value, and what it was waiting for
-      ConfigError            a property is unknown, malformed or impossible
+      TransportError         no usable connection: DNS, refused, reset, TLS, SASL, wrong server
+      ProtocolError          RemoteProtocolError: invalid bytes of a server; LocalProtocolError: misuse of the client
+      KafkaTimeoutError      a timeout passed: has the property, its value, and the wait
+      ConfigError            a property is unknown, malformed, or impossible
 
-`retriable` is inherited: where a class sets it to False, no subclass sets it to True. Imports of the client only the
-clock and what these classes are made of.
+If a class sets `retriable` to False, no subclass sets it to True.
 """
 
 from kctl.client.clock import FOREVER_MS, duration_text
@@ -56,9 +55,9 @@ class InvalidOffsetError(KafkaError):
 class LogTruncationError(InvalidOffsetError):
     """Records that were read are gone from the log: a leader without them was elected (KIP-320); no reset policy.
 
-    Attributes: `topic` and `partition`; `offset`, the position; `divergent_offset`, the first that may hold something
-    else now, or None where the leader does not know, and `divergent_epoch`, the leader epoch that ends there.
-    Seek to continue: to `divergent_offset` to read the current records.
+    Attributes: `topic` and `partition`; `offset`: the position; `divergent_offset`: first offset with possibly
+    different records, or None if unknown; `divergent_epoch`: the leader epoch that ends there. Seek to continue, to
+    `divergent_offset` for the current records.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class RequestBudgetError(KafkaError):
 class CommitFailedError(KafkaError):
     """Offsets were not committed, because other members own the partitions now; `cause` is the broker's message.
 
-    What was read since the last commit is read again by the members that have the partitions now.
+    The current members of the partitions read records since the last commit again.
     """
 
     kind = ErrorKind.UNAVAILABLE
@@ -134,9 +133,8 @@ class TransactionAbortedError(KafkaError):
 class BrokerError(KafkaError):
     """A broker answered with an error code.
 
-    Attributes: `code` as on the wire, `name` as Kafka spells it, `text` the broker's own words where it sent any;
-    `hint` one thing to try, which the caller may set.
-    Each code has a subclass in `kctl.client.broker_errors`: `NOT_COORDINATOR` is NotCoordinatorError.
+    Attributes: `code` as on the wire; `name` in Kafka's spelling; `text`: the broker's message, if any; `hint`: set by
+    the caller. Each code has a subclass in `kctl.client.broker_errors`: `NOT_COORDINATOR` is NotCoordinatorError.
     """
 
     code: int = -1
@@ -180,8 +178,8 @@ class LocalProtocolError(ProtocolError):
 class RemoteProtocolError(ProtocolError):
     """The server sent bytes that are not valid.
 
-    Attributes: `api` and `version` of the message where known, `field` path and byte `offset` inside it,
-    `first_bytes` (up to 64) where the peer may not be Kafka at all.
+    Attributes: `api` and `version` of the message if known; `field` path and byte `offset` in it; `first_bytes` (up to
+    64) if the server may not be Kafka.
     """
 
     kind = ErrorKind.WRONG_PEER
@@ -222,8 +220,8 @@ class NoProgressError(RemoteProtocolError):
 class CorruptBatchError(RemoteProtocolError):
     """A record batch is damaged: wrong CRC, impossible length, undecodable compression.
 
-    Attributes: `topic` and `partition`, `base_offset` of the batch, `offset` of the byte in what was fetched, and
-    `resume_offset`, where a consumer that skips the batch continues; each None where it is not known.
+    Attributes: `topic` and `partition`; `base_offset` of the batch; byte `offset` in the fetched bytes; `resume_offset`
+    at which a consumer continues if it skips the batch. Unknown ones are None.
     """
 
     kind = ErrorKind.DATA
@@ -262,7 +260,7 @@ class UnsupportedVersionError(ProtocolError):
 class RecordTooLargeError(KafkaError):
     """A record is larger than a request may be.
 
-    Attributes: `row`, the first such row of a call of send_columns; 0 for a single record.
+    Attributes: `row`: the first such row of send_columns; 0 for a single record.
     """
 
     kind = ErrorKind.DATA
@@ -289,8 +287,8 @@ class UndeliveredError(KafkaError):
 class TransportError(KafkaError):
     """A connection could not be made or was lost.
 
-    Attributes: `phase` (dns, tcp, tls, apiversions, sasl, ready), `host`, `port`, `address` (what was dialled), all
-    empty until the network fills them in; `hint`, one thing to try.
+    Attributes: `phase` (dns, tcp, tls, apiversions, sasl, ready), `host`, `port`, and `address`, all set by the
+    network; `hint`.
     """
 
     kind = ErrorKind.CONNECTION
@@ -424,7 +422,7 @@ class WrongPeerError(TransportError):
 class AdvertisedAddressError(TransportError):
     """A bootstrap server answered, but the address that it names for a broker has never worked from here.
 
-    Attributes: `node_id` of the broker; `cause`, what happened at that address. As retriable as its cause.
+    Attributes: `node_id` of the broker; `cause`: the error at that address, which decides `retriable`.
     """
 
     kind = ErrorKind.ADVERTISED_ADDRESS
@@ -444,15 +442,15 @@ class KafkaTimeoutError(KafkaError):
     """A timeout passed before the call was complete.
 
     Attributes:
-        limit: the property of the limit, such as `default.api.timeout.ms`.
-        timeout_ms, elapsed_ms: its value and what was measured.
-        waiting_for: what the call was waiting for when the limit passed.
-        node_ids: the brokers that it was waiting for, where it was for some of several.
+        limit: the property of the timeout, such as `default.api.timeout.ms`.
+        timeout_ms, elapsed_ms: its value and the measured time.
+        waiting_for: the wait in which the timeout passed.
+        node_ids: the awaited brokers, if the call waited for some of several.
         address: HOST:PORT of the broker that did not respond; empty if it was not one broker.
         forwarded: Kafka's name of the request without a response, if KRaft brokers forward it to the controller.
-        cause: the error that blocked the call, if any was met on the way.
-        account: where the time went, connection attempts, and what is wrong with which node.
-        summary: what, where, which limit and why in one line; `str` has the account too.
+        cause: the error that blocked the call, if any.
+        account: time breakdown, connection attempts, and errors of nodes.
+        summary: one line with wait, timeout, and cause; `str` includes the account.
     """
 
     kind = ErrorKind.TIMEOUT
@@ -490,12 +488,12 @@ class KafkaTimeoutError(KafkaError):
 
     @property
     def time_breakdown(self) -> tuple[str, ...]:
-        """Where the time went, one entry each."""
+        """Time by activity, one entry each."""
         return self.account.time_breakdown
 
     @property
     def phase(self) -> str:
-        """The phase of the connection that blocked the call; empty when it was no connection."""
+        """Phase of the connection that blocked the call; empty without one."""
         return self.cause.phase if isinstance(self.cause, TransportError) else ""
 
 
@@ -535,7 +533,7 @@ class DeliveryTimeout(KafkaTimeoutError):
 class MaxBlockTimeout(ApiTimeout):
     """A call of the producer ran out of time: metadata or buffer.memory was not available within max.block.ms.
 
-    Attributes: `accepted`, how many rows of a `send_columns` were accepted before, and are sent.
+    Attributes: `accepted`: rows of a `send_columns` that were accepted before, and are sent.
     """
 
     limit = "max.block.ms"

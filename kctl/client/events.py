@@ -1,7 +1,6 @@
-"""What happens on the way to a ready node, as typed events: one for each attempt, phase, frame and end.
+"""Events of connections, requests, consumer positions, and groups, in order of occurrence.
 
-The network emits them in the order in which they happen, and a consumer those about its positions; `probe` folds them
-into its view, `--trace` prints them, tests assert them. They hold no payload and no secret.
+Used by `probe`, `--trace`, and tests. They contain no payloads and no secrets.
 """
 
 import logging
@@ -19,13 +18,13 @@ group_logger = logging.getLogger("kctl.client.groups")
 request_logger = logging.getLogger("kctl.client.requests")
 
 QUIET_MS = 60_000
-"""How long the same failure of the same broker is not logged again."""
+"""Time in which a repeated failure of a broker is not logged again."""
 MOST_FAILURES = 1000
-"""Failures that are remembered for that, by broker and kind of error."""
+"""Maximum number of remembered failures, by broker and kind of error."""
 
 
 class Phase(Enum):
-    """The steps of a connection, in their order; the value is the word that users see."""
+    """Phases of a connection, in order; the value is the word for users."""
 
     DNS = "dns"
     TCP = "tcp"
@@ -33,15 +32,15 @@ class Phase(Enum):
     APIVERSIONS = "apiversions"
     SASL = "sasl"
     METADATA = "metadata"
-    """Only a probe waits for it: the first real request."""
+    """First real request; only in probes."""
     READY = "ready"
 
 
 class Target(NamedTuple):
-    """Which attempt an event is about.
+    """Connection attempt of an event.
 
-    `attempt` is unique within a client. `node_id` is negative for a bootstrap entry (-1 is the first). `address` is
-    empty while the name is being looked up.
+    `attempt` is unique within a client. `node_id` is negative for bootstrap servers (-1 is the first). `address` is
+    empty during the name lookup.
     """
 
     attempt: int
@@ -52,7 +51,7 @@ class Target(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Host and port as a user writes them."""
+        """Host and port as users write them."""
         return place_text(self.host, self.port)
 
     def __str__(self) -> str:
@@ -63,7 +62,7 @@ class Target(NamedTuple):
 
 
 class Started(NamedTuple):
-    """An attempt entered its first phase: a look-up (dns) or a connect (tcp)."""
+    """An attempt entered its first phase: dns or tcp."""
 
     at_ms: int
     target: Target
@@ -72,7 +71,7 @@ class Started(NamedTuple):
 
 
 class PhaseDone(NamedTuple):
-    """A phase succeeded after `elapsed_ms`; `detail` is what was learnt (addresses, TLS version, mechanism)."""
+    """A phase succeeded after `elapsed_ms`; `detail` is its result (addresses, TLS version, mechanism)."""
 
     at_ms: int
     target: Target
@@ -82,7 +81,7 @@ class PhaseDone(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """The connection can carry requests, `elapsed_ms` after its start."""
+    """The connection is ready for requests, `elapsed_ms` after its start."""
 
     at_ms: int
     target: Target
@@ -90,7 +89,7 @@ class Ready(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The attempt ended in `phase` with `error`."""
+    """The attempt failed in `phase`."""
 
     at_ms: int
     target: Target
@@ -100,7 +99,7 @@ class Failed(NamedTuple):
 
 
 class Expired(NamedTuple):
-    """The connect limit passed in `phase`; the next candidate is tried."""
+    """The connect timeout passed in `phase`; the next candidate follows."""
 
     at_ms: int
     target: Target
@@ -111,7 +110,7 @@ class Expired(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A connection was closed on purpose: `reason` is idle, lost race, request timeout or close."""
+    """The client closed a connection: `reason` is idle, lost race, request timeout, or close."""
 
     at_ms: int
     target: Target
@@ -119,7 +118,7 @@ class Closed(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A ready connection was closed by the peer or the network."""
+    """The server or the network closed a ready connection."""
 
     at_ms: int
     target: Target
@@ -127,7 +126,7 @@ class Lost(NamedTuple):
 
 
 class RequestSent(NamedTuple):
-    """A request frame was handed to the system; `expects_response` is False for Produce with acks=0."""
+    """A request was passed to the system; `expects_response` is False for Produce with acks=0."""
 
     at_ms: int
     target: Target
@@ -139,7 +138,7 @@ class RequestSent(NamedTuple):
 
 
 class ResponseReceived(NamedTuple):
-    """The answer to a request arrived whole."""
+    """A response has arrived."""
 
     at_ms: int
     target: Target
@@ -151,7 +150,7 @@ class ResponseReceived(NamedTuple):
 
 
 class RequestExpired(NamedTuple):
-    """A request was not answered within its limit; its connection is closed."""
+    """A request had no response within its timeout; its connection is closed."""
 
     at_ms: int
     target: Target
@@ -161,9 +160,9 @@ class RequestExpired(NamedTuple):
 
 
 class RequestAbandoned(NamedTuple):
-    """The call that sent a request has ended without its answer; the connection stays open until the request expires.
+    """The call of a request has ended without its response; the connection stays open until the request expires.
 
-    Attributes: limit_ms: how long the call could wait: what was left of it, which is less than request.timeout.ms.
+    Attributes: limit_ms: time left of the call, less than request.timeout.ms.
     """
 
     at_ms: int
@@ -174,7 +173,7 @@ class RequestAbandoned(NamedTuple):
 
 
 class Throttled(NamedTuple):
-    """The broker asked for a pause of `throttle_ms`; the client keeps it."""
+    """The broker requires a pause of `throttle_ms`, which the client observes."""
 
     at_ms: int
     target: Target
@@ -183,7 +182,7 @@ class Throttled(NamedTuple):
 
 
 class ResetCause(Enum):
-    """Why a consumer's position was moved without being asked to; the value is for people."""
+    """Reason of a position reset; the value is for people."""
 
     OUT_OF_RANGE = "the partition has no such offset"
     TRUNCATED = "the log was truncated there: a leader without the last records was elected"
@@ -193,7 +192,7 @@ class ResetCause(Enum):
 class PositionReset(NamedTuple):
     """A consumer continues at another position; records may be missed or repeated.
 
-    Attributes: policy: auto.offset.reset, which decided; `new_offset` is where it led.
+    Attributes: policy: value of auto.offset.reset, which led to `new_offset`.
     """
 
     at_ms: int
@@ -212,9 +211,9 @@ class PositionReset(NamedTuple):
 
 
 class AutoCommitFailed(NamedTuple):
-    """An automatic commit of a consumer has failed; no call waits for it, so this event alone reports it.
+    """An automatic commit of a consumer has failed; no call reports it.
 
-    Attributes: offsets: what was to be committed, as (topic, partition, offset).
+    Attributes: offsets: the uncommitted (topic, partition, offset).
     """
 
     at_ms: int
@@ -228,11 +227,11 @@ class AutoCommitFailed(NamedTuple):
 
 
 class MembershipLost(NamedTuple):
-    """A consumer has lost its place in the group, and with it partitions that others may read from now on.
+    """A consumer has lost its membership and its partitions, which others may read now.
 
     Attributes:
-        partitions: what it had, as (topic, partition).
-        reason: why, in words; `error` is the broker's, where there is one.
+        partitions: lost (topic, partition).
+        reason: as text; `error` is the broker's, if any.
     """
 
     at_ms: int
@@ -248,7 +247,7 @@ class MembershipLost(NamedTuple):
 
 
 class GroupStep(Enum):
-    """What a member of a group has done or been given; the value is the word that users see."""
+    """Step of a group member; the value is the word for users."""
 
     JOINED = "joined"
     ASSIGNED = "assigned"
@@ -257,11 +256,11 @@ class GroupStep(Enum):
 
 
 class GroupChanged(NamedTuple):
-    """A consumer has joined its group, left it, or has other partitions; what it loses is a `MembershipLost`.
+    """A consumer has joined or left its group, or its assignment has changed. Lost partitions are a `MembershipLost`.
 
     Attributes:
         generation: of the group, or the member epoch with KIP-848; -1 outside the group.
-        partitions: those that were assigned or revoked, as (topic, partition).
+        partitions: assigned or revoked (topic, partition).
     """
 
     at_ms: int
@@ -279,7 +278,7 @@ class GroupChanged(NamedTuple):
 
 
 class CoordinatorFound(NamedTuple):
-    """The coordinator of `owner`, such as `group g`, is this broker."""
+    """The coordinator of `owner`, such as `group g`, was found."""
 
     at_ms: int
     owner: str
@@ -292,7 +291,7 @@ class CoordinatorFound(NamedTuple):
 
 
 class CoordinatorLost(NamedTuple):
-    """The coordinator of `owner` does not respond or has moved; the client looks it up again."""
+    """The coordinator of `owner` does not respond or has moved; the client finds it again."""
 
     at_ms: int
     owner: str
@@ -329,7 +328,7 @@ EventSink = Callable[[Event], None]
 
 
 class GuardedSink:
-    """Passes events to a callback of the application; what that raises is logged once, and never stops the client."""
+    """Calls an application's event callback; its first exception is logged, and none stops the client."""
 
     def __init__(self, events: EventSink) -> None:
         self._events = events
@@ -338,14 +337,14 @@ class GuardedSink:
     def __call__(self, event: Event) -> None:
         try:
             self._events(event)
-        except (Exception, SystemExit):  # an exit would end the network thread; Ctrl-C has to end an admin's call
+        except (Exception, SystemExit):  # SystemExit would end the network thread; Ctrl-C must end an admin call
             if not self._has_failed:
                 self._has_failed = True
                 logger.exception("the events callback failed on %s; further failures are not logged", event)
 
 
 class OwnedSink:
-    """The application's sink as its client has it; `events` is lent to the network thread."""
+    """The application's sink, owned by its client; `lend` returns a sink for the network thread."""
 
     __slots__ = ("__weakref__", "sink")
 
@@ -353,7 +352,9 @@ class OwnedSink:
         self.sink = sink
 
     def lend(self) -> EventSink:
-        """Return a sink that ends with this one: the network thread must not keep alive a client that it refers to."""
+        """Return a sink that ends with this one: the network thread must not keep a client alive to which the sink
+        refers.
+        """
         if self.sink is ignore_events:
             return ignore_events
         own = ref(self)
@@ -371,9 +372,9 @@ _FAILURES = (Failed, Expired, Lost)
 
 
 class EventLog:
-    """Writes the events of a client to `logging`, then passes them on.
+    """Logs events of a client, then passes them on.
 
-    WARNING has failed and lost connections, the first of each broker and kind of error in a minute; DEBUG has requests.
+    WARNING: failed and lost connections, the first of each broker and kind of error in a minute. DEBUG: requests.
     """
 
     def __init__(self, name: str, events: EventSink) -> None:
@@ -414,7 +415,7 @@ class EventLog:
 
 
 def keep_off_stderr() -> None:
-    """Let Python print none of the lines of this module by itself; handlers of an application get them."""
+    """Keep the loggers of this module off stderr; handlers of an application still get the records."""
     for each in (connection_logger, group_logger, request_logger):
         if not each.handlers:
             each.addHandler(logging.NullHandler())

@@ -1,8 +1,7 @@
-"""Hedged requests: a request that any broker can answer is sent to a second broker after 1 s without a response.
+"""Hedged requests: a request for any broker is sent to another one after 1s without a response.
 
-Owns these requests and their responses; the caller chooses the request and the first broker. A broker answers them from
-memory, so one that is silent for a second is frozen or cut off, and would delay the request, and with it every search
-for a new leader or coordinator, until request.timeout.ms.
+Brokers respond to such requests from memory, so a silent one is frozen or cut off. It would delay finding leaders and
+coordinators until request.timeout.ms.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock
@@ -10,14 +9,15 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.network_client import NetworkClient
 
 SILENCE_MS = 1000
-"""Wait for one broker's response before the request is sent to the next one as well."""
+"""Wait for a response before the request is also sent to the next broker."""
 MOST_HEDGES = 8
-"""Requests to further brokers without a response yet, over all requests of a client; each request may be sent to a
-second broker. If all brokers are slow, more requests would make them slower."""
+"""Maximum number of requests to third and further brokers, over all requests of a client: more would slow down slow
+brokers.
+"""
 
 
 class HedgedRequest:
-    """One request in flight to one or more brokers."""
+    """A request in flight to one or more brokers."""
 
     __slots__ = ("asked", "deadline_at_ms", "hedge_at_ms", "outgoing", "pending")
 
@@ -25,16 +25,16 @@ class HedgedRequest:
         self.outgoing = outgoing
         self.deadline_at_ms = deadline_at_ms
         self.asked: list[int] = []
-        """The nodes that it was sent to, in order."""
+        """Nodes that it was sent to, in order."""
         self.pending = 0
         """Number of nodes that may still respond."""
         self.hedge_at_ms = FOREVER_MS
 
 
 class HedgedRequests:
-    """The hedged requests of one client.
+    """Hedged requests of one client.
 
-    Differs: Java waits for the broker it asked first until request.timeout.ms.
+    Differs: Java waits for the first broker until request.timeout.ms.
     """
 
     def __init__(self, network: NetworkClient, clock: Clock) -> None:
@@ -43,13 +43,13 @@ class HedgedRequests:
         self._open: dict[int, HedgedRequest] = {}
         self._last_number = 0
         self._hedges = 0
-        """Requests to third and further brokers without a response yet."""
+        """Requests to third and further brokers without a response."""
 
     def send(self, outgoing: Outgoing) -> HedgedRequest:
         """Send to a ready node, and to others while it is silent; `on_done` gets the first response or last failure.
 
-        `timeout_ms` is for all of them together, from now; after `wanted_until_ms` it is sent to no other node.
-        Returns the request in flight, or one that has failed already.
+        `timeout_ms` applies to all nodes together; after `wanted_until_ms` no other node is tried. Returns the request,
+        which may have failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
@@ -58,16 +58,16 @@ class HedgedRequests:
         return request
 
     def run(self, now_ms: int) -> int:
-        """Send requests without a response to further nodes; return the instant of the next run."""
+        """Send requests without a response to further nodes; return the instant of the next call."""
         next_at_ms = FOREVER_MS
         for number, request in list(self._open.items()):
             if now_ms >= min(request.deadline_at_ms, request.outgoing.wanted_until_ms):
-                continue  # the requests in flight end by themselves
+                continue  # requests in flight end at their own deadlines
             if now_ms >= request.hedge_at_ms:
                 may_hedge = len(request.asked) == 1 or self._hedges < MOST_HEDGES
                 node = self._network.any_ready_node(avoid=request.asked) if may_hedge else None
                 if node is None:
-                    continue  # a connection that becomes ready, or a response, ends the poll
+                    continue  # a response or a ready connection ends the poll
                 self._send_to(number, request, node.node_id, request.deadline_at_ms - now_ms)
             next_at_ms = min(next_at_ms, request.hedge_at_ms)
         return next_at_ms

@@ -1,8 +1,7 @@
-"""HttpClient: one HTTP request at a time, under the connect, request and API timeouts of a Kafka client.
+"""HttpClient: HTTP requests to schema registries and token endpoints, with the timeouts of a Kafka client.
 
-For what stands beside a cluster and speaks HTTP: schema registries and token endpoints. Parsing is http.client's; this
-module owns deadlines (a server that sends one byte a second is bounded too), the size of a response, and errors with
-phase and address as those of a broker. Blocks its caller, so the network thread never calls it.
+Bounds the time even of slow responses, and their size. Errors have phase and address as those from brokers. It blocks,
+so the network thread must not use it.
 """
 
 import errno
@@ -40,20 +39,20 @@ MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 _PORTS = {"http": 80, "https": 443}
 _PIECE_BYTES = 64 * 1024
 _OVERHEAD_BYTES = 256 * 1024
-"""Status, headers and sizes of chunks, beside the body of a response."""
+"""Maximum size of status, headers, and chunk sizes of a response."""
 MOST_ERROR_BYTES = 64 * 1024
-"""The part of an error's body that is used: it becomes a message."""
+"""Used size of an error's body, for the message."""
 MOST_JSON_VALUES = 2_000_000
-"""Values in one document: Python takes about 100 bytes for each, whatever their text takes."""
+"""Maximum number of values in a document: Python needs about 100 bytes for each."""
 LEAST_SECRET_CHARS = 3
-"""Shorter ones are parts of many words."""
+"""Least length of secrets that are masked: shorter ones are parts of many words."""
 _ESCAPED_SINGLY = '"\\/'
-"""Characters before which JSON may have a backslash."""
+"""Characters that JSON may escape by a backslash."""
 _UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
 
 
 class HttpResponse(NamedTuple):
-    """What a server answered; names of headers in small letters."""
+    """Response of a server; header names are lower case."""
 
     status: int
     reason: str
@@ -62,7 +61,7 @@ class HttpResponse(NamedTuple):
 
 
 class HttpLimits(NamedTuple):
-    """The timeouts of a request, and how large a response may be."""
+    """Timeouts of a request, and maximum size of its response."""
 
     connect_timeout_ms: int
     request_timeout_ms: int
@@ -70,7 +69,7 @@ class HttpLimits(NamedTuple):
 
 
 class PlainLogin(NamedTuple):
-    """Whether logins may go over http to other machines, and the property that allows it."""
+    """Permission of logins over http to other machines, and its property."""
 
     setting: str
     is_allowed: bool
@@ -80,9 +79,9 @@ NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
 
 
 class HttpClient:
-    """Requests to HTTP servers; keeps one connection open between requests to the same server. Not thread-safe.
+    """Client for HTTP servers with one persistent connection for each server. Not thread-safe.
 
-    Args: context: makes the TLS context, asked for at the first https URL.
+    Args: context: creates the TLS context, called for the first https URL.
     """
 
     def __init__(
@@ -106,16 +105,16 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         plain_login: PlainLogin = NO_PLAIN_LOGIN,
     ) -> HttpResponse:
-        """Send one request and return the response, whatever its status.
+        """Send a request and return the response, regardless of its status.
 
         Args:
-            url: http or https, without user and password, which belong into `headers`.
-            setting: the property that has the URL; hints name it.
-            plain_login: whether a login may go over http to another machine.
+            url: http or https, without credentials, which belong in `headers`.
+            setting: property of the URL, for hints.
+            plain_login: permission of logins over http to other machines.
         Raises:
-            ConfigError: the URL is none of HTTP, or a login would go over http.
-            TransportError: no connection (DNS, refused, TLS, connect timeout), or lost, or no HTTP server there.
-            RequestTimeout, ApiTimeout: no whole response in time.
+            ConfigError: invalid URL, or a login over http.
+            TransportError: no connection (DNS, refused, TLS, connect timeout), connection lost, or not an HTTP server.
+            RequestTimeout, ApiTimeout: no complete response in time.
         """
         parts = http_url(url)
         if "Authorization" in (headers or {}):
@@ -126,13 +125,13 @@ class HttpClient:
         if used is not None:
             try:
                 return self._exchange(exchange, used, method, body, headers or {})
-            except ConnectionLost:  # closed by the server while it was idle, as it may
+            except ConnectionLost:  # servers may close idle connections
                 if exchange.has_response_begun:  # the server has handled the request
                     raise
         return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
 
     def close(self) -> None:
-        """Close the connections that are open."""
+        """Close all connections."""
         for connection in self._idle.values():
             connection.close()
         self._idle.clear()
@@ -158,7 +157,7 @@ class HttpClient:
     # --- connections ------------------------------------------------------------------------------------------------
 
     def _connect(self, exchange: "_Exchange") -> socket.socket:
-        """Return a connection to one of the addresses of the host, ready for a request."""
+        """Return a ready connection to one of the addresses of the host."""
         timer = exchange.timer.sub(self._limits.connect_timeout_ms)
         addresses = self._look_up(exchange, timer)
         failed: KafkaError | None = None
@@ -211,7 +210,7 @@ class HttpClient:
         timer.update()
         limit_ms, limit = self._limits.connect_timeout_ms, "socket.connection.setup.timeout.ms"
         whole = exchange.timer
-        if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: of a login
+        if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: a login
             limit_ms, limit = whole.timeout_ms, "default.api.timeout.ms"
         text = f"{what} within {duration_text(limit_ms)} ({limit})"
         return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms, hint=exchange.unreachable_hint)
@@ -233,7 +232,7 @@ class HttpClient:
 
 
 class _Exchange:
-    """One request and its response on a connection."""
+    """One request and its response."""
 
     def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult, setting: str) -> None:
         self.timer = timer
@@ -241,13 +240,13 @@ class _Exchange:
         self.host = parts.hostname or ""
         self.port = parts.port or _PORTS[parts.scheme]
         self.has_response_begun = False
-        """Whether any byte of the response has come."""
+        """True after the first byte of the response."""
         self.unreachable_hint = f"check {setting}, and whether its server runs"
         self._clock = clock
         self._limits = limits
 
     def located(self, phase: str, address: str, error: TransportError) -> TransportError:
-        """Return the error with where it happened."""
+        """Return the error with its place."""
         error.args = (f"{place_text(self.host, self.port)}: {error}",)
         error.phase, error.host, error.port, error.address = phase, self.host, self.port, address
         return error
@@ -255,7 +254,7 @@ class _Exchange:
     def run(
         self, connection: socket.socket, method: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[HttpResponse, bool]:
-        """Send the request, read the response; return it and whether the connection can be used again."""
+        """Send the request and read the response; return it and whether the connection can be reused."""
         self.timer.update()
         limit = self.timer.sub(self._limits.request_timeout_ms)
         try:
@@ -306,7 +305,7 @@ class _Exchange:
             content += piece
             if len(content) > most:
                 raise self.located("ready", "", WrongPeerError(f"the response is larger than {most} bytes"))
-        if response.length:  # which read() does not mind
+        if response.length:  # read() does not detect it
             raise self.located("ready", "", ConnectionLost("the server closed the connection"))
         return bytes(content)
 
@@ -320,13 +319,13 @@ class _Exchange:
 
 
 class _ResponseTooLarge(Exception):
-    """More was received than a response may have, whatever its headers and sizes of chunks say."""
+    """The response exceeds its limit, regardless of its headers."""
 
 
 class _Reading(io.RawIOBase):
-    """The receiving side of a connection as a file; each read ends by the deadline of the whole response.
+    """Receiving side of a connection as a file; reads end at the deadline of the response.
 
-    Args: most_bytes: of the response, headers and framing included.
+    Args: most_bytes: size limit including headers and framing.
     """
 
     def __init__(
@@ -338,7 +337,7 @@ class _Reading(io.RawIOBase):
         self._on_received = on_received
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return the file that http.client reads from."""
+        """Return the file for http.client."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
@@ -359,9 +358,9 @@ class _Reading(io.RawIOBase):
 
 
 def read_json(body: bytes) -> Any:
-    """Return a JSON document whose values fit into memory.
+    """Parse a JSON document.
 
-    Raises: ValueError, RecursionError: the body is not JSON, nests too deeply, or has too many values.
+    Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values.
     """
     if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
         raise ValueError(f"more than {MOST_JSON_VALUES} values")
@@ -371,7 +370,7 @@ def read_json(body: bytes) -> Any:
 def http_url(url: str) -> SplitResult:
     """Return the parts of a URL.
 
-    Raises: ConfigError: it is not one of http or https, or has no host or no valid port.
+    Raises: ConfigError: not http or https, or without a valid host and port.
     """
     try:
         parts = urlsplit(url)
@@ -384,7 +383,7 @@ def http_url(url: str) -> SplitResult:
 
 
 def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin) -> None:
-    """Raise ConfigError if a login would go over http to another machine, and no property allows it."""
+    """Raise ConfigError for a login over http to another machine without permission."""
     host = parts.hostname or ""
     try:
         is_local = ip_address(host).is_loopback
@@ -397,10 +396,7 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Return a response, whose text becomes an error, without the login of the request, which some servers repeat.
-
-    They may do so in JSON, where each character can be escaped.
-    """
+    """Mask the login in an error response, because some servers repeat it, possibly with JSON escapes."""
     scheme, _, given = authorization.partition(" ")
     secrets = [given.encode()]
     if scheme == "Basic":
@@ -415,7 +411,7 @@ def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
 
 
 def _as_written(char: str) -> bytes:
-    """Return the pattern of a character as it is, and as JSON may have it."""
+    """Return a pattern for a character and its JSON escapes."""
     plain = re.escape(char.encode("utf-8", "surrogateescape"))
     units = char.encode("utf-16-be", "surrogatepass").hex()
     escaped = "".join(rf"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()
@@ -423,7 +419,7 @@ def _as_written(char: str) -> bytes:
 
 
 def _seconds(timer: Timer) -> float:
-    """Return what is left as a timeout of a socket, which never blocks for ever at 0."""
+    """Return the remaining time as a socket timeout, never 0."""
     return max(0.001, timer.remaining_ms / 1000)
 
 

@@ -1,7 +1,6 @@
-"""KafkaError: the base class of all errors, which can be compared, copied and pickled; Account: what they had time for.
+"""KafkaError: base class of all errors, which can be compared, copied, and pickled. Account: time breakdown of a call.
 
-Errors are equal when type, message and attributes are equal. They travel between processes whole; a `__cause__` of
-another library comes along where it can be pickled.
+Errors are equal if type, message, and attributes are equal. A `__cause__` of another library is pickled if possible.
 """
 
 from collections.abc import Collection
@@ -12,7 +11,7 @@ from kctl.client.wording import counted, one_line
 
 
 class ErrorKind(Enum):
-    """The cause of an error, in the words of `kctl explain`. Errors of a kind end a command with one exit code."""
+    """Cause of an error, in the words of `kctl explain`; each kind has an exit code."""
 
     UNEXPECTED = "unexpected error"
     USAGE = "usage or configuration"
@@ -39,9 +38,9 @@ class KafkaError(Exception):
     """Base class of the errors that the client raises.
 
     Attributes:
-        kind: the cause, for each class.
-        retriable: the call may succeed if it is made again.
-        outcome_unknown: the change may have been made: its request was sent, and no response confirmed it.
+        kind: cause of the error.
+        retriable: a later call may succeed.
+        outcome_unknown: the change may have been made: its request was sent without a response that confirmed it.
     """
 
     kind: ErrorKind = ErrorKind.UNEXPECTED
@@ -49,7 +48,7 @@ class KafkaError(Exception):
     outcome_unknown: bool = False
 
     def __str__(self) -> str:
-        """Return the message as one line: words of a broker in it are no commands to a terminal or a log."""
+        """Return the message as one line, with control characters escaped."""
         return one_line(super().__str__())
 
     def __eq__(self, other: object) -> bool:
@@ -61,16 +60,16 @@ class KafkaError(Exception):
         return hash((type(self), str(self)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how to make this error again without its constructor, whose arguments the message no longer has."""
+        """Support pickle without the constructor, whose arguments are not kept."""
         state = dict(vars(self), __suppress_context__=self.__suppress_context__)
         if _can_travel(self.__cause__):
             state["__cause__"] = self.__cause__
         return _bare, (type(self), *self.args), state
 
     def without_traceback(self) -> Self:
-        """Return an equal error with the same cause, to be raised while this one is kept.
+        """Return an equal error with the same cause, to raise it while this one is kept.
 
-        A traceback keeps what the frames below it have at hand, and each further raise of one error adds to it.
+        Tracebacks keep the objects of their frames alive, and grow with each raise of an error.
         """
         other = _bare(type(self), *self.args)
         vars(other).update(vars(self))
@@ -82,15 +81,15 @@ E = TypeVar("E", bound=KafkaError)
 
 
 def _bare(kind: type[E], *args: object) -> E:
-    """Return an error without attributes; unpickling and copying add them."""
+    """Return an error without attributes."""
     return kind.__new__(kind, *args)
 
 
 def _can_travel(cause: BaseException | None) -> bool:
-    """Return whether a cause, which may be of any library, survives pickling."""
+    """Return whether a cause survives pickling."""
     if cause is None or isinstance(cause, KafkaError):
         return cause is not None
-    import pickle  # only when an error leaves its process
+    import pickle  # deferred import: only for errors that leave the process
 
     try:
         pickle.loads(pickle.dumps(cause))
@@ -100,12 +99,12 @@ def _can_travel(cause: BaseException | None) -> bool:
 
 
 class Account(NamedTuple):
-    """What was done with the time of a call, for the error that ends it.
+    """Time breakdown of a call, for the error that ends it.
 
     Attributes:
-        time_breakdown: where the time went, one entry each.
-        attempts: how many connection attempts were made.
-        node_errors: the last error of each node that has one, the one that got furthest first.
+        time_breakdown: time by activity, one entry each.
+        attempts: number of connection attempts.
+        node_errors: last error of each failed node, the furthest phase first.
     """
 
     time_breakdown: tuple[str, ...] = ()
@@ -127,14 +126,14 @@ def class_of_code(name: str) -> type[KafkaError]:
 
 
 def names_of_errors() -> list[str]:
-    """Return the names in `kctl.client.errors`, with those of all error codes."""
+    """Return the names in `kctl.client.errors`, including classes of error codes."""
     from importlib import import_module
 
     return sorted({*vars(import_module("kctl.client.errors")), *(kind.__name__ for kind in _codes())})
 
 
 def _codes() -> Collection[type[KafkaError]]:
-    from importlib import import_module  # the classes of all codes: only for programs that name one
+    from importlib import import_module  # deferred import: only for programs that use one of the classes
 
     codes: Collection[type[KafkaError]] = import_module("kctl.client.broker_errors").BY_CODE.values()
     return codes

@@ -1,9 +1,7 @@
-"""Kerberos by the library gssapi (of MIT krb5): a ticket for a broker, and the context that logs in with it.
+"""Kerberos by the library gssapi (MIT krb5): tickets for brokers, and security contexts.
 
-`fetch_ticket` may ask DNS and the KDC, and cannot be stopped: it belongs in a helper thread. It puts what it gets into
-a cache in memory, so that a context made of the ticket asks no server. krb5.conf, KRB5_CONFIG and KRB5CCNAME are read
-by the library itself.
-
+`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread. Its result is cached in
+memory, so that contexts need no server. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
 Source: RFC 4120, RFC 4121.
 """
 
@@ -33,32 +31,32 @@ _REASONS = {
     -1765328164: ("the host name of the KDC does not resolve", _REALM_HINT),
     -1765328160: ("krb5.conf has no default realm", _REALM_HINT),
 }
-"""By the codes of MIT krb5, which are those of its krb5_err.et."""
+"""Reasons and hints by the error codes of MIT krb5 (krb5_err.et)."""
 _UNREACHABLE = -1765328228
 _NO_CREDENTIALS, _EXPIRED = 7, 11
 """Routine errors of GSSAPI, RFC 2744."""
 
 
 class KerberosLogin(NamedTuple):
-    """Who logs in at which service, and with what: a keytab, or else a credentials cache."""
+    """Principal and service of a login, with a keytab or a credentials cache."""
 
     service_name: str
     principal: str | None = None
     keytab: str | None = None
     cache: str | None = None
-    """The credentials cache; None for the default one, which is KRB5CCNAME's."""
+    """Credentials cache; None for the default, KRB5CCNAME."""
 
 
 class SecurityContext(Protocol):
-    """One authentication under way, as gssapi.SecurityContext."""
+    """Protocol of gssapi.SecurityContext: one authentication in progress."""
 
     @property
     def complete(self) -> bool:
-        """Whether both sides have proved who they are."""
+        """True when both sides are authenticated."""
         ...
 
     def step(self, token: bytes | None = None) -> bytes | None:
-        """Take the acceptor's token and return ours, if there is one to send."""
+        """Process a token of the acceptor; return the next token to send, if any."""
         ...
 
     def wrap(self, message: bytes, encrypt: bool) -> Any:
@@ -66,12 +64,12 @@ class SecurityContext(Protocol):
         ...
 
     def unwrap(self, message: bytes) -> Any:
-        """Return what was signed."""
+        """Return the contents of a signed message."""
         ...
 
 
 class Ticket:
-    """The tickets for one broker, in a cache of their own."""
+    """Tickets for one broker, in a separate cache."""
 
     def __init__(self, credentials: Any, service: Any, lifetime_ms: int) -> None:
         self.lifetime_ms: int | None = lifetime_ms
@@ -85,11 +83,11 @@ class Ticket:
 
 
 def fetch_ticket(login: KerberosLogin, host: str, cache: str) -> Ticket:
-    """Get a ticket for the service on `host`.
+    """Obtain a ticket for the service on `host`.
 
-    Args: cache: the name of the cache in memory to put it into; overwritten.
+    Args: cache: name of the cache in memory; overwritten.
     Raises:
-        AuthenticationError: the library is missing, or there is no ticket to be had, with the reason.
+        AuthenticationError: the library is missing, or no ticket is available, with the reason.
         ConnectionLost: no KDC responded.
     """
     gssapi = _gssapi()
@@ -137,7 +135,7 @@ def _no_credentials(error: Any, login: KerberosLogin) -> AuthenticationError:
 
 def _gssapi() -> Any:
     try:
-        import gssapi  # of the extra `kerberos`
+        import gssapi  # extra `kerberos`
     except (ImportError, OSError) as e:
         hint = f"install it: {install_command('kerberos')}; it compiles, which needs a C compiler and libkrb5-dev"
         raise AuthenticationError(f"the Python package gssapi is not installed ({e})", hint=hint) from None
@@ -145,7 +143,7 @@ def _gssapi() -> Any:
 
 
 def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
-    """Return credentials whose tickets are in `memory`: of the keytab, or copied from the credentials cache."""
+    """Return credentials with tickets in `memory`, from the keytab or copied from the credentials cache."""
     krb5 = gssapi.MechType.kerberos
     name = None
     if login.principal is not None:
@@ -161,12 +159,12 @@ def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a name or path as the library wants it, also one of the command line that is no UTF-8."""
+    """Return a name or path as bytes, even if the command line is not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _check_keytab(path: str) -> None:
-    """Refuse a file that is none; the library says of it that there is no credentials cache."""
+    """Raise unless the file is a keytab: the library's error would be about the credentials cache."""
     try:
         with open(path, "rb") as file:
             is_keytab = file.read(1) == _KEYTAB_MAGIC
@@ -194,6 +192,6 @@ def _seconds(lifetime: int | None) -> int:
 
 
 def _words(error: Any) -> str:
-    """Return the library's own words for the cause, without those of GSSAPI around them."""
+    """Return the cause in the library's words, without the surrounding text of GSSAPI."""
     text = one_line(str(error.gen_message()))
     return text.rpartition("): ")[2][:300] or text[:300]

@@ -1,8 +1,7 @@
-"""Clients that outlive their use: what a fork() does to them, and the warning about one dropped without close().
+"""Lifetime of clients: effects of fork(), and the warning about clients dropped without close().
 
-A forked child has the parent's objects and descriptors but none of its threads. There every client refuses its calls,
-and the selectors close their copies of the descriptors, which the parent and its brokers do not notice. Knows no
-client.
+A forked child has the objects and descriptors of its parent, but not its threads. There, clients reject calls, and
+selectors close their copies of descriptors, without effect on the parent and its connections.
 """
 
 import os
@@ -19,7 +18,7 @@ R = TypeVar("R")
 
 
 class Owned(Generic[R]):
-    """A function of the application as its client has it; the client's threads have what `lend` returns."""
+    """A function of the application, owned by its client; `lend` returns a function for the client's threads."""
 
     __slots__ = ("__weakref__", "function")
 
@@ -27,9 +26,9 @@ class Owned(Generic[R]):
         self.function = function
 
     def lend(self, name: str) -> Callable[[], R]:
-        """Return a function that ends with this one: threads must not keep alive a client that it refers to.
+        """Return a function that ends with this one: threads must not keep a client alive to which it refers.
 
-        Args: name: of the function, for the IllegalStateError of a call after the client was dropped.
+        Args: name: name of the function for the IllegalStateError after the client was dropped.
         """
         own = ref(self)
 
@@ -43,29 +42,31 @@ class Owned(Generic[R]):
 
 
 class NotCopied:
-    """A client or a part of one: copy and pickle refuse it, because its sockets and its thread exist once."""
+    """Base class of clients and their parts: copy and pickle raise TypeError, because sockets and threads exist
+    once.
+    """
 
     __slots__ = ()
 
     def __reduce__(self) -> Never:
-        """Raise: there is no second one."""
+        """Raise TypeError."""
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
 
 class Forkable(Protocol):
-    """What takes part in a fork()."""
+    """Object with a fork() handler."""
 
     def _after_fork(self) -> None:
-        """Become unusable; called in the child, on its only thread. Must take no lock: its holder does not exist."""
+        """Become unusable; called in the child, on its only thread. Must not use locks: their holders do not exist."""
         ...
 
 
 _forkable: list[ref[Forkable]] = []
-"""No WeakSet, which has a callback for each: Python prints a KeyboardInterrupt in one, and ends nothing."""
+"""Not a WeakSet: Python ignores a KeyboardInterrupt in its callbacks."""
 
 
 def follow_forks(forkable: Forkable) -> None:
-    """Call `_after_fork` of the object in every child that this process forks while the object lives."""
+    """Call `_after_fork` of the object in every forked child while the object lives."""
     for dropped in [each for each in list(_forkable) if each() is None]:
         with suppress(ValueError):  # another thread was faster
             _forkable.remove(dropped)
@@ -79,21 +80,21 @@ def _after_fork_in_child() -> None:
             forkable._after_fork()
 
 
-if hasattr(os, "register_at_fork"):  # Windows has no fork()
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def forked_error(client: str) -> IllegalStateError:
-    """Return the error of every call in a forked child; `client` is producer, consumer or admin client."""
+    """Return the error of calls in a forked child; `client` is producer, consumer, or admin client."""
     return IllegalStateError(
         f"this {client} was created before fork() and belongs to the parent process; create one in this process"
     )
 
 
 def is_normal_end(error: BaseException | None) -> bool:
-    """Return whether a block that ends with this exception has done its work.
+    """Return whether a block that ends with this exception has completed its work.
 
-    That is sys.exit(0), the end of a generator, and `Exit(0)` of click or typer, which is known by its name.
+    True for sys.exit(0), the end of a generator, and `Exit(0)` of click or typer.
     """
     if isinstance(error, SystemExit):
         return error.code is None or error.code == 0
@@ -102,14 +103,13 @@ def is_normal_end(error: BaseException | None) -> bool:
 
 
 def when_dropped(client: C, end: Callable[[], object], part: object, *, has_threads: bool) -> "finalize[..., C]":
-    """Call `end` and warn if this process drops the client without close(), which detaches what is returned here.
+    """Call `end` and warn if this process drops the client without close(), which detaches the returned finalizer.
 
-    Not `__del__`, which runs for closed clients, too: Python prints a KeyboardInterrupt raised in it, and ends nothing.
-
+    Not `__del__`: Python would ignore a KeyboardInterrupt in it, and it also runs for closed clients.
     Args:
         end: must not keep the client alive.
-        part: something the client made; `-X tracemalloc` shows where, as the client itself no longer exists.
-        has_threads: whether loops run on when it is dropped; otherwise nothing is called.
+        part: an object of the client; `-X tracemalloc` shows its origin in place of the client's.
+        has_threads: the client has loops; otherwise nothing is called.
     Source: ResourceWarning in the Python library reference.
     """
     finalizer = finalize(client, _end_dropped, type(client).__name__.lstrip("_"), end, part, os.getpid())

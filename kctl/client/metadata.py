@@ -1,7 +1,6 @@
-"""Metadata: what is known of the cluster, which topics are of interest, and when to ask again.
+"""Metadata: snapshots of the cluster, wanted topics, and the time of the next refresh.
 
-Owns the merging of answers into snapshots, leader epochs and the waits between refreshes. Does no I/O: the caller sends
-the request (metadata_updater.py) asks `due_at_ms`, then `begin`, and reports with `apply` or `failed`.
+Does no I/O: metadata_updater.py calls `due_at_ms`, sends the request of `begin`, and calls `apply` or `failed`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,24 +31,22 @@ from kctl.client.protocol.api.metadata import (
 from kctl.client.wording import one_line
 
 MOST_BROKERS = 10_000
-"""More than any cluster has; each costs time in every turn of the network's loop."""
+"""Limit above the size of any cluster; each broker costs time in every iteration of the network loop."""
 
 
 class Metadata:
-    """The newest snapshot of the cluster, and its upkeep.
+    """Newest snapshot of the cluster, and its refreshes.
 
-    Nothing is asked until something is wanted: topics, or `request_update()`. From then on the snapshot is refreshed
-    every `max_age_ms`, and sooner while something in it is missing or was reported as stale.
-
+    The first refresh is due when topics are wanted or `request_update()` is called. Then the snapshot is refreshed
+    every `max_age_ms`, and earlier while a part is missing or stale.
     Attributes:
-        cluster: the newest snapshot; safe to read from any thread.
-        version: how many answers made it.
-        creates_topics: whether topics of interest that do not exist are created.
-        created_topics: those that were, by name, with the number of their partitions.
-        last_error: why the latest refresh failed; None after a success.
-        failing_since_ms: when the first of the refreshes that failed in a row ended; None after a success.
-
-    Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for the waits; Java's Metadata.
+        cluster: newest snapshot; safe to read from any thread.
+        version: number of successful refreshes.
+        creates_topics: wanted topics that do not exist are created.
+        created_topics: number of partitions of created topics, by name.
+        last_error: error of the last refresh; None after a success.
+        failing_since_ms: end of the first of consecutive failed refreshes; None after a success.
+    Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for backoff; Java's Metadata.
     """
 
     def __init__(self, *, max_age_ms: int, backoff: ExponentialBackoff, auto_create_topics: bool = False) -> None:
@@ -62,26 +59,26 @@ class Metadata:
         self.creates_topics = auto_create_topics
         self.created_topics: dict[str, int] = {}
         self._to_create: set[str] = set()
-        """Topics that a broker did not know before it was asked to create them."""
+        """Topics that a broker did not know before their creation was requested."""
         self._wants_all = False
         self._wanted: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
-        """Wanted topics that no answer has been about yet."""
+        """Wanted topics without a response."""
         self._asked: dict[str, None] | None = None
-        """Topics of a partial request under way; None: the request was a full one."""
+        """Topics of a partial request in flight; None: a full request."""
         self._update_requested = False
         self.is_source_doubted = False
-        """Whether the next refresh is to come from another broker than the last."""
+        """True if the next refresh should use another broker."""
         self._expires_at_ms = FOREVER_MS
         self._not_before_ms = 0
         self._fruitless = 0
-        """Refreshes in a row that failed or left something missing."""
+        """Consecutive refreshes that failed or left something missing."""
         self._epochs: dict[tuple[str, int], tuple[bytes, int]] = {}
 
     # --- what is of interest ----------------------------------------------------------------------------------------
 
     def want_topics(self, names: Iterable[str]) -> None:
-        """Be interested in exactly these topics from now on; new ones are asked for at once."""
+        """Replace the wanted topics; new ones are requested immediately."""
         wanted = dict.fromkeys(names)
         self._wants_all = False
         forgotten = [name for name in self._wanted if name not in wanted]
@@ -95,7 +92,6 @@ class Metadata:
             self.add_topic(name)
 
     def add_topic(self, name: str) -> None:
-        """Add a topic of interest."""
         if name in self._wanted:
             return
         self._wanted[name] = None
@@ -105,25 +101,25 @@ class Metadata:
         self._hurry()
 
     def want_all_topics(self) -> None:
-        """Make every topic of the cluster one of interest."""
+        """Want every topic of the cluster."""
         if not self._wants_all:
             self._wants_all = True
             self._update_requested = True
             self._hurry()
 
     def request_update(self, *, elsewhere: bool = False) -> None:
-        """Refresh as soon as the back-off allows: something in the snapshot has turned out to be stale.
+        """Refresh after the backoff, because a part of the snapshot is stale.
 
-        Args: elsewhere: from another broker than the last time, whose answer was as stale as the one before.
+        Args: elsewhere: from another broker, because the last response was stale as well.
         """
         self._update_requested = True
         self.is_source_doubted = self.is_source_doubted or elsewhere
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Set the leaders that a response names in the snapshot; return the partitions with a newer leader than before.
+        """Apply leaders from a response; return the partitions with a newer leader.
 
-        Args: nodes: the brokers whose addresses the response has.
-        Source: KIP-951. A leader without a known address is left to the next refresh.
+        Args: nodes: brokers whose addresses are in the response.
+        Source: KIP-951. Leaders without a known address are ignored.
         """
         if not self.cluster.nodes:
             return []
@@ -154,13 +150,13 @@ class Metadata:
     # --- when to ask ------------------------------------------------------------------------------------------------
 
     def due_at_ms(self) -> int:
-        """Return the instant from which the next refresh should be sent; a past one means now."""
+        """Return the earliest instant of the next refresh, which may be past."""
         if self._update_requested or self._unseen:
             return self._not_before_ms
         return max(self._expires_at_ms, self._not_before_ms)
 
     def begin(self, now_ms: int) -> MetadataRequest:
-        """Return the request that is due: for topics not seen yet alone, or for everything of interest."""
+        """Return the due request: for new topics only, or for all wanted ones."""
         is_all_new = len(self._unseen) == len(self._wanted)
         is_full = self._update_requested or not self._unseen or is_all_new or now_ms >= self._expires_at_ms
         self._asked = None if is_full else dict(self._unseen)
@@ -171,9 +167,9 @@ class Metadata:
         )
 
     def _creates_missing(self) -> bool:
-        """Return whether a request for everything of interest is to create what is missing.
+        """Return whether a full request creates missing topics.
 
-        A topic is asked for without creation first, so that a created one is distinguished from one that existed.
+        Topics are first requested without creation, to tell created ones from existing ones.
         """
         missing = [name for name in self._wanted if _is_unknown(self.cluster.topics.get(name))]
         if not self.creates_topics or self._unseen or self._wants_all:
@@ -190,7 +186,7 @@ class Metadata:
     # --- how it ended -----------------------------------------------------------------------------------------------
 
     def failed(self, error: KafkaError, now_ms: int) -> None:
-        """Note a failed refresh; it is repeated after the back-off."""
+        """Record a failed refresh, which is repeated after the backoff."""
         self.last_error = error
         if self.failing_since_ms is None:
             self.failing_since_ms = now_ms
@@ -199,7 +195,7 @@ class Metadata:
         self._wait(now_ms, fruitless=True)
 
     def apply(self, response: MetadataResponse, now_ms: int) -> bool:
-        """Make the answer the newest snapshot; return False when it was a failure after all (see `last_error`)."""
+        """Apply a response to the snapshot; return False if it is an error (see `last_error`)."""
         if response.error_code:
             self.failed(broker_error(response.error_code, "read metadata"), now_ms)
             return False
@@ -225,7 +221,7 @@ class Metadata:
         return True
 
     def _note_created(self, answered: Iterable[TopicInfo]) -> None:
-        """Note which topics were created, and ask at once for the creation of those found missing."""
+        """Record created topics, and request the creation of missing ones immediately."""
         for info in answered:
             if info.name in self._to_create and info.partitions:
                 self._to_create.discard(info.name)
@@ -234,7 +230,7 @@ class Metadata:
                 self._hurry()
 
     def rebootstrapped(self) -> None:
-        """Forget nodes and leaders until the next refresh; topics and epochs stay."""
+        """Forget nodes and leaders until the next refresh; keep topics and epochs."""
         self.cluster = _reachable(self.cluster._replace(nodes=NOTHING, controller_id=NO_NODE))
         self.failing_since_ms = None
         self._update_requested = True
@@ -256,7 +252,7 @@ class Metadata:
         )
 
     def _left_out(self) -> RemoteProtocolError | None:
-        """Return the error of a response that leaves out a requested topic."""
+        """Return the error of a response without a requested topic."""
         asked = () if self._wants_all and self._asked is None else self._wanted if self._asked is None else self._asked
         for name in asked:
             if name in self._wanted and name not in self.cluster.topics:
@@ -264,7 +260,7 @@ class Metadata:
         return None
 
     def _newest(self, topic: TopicInfo) -> TopicInfo:
-        """Return the topic with what was known already where the answer is older (a broker that lags behind)."""
+        """Return the topic, with known data for partitions whose response is older (from a broker that is behind)."""
         partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
         return topic._replace(partitions=partitions)
 
@@ -282,23 +278,23 @@ class Metadata:
         return info
 
     def _wait(self, now_ms: int, *, fruitless: bool) -> None:
-        """Keep at least one back-off between two refreshes, more while they bring nothing."""
+        """Set the pause before the next refresh, longer while refreshes are fruitless."""
         self._not_before_ms = now_ms + self._backoff.backoff_ms(self._fruitless if fruitless else 0)
         self._fruitless = self._fruitless + 1 if fruitless else 0
 
     def _hurry(self) -> None:
-        """Let the next refresh go at once: it asks for something new."""
+        """Let the next refresh start immediately."""
         self._not_before_ms = 0
         self._fruitless = 0
 
 
 def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
-    """Return the brokers that an answer names."""
+    """Return the brokers of a response."""
     return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
 
 
 def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> RemoteProtocolError | None:
-    """Return what is wrong with a response that no broker may send: a number below 0, or something twice."""
+    """Return the error of a malformed response (negative or duplicate values), or None."""
     wrong = _invalid_value(response)
     if wrong is None:
         twice = _repeated(response)
@@ -330,7 +326,7 @@ def _repeated(response: MetadataResponse) -> str | None:
 
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:
-    """Return the first key that appears twice, in words, or None."""
+    """Return the first duplicate key as text, or None."""
     seen: set[object] = set()
     for key in keys:
         if key in seen:
@@ -340,7 +336,7 @@ def _twice(kind: str, keys: Sequence[object]) -> str | None:
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:
-    """Return the topics that an answer is about, each as the answer has it."""
+    """Return the topics of a response."""
     return [_topic(topic, topic.name) for topic in response.topics if topic.name is not None]
 
 
@@ -371,7 +367,7 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
 
 
 def _reachable(cluster: Cluster) -> Cluster:
-    """Return the snapshot without leaders that are none of its nodes: they have no address."""
+    """Return the snapshot without leaders that are not among its nodes, because they have no address."""
     topics = {}
     for name, topic in cluster.topics.items():
         partitions = topic.partitions.values()
@@ -389,11 +385,11 @@ def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
 
 
 def _is_unknown(info: TopicInfo | None) -> bool:
-    """Return whether the topic does not exist, as far as the broker knows."""
+    """Return whether the broker does not know the topic."""
     return info is not None and info.error is not None and info.error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _is_missing(info: TopicInfo) -> bool:
-    """Return whether asking again may bring a leader or a topic that this answer lacks."""
+    """Return whether a refresh may find a missing leader or topic."""
     errors = [info.error, *(part.error for part in info.partitions.values())]
     return any(error is not None and error.code in STALE_METADATA for error in errors)

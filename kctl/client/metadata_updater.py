@@ -1,8 +1,4 @@
-"""MetadataUpdater: sends the metadata requests that are due, to any node, and starts again from bootstrap.servers.
-
-Owns the one metadata request in flight and the decision to rebootstrap; what is due and what an answer means is
-metadata.py's.
-"""
+"""MetadataUpdater: sends due metadata requests to any node, and falls back to bootstrap.servers (rebootstrap)."""
 
 from collections.abc import Sequence
 
@@ -19,10 +15,10 @@ from kctl.client.protocol.api.metadata import MetadataResponse
 
 
 class MetadataUpdater:
-    """The upkeep of a `Metadata` over a `NetworkClient`.
+    """Refreshes a `Metadata` over a `NetworkClient`.
 
-    Source: KIP-899 and KIP-1102 (rebootstrap). Differs: the trigger of KIP-1102 counts from the first refresh that
-    failed, not from the last that succeeded, so that a rarely refreshed client is not thrown off by its first failure.
+    Source: KIP-899 and KIP-1102 (rebootstrap). Differs: the trigger of KIP-1102 counts from the first failed refresh
+    instead of the last success, so that a single failure of a rarely refreshed client does not rebootstrap it.
     """
 
     def __init__(
@@ -40,7 +36,7 @@ class MetadataUpdater:
         self._seen_failures = 0
         self._request: HedgedRequest | None = None
         self._sources: tuple[int, ...] = ()
-        """The brokers that the last refresh was sent to."""
+        """Brokers of the last refresh."""
         network.set_nodes(self._bootstrap)
 
     @property
@@ -49,11 +45,11 @@ class MetadataUpdater:
 
     @property
     def asked(self) -> list[str]:
-        """The brokers that the request in flight was sent to."""
+        """Brokers that the request in flight was sent to."""
         return [] if self._request is None else [str(self._network.node(node_id)) for node_id in self._request.asked]
 
     def run(self, now_ms: int) -> int:
-        """Do what is due, and return the instant at which to run again; I/O may come earlier."""
+        """Do due work; return the instant of the next call; I/O may come earlier."""
         if self.is_in_flight:
             return FOREVER_MS
         self._rebootstrap_if_due(now_ms)
@@ -73,12 +69,12 @@ class MetadataUpdater:
         return self._trigger_at_ms()
 
     def _source(self) -> Node | None:
-        """Return the broker to ask; a broker that does not follow the metadata would be asked again and again."""
+        """Return the broker to query; another one than the last if its metadata is in doubt."""
         node = self._network.any_ready_node(self._sources) if self._metadata.is_source_doubted else None
         return node or self._network.any_ready_node()
 
     def _refresh_after_failures(self) -> None:
-        """Ask where the brokers are now after one of them was lost, or could not be reached. Source: Java."""
+        """Refresh the metadata after a connection was lost or failed. Source: Java."""
         failures = self._network.states.failures
         if failures != self._seen_failures and self._nodes is not self._bootstrap:
             self._metadata.request_update()
@@ -106,7 +102,7 @@ class MetadataUpdater:
     # --- starting again -----------------------------------------------------------------------------------------------
 
     def _note_failure(self, now_ms: int) -> None:
-        """A refresh that finds no node at all has failed too, though nothing could be sent."""
+        """Count a refresh without any usable node as failed."""
         if self._metadata.failing_since_ms is None:
             self._metadata.failing_since_ms = now_ms
 

@@ -1,4 +1,4 @@
-"""Client credentials: an access token of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768)."""
+"""Client credentials grant: access tokens of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768)."""
 
 from base64 import b64encode
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
 _UNAVAILABLE = (429, *range(500, 600))
-"""Statuses of an endpoint that may give a token later; others refuse the client."""
+"""HTTP statuses of temporary errors; others reject the client."""
 
 
 class ClientCredentials(NamedTuple):
-    """Who asks for a token, and where."""
+    """Token endpoint and client credentials."""
 
     url: str
     client_id: str
@@ -29,7 +29,7 @@ class ClientCredentials(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """A token, and for how long it is valid; None where the endpoint does not say."""
+    """A token and its lifetime; None if the endpoint does not report it."""
 
     value: str
     lifetime_ms: int | None
@@ -39,13 +39,13 @@ class AccessToken(NamedTuple):
 
 
 def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, setting: str) -> AccessToken:
-    """Return a token of the endpoint, whose URL the property `setting` has.
+    """Return a token of the endpoint, whose URL is in the property `setting`.
 
     Raises:
-        ConfigError: the client secret would cross a network as plain text.
-        AuthenticationError: the endpoint refuses the client, in its own words.
-        ConnectionLost: it does not work for now (HTTP 429, or 500 and above).
-        WrongPeerError: the response is not that of a token endpoint.
+        ConfigError: the client secret would be sent as plain text.
+        AuthenticationError: the endpoint rejects the client; has its message.
+        ConnectionLost: temporary error (HTTP 429, or 500 and above).
+        WrongPeerError: the response is not from a token endpoint.
         KafkaError: no response, as HttpClient.request.
     """
     user, password = wanted.client_id, wanted.client_secret
@@ -73,7 +73,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
     answered = found if isinstance(found, dict) else {}
     if response.status != 200:
         reason = str(answered.get("error_description") or answered.get("error") or response.reason)
-        for secret in (wanted.client_secret, password):  # an id with a colon hides where it begins in the login
+        for secret in (wanted.client_secret, password):  # in a login, an id with a colon hides where the secret begins
             reason = reason.replace(secret, "***") if len(secret) >= LEAST_SECRET_CHARS else reason
         text = f"{place} gave no token: {one_line(reason)[:300]} (HTTP {response.status})"
         raise ConnectionLost(text) if response.status in _UNAVAILABLE else AuthenticationError(text)

@@ -1,6 +1,5 @@
-"""Client quotas: what a quota is of, and which of several applies to a client.
-
-Pure; the admin client, `kctl quotas describe` and the sandbox decide with it.
+"""Client quotas: entities, and the quotas that apply to a client; used by admin client, `kctl quotas describe`,
+sandbox.
 
 Source: ClientQuotaManager.DefaultQuotaCallback of Kafka 4.3; SocketServer's ConnectionQuotas for addresses.
 """
@@ -10,20 +9,20 @@ from typing import NamedTuple
 
 USER, CLIENT_ID, IP = ENTITY_TYPES = ("user", "client-id", "ip")
 DEFAULT_TEXT = "<default>"
-"""How the entity is written that stands for all of its type without a quota of their own."""
+"""Text of the default entity, for all names without own quotas."""
 
 
 class QuotaEntity(NamedTuple):
-    """What a quota is of: a user, a client id, a user with a client id, or an address.
+    """Entity of a quota: a user, a client id, a user with a client id, or an address.
 
-    Attributes: parts: type and name of each part, in the order of `ENTITY_TYPES`; None names the default of the type.
+    Attributes: parts: type and name of each part, in the order of `ENTITY_TYPES`; None is the default of the type.
     """
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def of(cls, names: Mapping[str, str | None]) -> "QuotaEntity":
-        """Return the entity of names by type. Raises: ValueError: there is no such type."""
+        """Return the entity of names by type. Raises: ValueError: unknown type."""
         unknown = sorted(names.keys() - set(ENTITY_TYPES))
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not one of {', '.join(ENTITY_TYPES)}")
@@ -38,7 +37,7 @@ Quotas = dict[str, float]
 
 
 class EffectiveQuota(NamedTuple):
-    """A quota that applies to a client, and the entity that it is of."""
+    """A quota that applies to a client, and its entity."""
 
     value: float
     source: QuotaEntity
@@ -51,9 +50,9 @@ def effective_quotas(
     client_id: str | None = None,
     ip: str | None = None,
 ) -> dict[str, EffectiveQuota]:
-    """Return the quotas that apply to a client, by key; of several entities with a key the first in Kafka's order does.
+    """Return the quotas that apply to a client, by key, each from the first matching entity in Kafka's order.
 
-    Args: user, client_id, ip: of the client; None: it is not known, and only what holds for all is considered.
+    Args: user, client_id, ip: of the client; None: unknown, so that only defaults match.
     """
     order: list[dict[str, str | None]] = []
     for name in _names(user):

@@ -1,7 +1,7 @@
-"""Runtime: the selector, resolver, driver and random source that a client gets injected.
+"""Runtime: selector, resolver, driver, and random source of a client.
 
-In production they are sockets, a helper thread, OS threads and the system's randomness (`network/system.py`); in the
-simulation they are the hub of `tests/sim/virtual`, which fits these protocols by shape alone. Nothing here does I/O.
+In production: sockets, a helper thread, OS threads, and the system's randomness (`network/system.py`). In the
+simulation: the hub of `tests/sim/virtual`.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from kctl.client.clock import Clock
 
 
 class Address(NamedTuple):
-    """One numeric address to dial."""
+    """A numeric address to dial."""
 
     ip: str
     port: int
@@ -23,7 +23,7 @@ class Address(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """The TCP connection of `channel` is made; `local` is our own end."""
+    """The TCP connection of `channel` is open; `local` is the local address."""
 
     channel: int
     local: str
@@ -37,7 +37,7 @@ class Received(NamedTuple):
 
 
 class Disconnected(NamedTuple):
-    """`channel` is gone: the server closed (`error` None), or the system says why. Bytes before it were delivered."""
+    """`channel` is closed, by the server (`error` None) or with an error. Earlier bytes were delivered."""
 
     channel: int
     error: OSError | None
@@ -47,101 +47,100 @@ IoEvent = Connected | Received | Disconnected
 
 
 class SocketOptions(NamedTuple):
-    """What a client wants of its sockets; -1 leaves a buffer size to the system."""
+    """Socket options of a client; -1 leaves a buffer size to the system."""
 
     user_timeout_ms: int
-    """How long sent bytes may stay unacknowledged by the peer's kernel."""
+    """Maximum time of unacknowledged sent bytes."""
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = -1
 
 
 class Selectable(Protocol):
-    """Non-blocking byte channels and one wait over all of them. Only its owner thread may call it, except `wakeup`.
+    """Non-blocking byte channels and one wait for all of them. Only the owner thread may call it, except `wakeup`.
 
-    Channels are numbers chosen by the caller and never used twice. Not in the contract: the sizes in which bytes
-    arrive, and the order of events of different channels.
-
-    Attributes: was_woken: whether a wake-up ended the last poll, alone or beside events.
+    Channels are numbers chosen by the caller and used once. The chunk sizes of received bytes and the order of events
+    of different channels are undefined.
+    Attributes: was_woken: True if a wake-up ended the last poll, alone or with events.
     """
 
     was_woken: bool
 
     def connect(self, channel: int, address: Address) -> None:
-        """Start to connect; the outcome is a `Connected` or `Disconnected` of a later poll."""
+        """Start to connect; a later poll returns `Connected` or `Disconnected`."""
         ...
 
     def send(self, channel: int, *pieces: bytes) -> None:
-        """Queue the pieces, one behind the other; they are written as the peer takes them.
+        """Queue the pieces in order; they are written as the peer accepts them.
 
-        Ignored when the channel is gone.
+        Ignored if the channel is closed.
         """
         ...
 
     def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
-        """Read the next `count` bytes by themselves; 0: whatever comes.
+        """Read the next `count` bytes separately from later ones; 0: no limit.
 
-        They belong together and are sure to come: a poll may wait for many of them instead of the first. None behind
-        them is read with them, until the next `expect`.
-
-        Args: place: they may be read to here, and the event then has a part of it.
+        The bytes belong together and will arrive, so a poll may wait for many of them.
+        Args: place: memory for the bytes; the event then has a part of it.
         """
         ...
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return how much of what was queued the system has not taken; what a failed write lost stays counted."""
+        """Return the number of queued bytes that the system has not accepted, including bytes of a failed write."""
         ...
 
     def close(self, channel: int) -> None:
-        """Forget the channel at once; no further event of it comes. Idempotent."""
+        """Close the channel immediately; it has no further events. Idempotent."""
         ...
 
     def poll(self, until_ms: int) -> list[IoEvent]:
-        """Wait for I/O, a wake-up or the instant `until_ms` (past: no wait), and return the events."""
+        """Wait for I/O, a wake-up, or `until_ms` (past: no wait); return the events."""
         ...
 
     def wakeup(self) -> None:
-        """End the present or the next poll; may be called from any thread."""
+        """End the current or next poll; any thread."""
         ...
 
     def shutdown(self) -> None:
-        """Close every channel and the selector itself. Idempotent."""
+        """Close all channels and the selector. Idempotent."""
         ...
 
 
 class Lookup(Protocol):
-    """One name look-up under way."""
+    """A name lookup in progress."""
 
     @property
     def done(self) -> bool: ...
 
     @property
     def addresses(self) -> list[Address]:
-        """What the resolver answered, in its order; empty while under way and after an error."""
+        """Addresses in the resolver's order; empty while in progress and after an error."""
         ...
 
     @property
     def error(self) -> str | None:
-        """Why there is no address, in words."""
+        """Reason for missing addresses, as text."""
         ...
 
 
 class Resolver(Protocol):
-    """Turns names into addresses without blocking its caller."""
+    """Non-blocking resolution of names."""
 
     def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
-        """Start a look-up; `on_done` is called once, from any thread, when it has ended."""
+        """Start a lookup; `on_done` is called once at its end, from any thread."""
         ...
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        """Run `work` (reading a file, say) where it may block; the result is `done` afterwards and has no addresses."""
+        """Run `work` in a thread that may block (to read a file, for example); the result is `done` at its end, without
+        addresses.
+        """
         ...
 
 
 class Waiter(Protocol):
-    """A flag that one actor waits on and others raise."""
+    """A flag that one thread waits for and others set."""
 
     def notify(self) -> None:
-        """Raise the flag; any thread."""
+        """Set the flag; any thread."""
         ...
 
 
@@ -153,49 +152,49 @@ class Task(Protocol):
 
 
 class Driver(Protocol):
-    """Runs network loops beside the application and lets it wait for them.
+    """Network loops, and waits of the application for them.
 
-    All blocking of the client happens in `wait`, `join` and `Selectable.poll`. Waiting is always: clear, look, wait.
+    All blocking of the client is in `wait`, `join`, and `Selectable.poll`. Waiting is always: clear, check, wait.
     """
 
     def waiter(self) -> Waiter:
-        """Return a new flag, lowered."""
+        """Return a new flag, not set."""
         ...
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
-        """Wait until the flag is up or the deadline; lower it and return whether it was up."""
+        """Wait for the flag or the deadline; clear it and return whether it was set."""
         ...
 
     def spawn(self, loop: Callable[[], None], name: str) -> Task:
-        """Run `loop` to its end beside the caller."""
+        """Run `loop` to its end in parallel to the caller."""
         ...
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
-        """Wait until the task has ended or the deadline; return whether it has ended."""
+        """Wait for the end of the task or the deadline; return whether the task has ended."""
         ...
 
     def is_current(self, task: Task) -> bool:
-        """Return whether the caller is running inside that task."""
+        """Return whether the caller runs in that task."""
         ...
 
     def caller(self) -> object:
-        """Return an identity of the caller: equal for two calls of the same thread."""
+        """Return an identity of the caller: equal for calls from the same thread."""
         ...
 
 
 class Entropy(Protocol):
-    """Unpredictable bytes: nonces and ids."""
+    """Unpredictable bytes for nonces and ids."""
 
     def token_bytes(self, count: int) -> bytes: ...
 
 
 class Runtime(NamedTuple):
-    """Clock, driver, sockets, resolver and randomness of a client."""
+    """Clock, driver, sockets, resolver, and randomness of a client."""
 
     clock: Clock
     driver: Driver
     make_selector: Callable[[SocketOptions], Selectable]
     resolver: Resolver
     rng: Random
-    """Jitter and shuffles; never secrets."""
+    """For jitter and shuffles; never for secrets."""
     entropy: Entropy

@@ -1,7 +1,6 @@
-"""Legal topic names, as brokers accept them in CreateTopics.
+"""Check of topic names, as brokers do in CreateTopics. Source: org.apache.kafka.common.internals.Topic.
 
-A name from outside (a Metadata response, the manifest of an export) ends up in file names, tables and requests, so it
-is checked with this one function where it enters. Source: org.apache.kafka.common.internals.Topic.
+Names from outside (Metadata, export manifests) become file names, tables, and requests, so they are checked on entry.
 """
 
 import re
@@ -16,7 +15,7 @@ def is_topic_name(name: str) -> bool:
 
 
 def check_topic_name(name: str) -> None:
-    """Raise ValueError for a name that no topic can have; a pattern of librdkafka is named as one."""
+    """Raise ValueError for an illegal topic name; patterns of librdkafka get a hint."""
     if name.startswith("^"):
         raise ValueError(f"invalid topic {name!r}: for a pattern, use re.compile({name[1:]!r})")
     if not is_topic_name(name):
@@ -27,5 +26,5 @@ def check_topic_name(name: str) -> None:
 
 
 def shown_topic_name(name: str) -> str:
-    """Return a name that may be illegal as an error shows it: escaped, and not longer than a legal one."""
+    """Return a possibly illegal name for errors: escaped and shortened."""
     return repr(name[:LONGEST_TOPIC_NAME])

@@ -1,8 +1,8 @@
 """Clients for asyncio: AsyncProducer, AsyncConsumer, AsyncAdmin. Needs the extra `aio` (greenlet).
 
-A call runs the code of the synchronous client in a greenlet of the event loop's thread. Where that code would block,
-the coroutine awaits (bridge.py, driver.py, selector.py). One network thread for each producer and consumer does the I/O
-and wakes the event loop; an admin client needs no thread.
+Calls run the code of the synchronous clients in a greenlet of the event loop's thread and await where that code would
+block (bridge.py, driver.py, selector.py). Each producer and consumer has one network thread, which wakes the event
+loop; admin clients have none.
 """
 
 from kctl.version import install_command

@@ -20,11 +20,10 @@ R = TypeVar("R")
 
 
 class AsyncAdmin:
-    """Administers a cluster from coroutines: each method does what the method of `Admin` with its name does.
+    """Admin client for coroutines: each method is the method of `Admin` with its name.
 
-    Any number of tasks of one event loop can call it. Calls are carried out one after the other, and the
-    timeout of a call includes the wait for its turn. A cancelled call may have had its effect.
-
+    Tasks of one event loop may share it. Calls run one after another, and their timeouts include the wait for earlier
+    calls. A cancelled call may have had its effect.
     Args: as for `Admin`.
     """
 
@@ -39,7 +38,7 @@ class AsyncAdmin:
         self._client = Admin(config, made, events=events)
         self._clock = made.clock
         self._turns: asyncio.Lock | None = None
-        """Made on the event loop that uses it."""
+        """Created on the event loop that uses it."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def _run(self, call: Callable[[], R]) -> R:
@@ -58,7 +57,7 @@ class AsyncAdmin:
             self._turns.release()
 
     async def _take_turn(self, turns: asyncio.Lock, call: "partial[R]") -> "partial[R]":
-        """Wait for the turn of a call and return the call with the rest of its time."""
+        """Wait for earlier calls and return the call with the rest of its timeout."""
         timeout_ms = to_timeout_ms(call.keywords.get("timeout"), self._client.config.default_api_timeout_ms)
         timer = Timer(self._clock, timeout_ms)
         try:
@@ -140,7 +139,7 @@ class AsyncAdmin:
     unregister_broker = awaited(Admin.unregister_broker)
 
     async def close(self) -> CloseResult:
-        """Close the sockets, after the calls that wait for their turn. Idempotent."""
+        """Close the sockets after the pending calls. Idempotent."""
         return await self._run(self._client.close)
 
     async def __aenter__(self) -> Self:

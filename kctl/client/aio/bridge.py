@@ -1,8 +1,7 @@
-"""The bridge: synchronous code in a greenlet, whose waits a coroutine awaits.
+"""Bridge: synchronous code in a greenlet whose waits are awaited by a coroutine.
 
-A coroutine starts the greenlet. Where the code waits, the greenlet hands an awaitable to the coroutine, which awaits it
-and continues the greenlet with its result. An exception of the await, such as asyncio.CancelledError, is raised where
-the code waits, as a KeyboardInterrupt is in a thread: calls of the clients are written to survive it.
+To wait, the greenlet passes an awaitable to the coroutine, which resumes it with the result. Exceptions of the await,
+such as asyncio.CancelledError, are raised in the waiting code, like a KeyboardInterrupt in a thread.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -17,29 +16,29 @@ T = TypeVar("T")
 
 
 class _Bridged(greenlet):
-    """A greenlet whose parent is a coroutine that awaits for it."""
+    """A greenlet whose parent is the coroutine that awaits for it."""
 
 
 def is_bridged() -> bool:
-    """Return whether the caller runs in a bridge, so that it may await."""
+    """Return whether the caller runs in a bridge and may await."""
     return isinstance(getcurrent(), _Bridged)
 
 
 def await_in_bridge(awaitable: Awaitable[T]) -> T:
-    """Await something from synchronous code; only in a bridge."""
+    """Await from synchronous code; only in a bridge."""
     parent = getcurrent().parent
     assert parent is not None
     return cast(T, parent.switch(awaitable))
 
 
 async def run(call: Callable[[], R]) -> R:
-    """Run synchronous code, and await what it waits for.
+    """Run synchronous code and await its waits.
 
-    If the coroutine is cancelled, the code gets the asyncio.CancelledError where it waits. There is no await between
-    the end of the code and the end of this coroutine, so nothing that the code returns is lost.
+    If the coroutine is cancelled, the waiting code gets the asyncio.CancelledError. No await separates the end of the
+    code from the end of this coroutine, so that no result is lost.
     """
     bridged = _Bridged(call)
-    bridged.gr_context = getcurrent().gr_context  # context variables are those of the caller
+    bridged.gr_context = getcurrent().gr_context  # use the context variables of the caller
     step: Callable[[], Any] = bridged.switch
     while True:
         bridged.parent = getcurrent()
@@ -48,7 +47,7 @@ async def run(call: Callable[[], R]) -> R:
             return cast(R, wanted)
         try:
             step = partial(bridged.switch, await wanted)
-        except GeneratorExit as error:  # the event loop is gone: no wait can be awaited any more
+        except GeneratorExit as error:  # the event loop has ended: no further wait can be awaited
             while not bridged.dead:
                 bridged.parent = getcurrent()
                 wanted = bridged.throw(error)
@@ -60,7 +59,7 @@ async def run(call: Callable[[], R]) -> R:
 
 
 class HasClient(Protocol):
-    """A client for asyncio, and the synchronous client below it."""
+    """A client for asyncio, with its synchronous client."""
 
     _client: Any
 

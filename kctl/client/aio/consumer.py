@@ -1,4 +1,6 @@
-"""The consumer in coroutines. One network thread fetches and sends heartbeats, and wakes the event loop."""
+"""AsyncConsumer: the consumer for coroutines. One network thread fetches, sends heartbeats, and wakes the event
+loop.
+"""
 
 import asyncio
 import math
@@ -26,34 +28,34 @@ from kctl.client.runtime import Runtime
 P = ParamSpec("P")
 R = TypeVar("R")
 OnAsyncCommit = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], object]
-"""As `OnCommit`: a function or a coroutine function."""
+"""Function or coroutine function with the arguments of `OnCommit`."""
 
 
 class AsyncRebalanceListener:
-    """What to do when partitions come and go, in coroutines: subclass it and override what you need.
+    """Callbacks for assignment changes as coroutines. Subclass it and override the methods you need.
 
-    The methods run inside of `poll`, of the loop, or of `close`, in the task of that call. They may call the consumer.
+    The methods run inside `poll`, the iteration, or `close`, in the task of that call. They may call the consumer.
     """
 
     async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """As `RebalanceListener.on_partitions_revoked`."""
+        """See `RebalanceListener.on_partitions_revoked`."""
 
     async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """As `RebalanceListener.on_partitions_assigned`."""
+        """See `RebalanceListener.on_partitions_assigned`."""
 
     async def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """As `RebalanceListener.on_partitions_lost`."""
+        """See `RebalanceListener.on_partitions_lost`."""
         await self.on_partitions_revoked(topic_partitions)
 
 
 def _settle(result: object) -> None:
-    """Await the result of a function of the application if it is a coroutine."""
+    """Await the result of an application's function if it is a coroutine."""
     if isawaitable(result):
         await_in_bridge(result)
 
 
 class _Awaiting(RebalanceListener):
-    """Calls a listener whose methods are functions or coroutine functions."""
+    """Listener that calls functions or coroutine functions."""
 
     def __init__(self, listener: RebalanceListener | AsyncRebalanceListener) -> None:
         self._listener = listener
@@ -77,17 +79,13 @@ def _awaiting(callback: OnAsyncCommit) -> OnCommit:
 
 
 class AsyncConsumer:
-    """Reads records of assigned partitions in coroutines.
+    """Consumer for coroutines.
 
-    One task at a time may be in a call that waits. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may
-    come from any task, also while another task waits for records.
-
-    `asyncio.timeout()`, `timeout=` and cancellation end every call. Cancellation loses no record and commits none that
-    was not handed out: the next call returns the records that a cancelled one did not. Errors are those of `Consumer`.
-
-    `async for record in consumer` hands out one record at a time, and commits and close() commit what was handed out.
-    `async with` closes; a block that ends with an exception does not commit what was handed out last.
-
+    Only one task may wait in a call. Other calls (`pause`, `seek`, `commit_async`, ...) may come from any task, even
+    while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation. Cancellation
+    loses no records and commits only records that were returned; the next call returns the rest. Errors are those of
+    `Consumer`. `async for record in consumer` returns one record at a time; commits and close() commit the records
+    returned. `async with` closes; if the block raises, the last records returned are not committed.
     Args: as for `Consumer`; `events` is called on the network thread.
     """
 
@@ -111,7 +109,7 @@ class AsyncConsumer:
             raise ConcurrentModificationError(text) from None
 
     def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a method that does not wait, also while another task waits in a poll, which then applies the change."""
+        """Call a method that does not wait. A poll of another task applies the change."""
         user = self._client._one_user.user
         if not runs_here(user):
             return call(*args, **kwargs)
@@ -125,9 +123,9 @@ class AsyncConsumer:
     # --- records ------------------------------------------------------------------------------------------------------
 
     async def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
-        """Return the next records, up to max.poll.records, as soon as there are any; an empty list at the timeout.
+        """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Lets other tasks run once, even if records are there. Raises: as `Consumer.poll`.
+        Lets other tasks run once, even if records are available. Raises: as `Consumer.poll`.
         """
         await asyncio.sleep(0)
         result = await self._run(partial(self._client._poll, timeout))
@@ -138,9 +136,9 @@ class AsyncConsumer:
         return records
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """Yield records for ever; ends when the consumer is closed.
+        """Yield records until the consumer is closed.
 
-        The position moves record by record: what a loop that ends early was not given comes from the next poll or loop.
+        The position advances with each record: after an early exit, the next poll or iteration returns the rest.
         """
         data = self._side.data
         while self._side.close_result is None:
@@ -152,7 +150,7 @@ class AsyncConsumer:
             for record in result.records:
                 result.given += 1
                 yield record
-                if data.result is not result:  # a call has taken note of the positions, and may have moved them
+                if data.result is not result:  # a call has read the positions, and may have changed them
                     break
 
     # --- calls that wait ----------------------------------------------------------------------------------------------
@@ -160,7 +158,7 @@ class AsyncConsumer:
     async def commit(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
-        """Commit, and wait for it; as `Consumer.commit_sync`."""
+        """Commit and wait; as `Consumer.commit_sync`."""
         await self._run(partial(self._client.commit_sync, offsets, timeout))
 
     committed = awaited(Consumer.committed)
@@ -182,9 +180,9 @@ class AsyncConsumer:
         topics: Iterable[str] | re.Pattern[str],
         listener: RebalanceListener | AsyncRebalanceListener | None = None,
     ) -> None:
-        """Share the partitions of these topics with the other members of the group; as `Consumer.subscribe`.
+        """Subscribe to topics as a member of the group; as `Consumer.subscribe`.
 
-        Raises: ValueError: there are no topics. `unsubscribe` waits for the listener.
+        Raises: ValueError: no topics. Use `unsubscribe`, which waits for the listener.
         """
         if isinstance(topics, Iterable) and not isinstance(topics, str):
             topics = list(topics)
@@ -195,7 +193,7 @@ class AsyncConsumer:
         self._now(self._client.subscribe, topics, listener)
 
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions from now on; as `Consumer.assign`."""
+        """Read exactly these partitions; as `Consumer.assign`."""
         self._now(self._client.assign, topic_partitions)
 
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
@@ -203,31 +201,31 @@ class AsyncConsumer:
         self._now(self._client.unassign, topic_partitions)
 
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Continue with the record at `offset`; as `Consumer.seek`."""
+        """Set the position; as `Consumer.seek`."""
         self._now(self._client.seek, topic_partition, offset)
 
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with the first record of these partitions; None means all assigned partitions."""
+        """Set the position to the first record; None means all assigned partitions."""
         self._now(self._client.seek_to_beginning, topic_partitions)
 
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with what is written from now on; None means all assigned partitions."""
+        """Set the position to the end of the log; None means all assigned partitions."""
         self._now(self._client.seek_to_end, topic_partitions)
 
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with the committed offset of these partitions; as `Consumer.seek_to_committed`."""
+        """Set the position to the committed offset; as `Consumer.seek_to_committed`."""
         self._now(self._client.seek_to_committed, topic_partitions)
 
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the next offset of each assigned partition, as a commit would commit it."""
+        """Return the position of each assigned partition, as a commit would commit it."""
         return self._now(self._client.positions)
 
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
+        """Stop returning records of these partitions until `resume`; fetched records are kept."""
         self._now(self._client.pause, topic_partitions)
 
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Deliver the records of paused partitions again."""
+        """Return records of paused partitions again."""
         self._now(self._client.resume, topic_partitions)
 
     def commit_async(
@@ -240,50 +238,52 @@ class AsyncConsumer:
         self._now(self._client.commit_async, offsets, on_done)
 
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        """Set the offsets that later commits commit; as `Consumer.store_offsets`."""
+        """Set the offsets of later commits; as `Consumer.store_offsets`."""
         self._now(self._client.store_offsets, offsets)
 
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
-        """Request a rebalance of the group, with the next polls."""
+        """Request a rebalance of the group, carried out by the next polls."""
         self._now(self._client.enforce_rebalance, reason)
 
     def group_metadata(self) -> GroupMetadata:
-        """Return who this member is at present."""
+        """Return the current identity of this member."""
         return self._now(self._client.group_metadata)
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return how many offsets the position is behind the end; as `Consumer.current_lag`."""
+        """Return the lag of the position; as `Consumer.current_lag`."""
         return self._now(self._client.current_lag, topic_partition)
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
-        """Return, for each assigned partition, why nothing arrives from it right now."""
+        """Return, for each assigned partition, why no records arrive."""
         return self._now(self._client.waiting_for)
 
     def waiting_for_group(self) -> WaitReason | None:
-        """Return why the group has given this member no partition yet."""
+        """Return why the group has assigned no partitions yet."""
         return self._now(self._client.waiting_for_group)
 
     def metrics(self) -> dict[str, float]:
-        """Return what the consumer has counted since it began; as `Consumer.metrics`."""
+        """Return the counters of the consumer; as `Consumer.metrics`."""
         return self._client.metrics()
 
     def wakeup(self) -> None:
-        """Make the present or next call that waits raise WakeupError; any thread, and signal handlers."""
+        """Let the current or next waiting call raise WakeupError. May be called from any thread and from signal
+        handlers.
+        """
         self._client.wakeup()
 
     @property
     def assignment(self) -> list[TopicPartition]:
-        """The assigned partitions in the order they were given."""
+        """Assigned partitions, in the order of assignment."""
         return self._now(lambda: self._client.assignment)
 
     @property
     def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
-        """What was subscribed to; None without a subscription."""
+        """Subscribed topics or pattern; None without a subscription."""
         return self._now(lambda: self._client.subscription)
 
     @property
     def paused(self) -> list[TopicPartition]:
-        """The paused partitions."""
+        """Paused partitions."""
         return self._now(lambda: self._client.paused)
 
     async def __aenter__(self) -> Self:
@@ -292,5 +292,5 @@ class AsyncConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, what was handed out last and not committed since counts as not processed."""
+        """Close; after an exception, the last records returned and not committed count as not processed."""
         await self._run(partial(self._client.__exit__, kind, error, traceback))

@@ -1,6 +1,6 @@
-"""AsyncDriver: waits of the clients as awaits of the running event loop; loops and threads are those of another driver.
+"""AsyncDriver: waits as awaits of the running event loop; threads are those of the driver beneath.
 
-Outside of a bridge (network threads, the end of the program) it is the driver below it.
+Outside of a bridge (network threads, interpreter exit) it behaves like the driver beneath.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from kctl.client.clock import Clock
 from kctl.client.runtime import Driver, Task, Waiter
 
 _LONGEST_MS = 60 * 60 * 1000
-"""Longer waits are made of such pieces: event loops refuse waits of centuries."""
+"""Longest single wait: event loops reject waits of centuries."""
 _LAST_STEPS_MS = 1000
-"""Most that a thread is joined for whose loop has ended: its last instructions are left."""
+"""Longest blocking join of a thread whose loop has ended."""
 
 
 def runs_here(user: object) -> TypeGuard[asyncio.Task[object]]:
     """Return whether an object is a task of the event loop that runs in this thread."""
     try:
         return isinstance(user, asyncio.Task) and user.get_loop() is asyncio.get_running_loop()
-    except RuntimeError:  # no event loop runs in this thread
+    except RuntimeError:  # no event loop in this thread
         return False
 
 
@@ -43,7 +43,7 @@ class _Sleeper:
         self._wakes.post(self._end)
 
     def sleep(self, most_ms: int) -> None:
-        """Await `notify`, or the end of the time."""
+        """Await `notify` or the end of the time."""
         self._future = self._loop.create_future()
         timer = self._loop.call_later(min(most_ms, _LONGEST_MS) / 1000, self._end)
         try:
@@ -57,7 +57,7 @@ class _Sleeper:
 
 
 class AsyncWaiter:
-    """A flag that coroutines and threads wait on. Attributes: below: the flag of the driver below."""
+    """A flag for coroutines and threads. Attributes: below: flag of the driver beneath."""
 
     __slots__ = ("below", "sleepers")
 
@@ -72,7 +72,7 @@ class AsyncWaiter:
 
 
 class AsyncTask:
-    """A loop of the driver below, and the flag that its end raises."""
+    """A loop of the driver beneath, and the flag that its end raises."""
 
     __slots__ = ("below", "ended")
 
@@ -86,11 +86,11 @@ class AsyncTask:
 
 
 class AsyncDriver:
-    """`Driver` for a client of asyncio.
+    """`Driver` for asyncio clients.
 
     Attributes:
-        beneath: the driver that runs the loops.
-        acting_as: whose call this is, in place of the present task; see `caller`.
+        beneath: driver that runs the loops.
+        acting_as: task that counts as the caller in place of the current one; see `caller`.
     """
 
     def __init__(self, beneath: Driver, clock: Clock) -> None:
@@ -106,7 +106,7 @@ class AsyncDriver:
         if not is_bridged():
             return self.beneath.wait(waiter.below, deadline_at_ms)
         sleeper = _Sleeper(asyncio.get_running_loop())
-        waiter.sleepers.append(sleeper)  # before the flag is looked at: who raises it looks at the sleepers afterwards
+        waiter.sleepers.append(sleeper)  # before the flag is read: `notify` sets it before it reads the sleepers
         try:
             while not self.beneath.wait(waiter.below, 0):
                 left_ms = deadline_at_ms - self._clock.now_ms()
@@ -135,7 +135,7 @@ class AsyncDriver:
         while task.is_alive:
             if not self.wait(task.ended, deadline_at_ms):
                 return not task.is_alive
-            task.ended.notify()  # other callers find it ended, too
+            task.ended.notify()  # other callers must see the end as well
             self.beneath.join(task.below, self._clock.now_ms() + _LAST_STEPS_MS)
         return True
 
@@ -144,12 +144,12 @@ class AsyncDriver:
         return self.beneath.is_current(task.below)
 
     def caller(self) -> object:
-        """Return the task of asyncio that calls, and without one the thread."""
+        """Return the asyncio task of the call, or the thread without one."""
         acting_as = self.acting_as
-        if runs_here(acting_as):  # a call of another thread at that moment is not
+        if runs_here(acting_as):  # calls of other threads in the meantime do not count
             return acting_as
         try:
             task = asyncio.current_task()
-        except RuntimeError:  # no event loop runs in this thread
+        except RuntimeError:  # no event loop in this thread
             task = None
         return threading.get_ident() if task is None else task

@@ -1,4 +1,6 @@
-"""The producer in coroutines. One network thread sends, and wakes the event loop once for many results."""
+"""AsyncProducer: the producer for coroutines. One network thread sends, and wakes the event loop once for many
+results.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -24,7 +26,7 @@ R = TypeVar("R")
 
 
 class _WouldWait(Exception):
-    """A record needs metadata or memory that is not there."""
+    """Metadata or memory for a record is missing."""
 
 
 class _Producer(Producer):
@@ -42,15 +44,12 @@ class _Producer(Producer):
 
 
 class AsyncProducer:
-    """Sends records to topics from coroutines; any number of tasks can use it.
+    """Producer for coroutines; any number of tasks may share it.
 
-    `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when it is accepted, which
-    needs a wait only if metadata or buffer.memory is missing. No call blocks the event loop. A call that is cancelled
-    before a record is accepted sends nothing; a record that was accepted is delivered, even if no task waits for it.
-
-    `async with` flushes and closes. A block that ends with an exception, such as asyncio.CancelledError, drops what is
-    not acknowledged yet, and logs the number of records.
-
+    `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when it is accepted, and
+    waits only for metadata or buffer.memory. The event loop is never blocked. A call cancelled before the record was
+    accepted sends nothing; accepted records are delivered without a waiting task. `async with` flushes and closes. If
+    the block raises, such as asyncio.CancelledError, unacknowledged records are dropped and their number is logged.
     Args: as for `Producer`; `events` is called on the network thread, `partitioner` on the event loop.
     """
 
@@ -77,10 +76,9 @@ class AsyncProducer:
         headers: GivenHeaders | None = (),
         timestamp_ms: int | datetime | None = None,
     ) -> SendFuture:
-        """Return the future of one record, once it is accepted: await it for the place of the record, or its error.
+        """Return the future of a record after it was accepted.
 
-        Waits at most max.block.ms, for the topic's metadata and for buffer.memory.
-
+        Waits at most max.block.ms for metadata and buffer.memory.
         Args: as for `Producer.send`. Raises: as `Producer.send`.
         """
         send = self._client.send
@@ -98,10 +96,10 @@ class AsyncProducer:
         headers: GivenHeaders | None = (),
         timestamp_ms: int | datetime | None = None,
     ) -> RecordMetadata:
-        """Send one record and return its place, once it is acknowledged.
+        """Send a record and return its place after it was acknowledged.
 
         Args: as for `Producer.send`.
-        Raises: as `Producer.send`, or KafkaError: why the record was not delivered, such as DeliveryTimeout.
+        Raises: as `Producer.send`, or KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
         """
         loop = asyncio.get_running_loop()
         acknowledged: asyncio.Future[None] = loop.create_future()
@@ -148,11 +146,11 @@ class AsyncProducer:
 
     @property
     def created_topics(self) -> dict[str, int]:
-        """The topics that did not exist and were created because something was sent to them, with their partitions."""
+        """Topics that were created because records were sent to them, with their number of partitions."""
         return self._client.created_topics
 
     def metrics(self) -> ProducerMetrics:
-        """Return what the producer has done so far and holds now."""
+        """Return the counters of the producer."""
         return self._client.metrics()
 
     async def __aenter__(self) -> Self:

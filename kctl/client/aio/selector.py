@@ -1,4 +1,4 @@
-"""AwaitedSelector: the selector of a client without a network thread, whose wait is an await of the event loop."""
+"""AwaitedSelector: selector of a client without a network thread; its wait is an await of the event loop."""
 
 import asyncio
 
@@ -11,9 +11,9 @@ _LONGEST_MS = 60 * 60 * 1000
 
 
 class AwaitedSelector(Selector):
-    """A selector on epoll or kqueue, which are descriptors that an event loop can watch.
+    """A selector on epoll or kqueue, whose descriptor an event loop can watch.
 
-    In a bridge, `poll` lets the event loop wait. Outside of a bridge it blocks.
+    In a bridge, `poll` lets the event loop wait; elsewhere it blocks.
     """
 
     def __init__(self, options: SocketOptions, clock: Clock) -> None:

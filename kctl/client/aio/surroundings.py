@@ -1,4 +1,4 @@
-"""The runtime of a client for asyncio, made from the runtime of a synchronous client."""
+"""Runtime of asyncio clients, created from the runtime of a synchronous client."""
 
 from kctl.client.aio.driver import AsyncDriver
 from kctl.client.aio.selector import AwaitedSelector
@@ -11,8 +11,8 @@ def async_runtime(runtime: Runtime | None = None, *, has_network_thread: bool = 
     """Return the runtime and its driver.
 
     Args:
-        runtime: clock, threads and sockets; None for the system's.
-        has_network_thread: whether a thread drives the network, so that coroutines never wait for sockets.
+        runtime: clock, threads, and sockets; None for the system's.
+        has_network_thread: a thread does the network I/O; otherwise coroutines wait for sockets.
     """
     runtime = runtime or system_runtime()
     clock = runtime.clock

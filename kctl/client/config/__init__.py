@@ -4,8 +4,8 @@
     config.request_timeout_ms                 # 5000, an int for the type checker too
     ConsumerConfig.request_timeout_ms.doc     # on the class: the declaration
 
-property.py owns the kinds of value, base.py the parsing, the others declare the properties of each kind of client.
-Nothing here reads the environment or the clock; input_file.py reads the files that users name.
+property.py has the kinds of values, base.py the parser, other modules the properties of each client. Only input_file.py
+reads files; environment and clock are not used.
 """
 
 from kctl.client.config.base import BaseConfig, nearest_name
@@ -29,7 +29,7 @@ from kctl.client.config.registry import RegistryConfig
 from kctl.client.config.topic_properties import TOPIC_PROPERTIES
 
 KINDS: tuple[type[ClientConfig], ...] = (ConsumerConfig, ProducerConfig, AdminConfig)
-"""Every kind of client that a user can configure."""
+"""Kinds of clients that users can configure."""
 
 __all__ = [
     "DEFAULT_PORT",

@@ -1,7 +1,4 @@
-"""BaseConfig: turns a mapping of Kafka property names into a typed config, or into one clear error.
-
-Owns the steps of parsing; the properties are declared in the subclasses.
-"""
+"""BaseConfig: parser of Kafka properties into a typed config."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
@@ -13,19 +10,19 @@ from kctl.client.wording import listed
 
 
 class BaseConfig:
-    """Typed, unchangeable values of every property the class declares.
+    """Typed, immutable values of all properties that the class declares.
 
     Attributes:
-        values: typed value by Kafka name, defaults included; the attributes read from here.
-        given: what the caller set by hand, by Kafka name, as written.
-        ignored: names that were accepted but do nothing here, with the reason.
+        values: typed values by Kafka name, including defaults.
+        given: explicitly set values by Kafka name, as written.
+        ignored: accepted names without effect, with the reason.
     """
 
     __slots__ = ("given", "ignored", "values")
 
     KIND: ClassVar[str] = "client"
     PROPERTIES: ClassVar[dict[str, AnyProperty]] = {}
-    """Declared properties by Kafka name, inherited ones included."""
+    """Declared properties by Kafka name, including inherited ones."""
     INSTEAD: ClassVar[dict[str, str]] = {}
     """Properties of a base class that this kind of client lacks, with the reason."""
 
@@ -39,13 +36,12 @@ class BaseConfig:
 
     @classmethod
     def parse(cls, properties: Mapping[str, object] | Self) -> Self:
-        """Return the config that the properties describe; one that was parsed before is returned as it is.
+        """Return the config of properties; a parsed config is returned unchanged.
 
         Args:
-            properties: values by Kafka property name, as str or as native bool, int or list; None = not given.
+            properties: values by Kafka name, as str or native bool, int, or list; None = not given.
         Raises:
-            ConfigError: an unknown name (with the nearest known one), a value of the wrong type or out of bounds,
-                or two values that contradict each other.
+            ConfigError: an unknown name (with the nearest known one), an invalid value, or contradicting values.
         """
         if isinstance(properties, cls):
             return properties
@@ -66,7 +62,7 @@ class BaseConfig:
         return config
 
     def _log_ignored(self) -> None:
-        """Log the properties that have no effect, in one record."""
+        """Log the properties without effect, in one record."""
         if self.ignored:
             import logging  # deferred import: most configs have none
 
@@ -74,20 +70,20 @@ class BaseConfig:
             logging.getLogger("kctl.client.config").info(text, self.KIND, listed(self.ignored))
 
     def with_value(self, name: str, value: object) -> Self:
-        """Return a copy in which one property has another value."""
+        """Return a copy with another value of one property."""
         config = type(self)()
         config.values = {**self.values, name: value}
         config.given, config.ignored = {**self.given, name: value}, self.ignored
         return config
 
     def is_given(self, declared: Property[Any]) -> bool:
-        """Was this property set by hand? For example `config.is_given(ClientConfig.request_timeout_ms)`."""
+        """Return whether this property was set explicitly, as in `config.is_given(ClientConfig.request_timeout_ms)`."""
         return declared.name in self.given
 
     def to_properties(self, *, secrets: bool = False) -> dict[str, str]:
-        """Return what differs from the defaults, as a .properties file would have it.
+        """Return the differences from the defaults, as in a .properties file.
 
-        Args: secrets: write them in full; without it they read `***`.
+        Args: secrets: show them; by default they are `***`.
         """
         return {
             name: declared.kind.write(self.values[name]) if secrets else declared.show(self.values[name])
@@ -133,7 +129,7 @@ class BaseConfig:
         self.ignored[name] = reason
 
     def _why_not_ours(self, name: str) -> str | None:
-        """Say whose property it is, where another kind of client takes it; files are shared between them."""
+        """Return the kinds of clients that have this property, as a text: clients share files."""
         from kctl.client.config import KINDS
 
         owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]
@@ -151,15 +147,15 @@ class BaseConfig:
         return "" if found is None else f": did you mean {found}?"
 
     def _settle(self) -> None:
-        """Derive the defaults that depend on other values and refuse values that contradict each other."""
+        """Set defaults that depend on other values, and reject contradicting values."""
 
     def _default(self, declared: Property[Any], value: object) -> None:
-        """Use `value` unless the property was given by hand."""
+        """Set the value unless the property was given."""
         if declared.name not in self.given:
             self.values[declared.name] = value
 
     def _refuse(self, first: Property[Any], second: Property[Any], why: str) -> None:
-        """Raise the error that two values contradict each other."""
+        """Raise ConfigError for two contradicting values."""
         raise ConfigError(f"{self._pair(first)} and {self._pair(second)} contradict each other: {why}", key=first.name)
 
     def _pair(self, declared: Property[Any]) -> str:
@@ -167,15 +163,15 @@ class BaseConfig:
 
 
 LONGEST_COMPARED = 100
-"""Characters of an unknown name that are compared with the known ones: the comparison is quadratic."""
+"""Characters of an unknown name that are compared with known ones: the comparison is quadratic."""
 
 
 def nearest_name(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Return the one of some known names that is most like a name, or None if none is near.
+    """Return the known name that is most similar, or None.
 
-    Args: likeness: from 0 to 1, how much of them must be the same.
+    Args: likeness: least similarity, from 0 to 1.
     """
-    from difflib import get_close_matches  # 2 ms of import, wanted only for mistakes
+    from difflib import get_close_matches  # deferred import: 2 ms
 
     found = get_close_matches(name[:LONGEST_COMPARED], list(known), n=1, cutoff=likeness)
     return found[0] if found else None

@@ -1,6 +1,6 @@
-"""ClientConfig: what every kind of client takes; AdminConfig: the same with an admin's defaults.
+"""ClientConfig: properties of every client. AdminConfig: with defaults of admin clients.
 
-Defaults are those of Kafka's released 4.x clients; kctl's own are marked.
+Defaults are those of Kafka 4.x clients; kctl's own properties are marked.
 """
 
 from typing import ClassVar, Self
@@ -13,7 +13,7 @@ from kctl.client.lifetime import Owned
 
 
 class ClientConfig(SecurityConfig):
-    """Where the cluster is, and the limits of talking to it."""
+    """Properties of every client."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class ClientConfig(SecurityConfig):
 
     @property
     def api_timeout_ms(self) -> int:
-        """The limit of one blocking call, whatever the property is called for this kind of client."""
+        """Timeout of a blocking call, by the property of this kind of client."""
         return self.default_api_timeout_ms
 
     @property
@@ -96,7 +96,7 @@ class ClientConfig(SecurityConfig):
         return self.security_protocol.endswith("SSL")
 
     def lent(self) -> tuple[Self, Owned[object] | None]:
-        """Return the config for the threads of a client, and the owner of its token callback, for the client."""
+        """Return the config for the threads of a client, and the owner of its token callback for the client."""
         declared = ClientConfig.sasl_oauthbearer_token_callback
         callback = self.sasl_oauthbearer_token_callback
         if callback is None:
@@ -109,7 +109,7 @@ class ClientConfig(SecurityConfig):
         return self.security_protocol.startswith("SASL")
 
     def api_timeout_property(self) -> Property[int]:
-        """Return the property behind `api_timeout_ms`."""
+        """Return the property of `api_timeout_ms`."""
         return type(self).default_api_timeout_ms
 
     def _settle(self) -> None:
@@ -122,8 +122,8 @@ class ClientConfig(SecurityConfig):
         connect, longest_connect = kind.socket_connection_setup_timeout_ms, kind.socket_connection_setup_timeout_max_ms
         if self.is_given(connect):
             self._default(longest_connect, self.values[connect.name])
-        # A first limit set by hand above the default ceiling lifts the ceiling: a limit is exactly what was asked.
-        # Differs: Java cuts the connection limit silently and turns the growing back-off off.
+        # A first limit above the default maximum raises the maximum, so that the given limit applies. Differs: Java
+        # reduces the connection limit silently and disables exponential backoff.
         for first, longest in (
             (connect, longest_connect),
             (kind.reconnect_backoff_ms, kind.reconnect_backoff_max_ms),
@@ -152,7 +152,7 @@ class ClientConfig(SecurityConfig):
                     key="security.protocol",
                 )
             self._default(kind.security_protocol, prefix)
-        # Differs: in Java GSSAPI is the default; here only where the config has something of Kerberos.
+        # Differs: GSSAPI is the default in Java; kctl requires a Kerberos setting.
         is_chosen = self.is_given(kind.sasl_mechanism) or self.is_given(kind.sasl_kerberos_service_name)
         if self.uses_sasl and not is_chosen and "Krb5LoginModule" not in (self.sasl_jaas_config or ""):
             raise ConfigError(
@@ -165,7 +165,7 @@ class ClientConfig(SecurityConfig):
 
 
 class AdminConfig(ClientConfig):
-    """An admin client: goes idle sooner, and repeats requests."""
+    """Properties of an admin client: shorter idle time, and retries."""
 
     __slots__ = ()
     KIND: ClassVar[str] = "admin"

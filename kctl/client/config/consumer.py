@@ -1,4 +1,4 @@
-"""ConsumerConfig: what a consumer takes beside the common properties."""
+"""ConsumerConfig: properties of a consumer."""
 
 import re
 from types import FunctionType
@@ -15,7 +15,7 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-"""Assignors by their name on the wire, with Java's class; either spelling is taken."""
+"""Assignors by their name on the wire, with Java's class name; both spellings are accepted."""
 
 _LONGEST_NAME = 255
 
@@ -44,7 +44,7 @@ class OffsetReset(Kind[str]):
 
 
 def iso_duration_ms(duration: str) -> int:
-    """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down; ValueError for anything else."""
+    """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down. Raises ValueError."""
     match = re.fullmatch(_ISO_DURATION, duration)
     if match is None:
         raise ValueError(f"{duration!r} is not an ISO 8601 duration such as PT1H30M")
@@ -54,9 +54,9 @@ def iso_duration_ms(duration: str) -> int:
 
 
 class Strategy(Kind[tuple[Any, ...]]):
-    """Assignors by name, Java's class names, and assignors of the application.
+    """Assignors by name, by Java's class names, or as objects of the application.
 
-    The latter are functions, or objects with the methods of `Assignor`; each has its own name on the wire.
+    The latter are functions, or objects with the methods of `Assignor`; each has a name on the wire.
     """
 
     _METHODS = ("name", "supports_cooperative", "subscription_user_data", "assign")
@@ -98,7 +98,7 @@ def _name_of(assignor: Any) -> str:
 
 
 class ConsumerConfig(ClientConfig):
-    """What to read, with whom to share it, and how much at a time."""
+    """Properties of a consumer."""
 
     __slots__ = ()
     KIND: ClassVar[str] = "consumer"
@@ -160,7 +160,7 @@ class ConsumerConfig(ClientConfig):
 
     @property
     def auto_offset_reset_duration_ms(self) -> int | None:
-        """How far back by_duration starts, or None for the other ways."""
+        """Duration of by_duration, or None for other policies."""
         if not self.auto_offset_reset.startswith(_BY_DURATION):
             return None
         return iso_duration_ms(self.auto_offset_reset[len(_BY_DURATION) :])
@@ -179,7 +179,7 @@ class ConsumerConfig(ClientConfig):
         self._settle_group_protocol()
 
     def _settle_fetch_wait(self) -> None:
-        """An idle fetch must be answered before its request times out, or every quiet topic looks like a fault."""
+        """Keep fetch.max.wait.ms below request.timeout.ms, so that idle fetches do not time out."""
         kind = type(self)
         if self._both_given(kind.fetch_max_wait_ms, kind.request_timeout_ms):
             if self.fetch_max_wait_ms >= self.request_timeout_ms:

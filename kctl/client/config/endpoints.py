@@ -1,6 +1,6 @@
-"""Endpoint, and the grammar of bootstrap.servers: `host:port`, `[IPv6]:port`, each with an optional `SASL_SSL://`.
+"""Parser of bootstrap.servers: `host:port` or `[IPv6]:port`, with an optional prefix such as `SASL_SSL://`.
 
-An entry without a port has 9092, as in librdkafka. Differs: Java refuses it.
+The default port is 9092, as in librdkafka. Differs: Java requires a port.
 """
 
 import re
@@ -11,7 +11,7 @@ from kctl.client.wording import place_text
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 ANY_PROTOCOL = "kafka"
-"""The prefix of URLs of other tools; it names no security protocol."""
+"""Prefix of URLs of other tools, without a security protocol."""
 LONGEST_HOST = 253
 HIGHEST_PORT = 65535
 DEFAULT_PORT = 9092
@@ -26,7 +26,7 @@ _NO_PORT = re.compile(r"(?:[A-Za-z_]+://)?(?:\[[^\]]*\]|[\w.-]+)")
 
 
 class Endpoint(NamedTuple):
-    """Where a broker listens; an IPv6 `host` is without its brackets."""
+    """Address of a broker; an IPv6 `host` has no brackets."""
 
     host: str
     port: int
@@ -46,9 +46,9 @@ class BootstrapServers(Kind[tuple[Endpoint, ...]]):
 
 
 def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
-    """Return the endpoints of bootstrap.servers, and the security protocol that their prefixes name or None.
+    """Return the endpoints of bootstrap.servers, and the security protocol of their prefixes or None.
 
-    Raises: ValueError: saying what is wrong with which entry.
+    Raises: ValueError: an entry is invalid.
     """
     if isinstance(raw, str):
         raw = raw.split(",")
@@ -60,7 +60,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
         if not isinstance(entry, str):
             raise ValueError(f"entry {shown(entry)} is not a text")
         if not entry.strip():
-            continue  # Java, too, overlooks a trailing comma
+            continue  # Java ignores a trailing comma as well
         endpoint, protocol = read_entry(entry.strip())
         if endpoint not in endpoints:
             endpoints.append(endpoint)
@@ -74,9 +74,9 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
 
 
 def read_entry(entry: str) -> tuple[Endpoint, str | None]:
-    """Return the endpoint of one entry, and the security protocol of its prefix or None.
+    """Return the endpoint of an entry, and the security protocol of its prefix or None.
 
-    Raises: ValueError: saying what is wrong with the entry, which it names.
+    Raises: ValueError: with the entry and the reason.
     """
     match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
     if match is None or entry.startswith("-"):
@@ -95,7 +95,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
 
 
 def has_no_port(entry: str) -> bool:
-    """Return whether an entry names a host alone; a number alone is a port whose host was forgotten."""
+    """Return whether an entry is only a host; a number is a port without a host."""
     return _NO_PORT.fullmatch(entry) is not None and not entry.isdecimal()
 
 

@@ -1,7 +1,6 @@
-"""Properties that a Java user's file may hold and that have no meaning here.
+"""Properties of Java and other clients without a meaning in kctl.
 
-Two lists: those that are accepted and ignored (the config lists them, so that a front end can warn), and those that
-change the meaning of the rest of the file and are refused.
+Ignored ones are listed by the config, for warnings. Refused ones would change the meaning of other properties.
 """
 
 _JAVA_CLASS = "is a Java class, which kctl cannot run"
@@ -114,12 +113,12 @@ LIBRDKAFKA_HINTS = {
 
 
 def why_ignored(name: str) -> str | None:
-    """Return the reason why a foreign property does nothing here, or None for a name that is not on the lists."""
+    """Return why a foreign property has no effect, or None for unknown names."""
     if name in IGNORED:
         return IGNORED[name]
     return next((reason for prefix, reason in IGNORED_PREFIXES.items() if name.startswith(prefix)), None)
 
 
 def is_harmless(name: str, raw: object) -> bool:
-    """Does this value leave a refused property switched off?"""
+    """Return whether this value disables a refused property."""
     return raw in ("", [], (), False) or (isinstance(raw, str) and raw.strip().lower() == _HARMLESS.get(name))

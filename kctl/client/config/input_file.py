@@ -1,4 +1,4 @@
-"""Files that a user names, opened and read without waiting for a writer: a FIFO has none until somebody opens it."""
+"""Files given by users, opened and read without waiting for the writer of a FIFO."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from kctl.posix import NONBLOCK, block
 
 
 def open_input(path: str | Path) -> BinaryIO:
-    """Open a file; a pipe with a writer, such as `<(command)`, is read to its end, one without is at its end.
+    """Open a file. A pipe with a writer, such as `<(command)`, is read to its end; without one it is empty.
 
     Raises: OSError.
     """
@@ -20,7 +20,7 @@ def open_input(path: str | Path) -> BinaryIO:
 
 
 def open_regular(path: str | Path) -> BinaryIO:
-    """Open a regular file. Raises: OSError: also for a pipe or a device, which would be waited for."""
+    """Open a regular file. Raises: OSError: including pipes and devices, which could block."""
     file = open_input(path)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -31,7 +31,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
     """Return the bytes of a file up to a limit, and its mode.
 
-    Raises: OSError: also for a pipe without a writer, which would be taken for an empty file.
+    Raises: OSError: including pipes without a writer, which would look like empty files.
     """
     with open_input(path) as file:
         mode = os.fstat(file.fileno()).st_mode

@@ -1,4 +1,4 @@
-"""ProducerConfig: what a producer takes beside the common properties."""
+"""ProducerConfig: properties of a producer."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from kctl.client.errors import ConfigError
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 IDEMPOTENT_IN_FLIGHT = 5
-"""Batches per partition that a broker can put back in order; more in flight could be reordered."""
+"""Batches in flight per partition that a broker can keep in order."""
 
 
 class Acks(Kind[int]):
@@ -29,7 +29,7 @@ class Acks(Kind[int]):
 
 
 class ProducerConfig(ClientConfig):
-    """How records are gathered, sent, acknowledged and repeated."""
+    """Properties of a producer."""
 
     __slots__ = ()
     KIND: ClassVar[str] = "producer"
@@ -108,9 +108,9 @@ class ProducerConfig(ClientConfig):
         self._settle_idempotence()
 
     def _settle_delivery(self) -> None:
-        """delivery.timeout.ms covers waiting in a batch and one request, unless it was given by hand alone.
+        """Raise delivery.timeout.ms to linger.ms + request.timeout.ms if it was not given; reject contradictions.
 
-        Source: KIP-91. Differs: Java refuses a delivery limit below the default request limit; here it is obeyed.
+        Source: KIP-91. Differs: Java rejects a delivery timeout below the default request timeout; kctl applies it.
         """
         kind = type(self)
         needed_ms = self.linger_ms + self.request_timeout_ms
@@ -125,9 +125,9 @@ class ProducerConfig(ClientConfig):
                 self._refuse(kind.delivery_timeout_ms, declared, needs)
 
     def _settle_idempotence(self) -> None:
-        """Refuse what would undo idempotence asked for by hand; where it was not, give it up as Java does.
+        """Reject contradictions to explicit idempotence; disable default idempotence as Java does.
 
-        Source: Java ProducerConfig (4.x): in-flight above 5 is refused even when idempotence is on by default.
+        Source: Java ProducerConfig (4.x): more than 5 requests in flight are rejected even with default idempotence.
         """
         kind = type(self)
         undone_by: Property[int] | None = None

@@ -1,7 +1,6 @@
-"""Property: one Kafka property declared once, and the kinds of value a property can have.
+"""Property: declaration of one Kafka property, and kinds of values.
 
-A `Property` is a descriptor: on a config it reads as the typed value, on the class as the declaration itself. Owns
-conversion of single values and the wording of their errors; knows nothing of which properties exist.
+A `Property` is a descriptor: on a config it is the typed value, on the class the declaration.
 """
 
 import re
@@ -19,7 +18,7 @@ T = TypeVar("T")
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 LONGEST_NUMBER = 20
-"""Digits; a longer one is out of every bound, and converting it costs quadratic time."""
+"""Longest number: longer ones exceed every bound, and their conversion is quadratic."""
 LONGEST_SHOWN = 80
 
 _PASSWORD = r":(?!\$\{)(?P<password>[^/?#,\r\n]+)@"
@@ -29,10 +28,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 class Kind(ABC, Generic[T]):
-    """How one kind of value is read and written.
+    """Reader and writer of one kind of value.
 
-    `read` gets what the user wrote, a trimmed str or a native object, and raises ValueError for what it does not
-    take; `accepted` completes the sentence "takes ...".
+    `read` gets a trimmed str or a native object and raises ValueError for invalid values; `accepted` completes "takes
+    ...".
     """
 
     accepted = "a text"
@@ -41,12 +40,12 @@ class Kind(ABC, Generic[T]):
     def read(self, raw: object) -> T: ...
 
     def write(self, value: T) -> str:
-        """Return the value as a .properties file would have it, so that `read` gives it back."""
+        """Return the value as in a .properties file, so that `read` accepts it."""
         return str(value)
 
 
 class Whole(Kind[int]):
-    """A whole number within bounds."""
+    """An integer within bounds."""
 
     def __init__(self, low: int, high: int) -> None:
         self.low = low
@@ -65,7 +64,7 @@ class Whole(Kind[int]):
 
 
 class GzipLevel(Whole):
-    """1 to 9, or -1 for zlib's own default."""
+    """1 to 9, or -1 for zlib's default."""
 
     def __init__(self) -> None:
         super().__init__(-1, 9)
@@ -95,7 +94,7 @@ class Flag(Kind[bool]):
 
 
 class Text(Kind[str]):
-    """Any text; `filled` refuses the empty one."""
+    """A string; `filled` rejects the empty one."""
 
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
@@ -109,7 +108,7 @@ class Text(Kind[str]):
 
 
 class OptionalText(Kind[str | None]):
-    """Any text; empty or absent means that nothing was set, unless `filled` refuses the empty one."""
+    """A string; an empty one means not set, unless `filled` rejects it."""
 
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
@@ -126,7 +125,7 @@ class OptionalText(Kind[str | None]):
 
 
 class Choice(Kind[str]):
-    """One of a few words in any case; `spelled` maps further spellings, such as Java class names, to a word."""
+    """One of several words in any case; `spelled` maps further spellings, such as Java class names, to a word."""
 
     def __init__(self, words: tuple[str, ...], spelled: Mapping[str, str] | None = None) -> None:
         self.words = words
@@ -158,7 +157,7 @@ class Function(Kind[Callable[[], object] | None]):
 
 
 class OptionalWhole(Kind[int | None]):
-    """A whole number of at least 0, or nothing."""
+    """An integer of at least 0, or nothing."""
 
     accepted = "a whole number of at least 0"
 
@@ -170,7 +169,7 @@ class OptionalWhole(Kind[int | None]):
 
 
 class Words(Kind[tuple[str, ...]]):
-    """A list of texts: comma-separated in a str, or a native list or tuple; `each` restricts the members."""
+    """A list of strings: comma-separated in a str, or a list or tuple; `each` checks the members."""
 
     def __init__(self, each: Kind[str] | None = None, *, filled: bool = False) -> None:
         self.each = each or Text(filled=True)
@@ -194,12 +193,12 @@ class Words(Kind[tuple[str, ...]]):
 
 
 class Property(Generic[T]):
-    """One property: Kafka's name, its default, the kind of value, and a line on what it does.
+    """A property: Kafka's name, default, kind of value, and description.
 
     Attributes:
-        name: as Kafka spells it, `request.timeout.ms`; `attribute` is the same in snake_case.
-        default: the typed value when nothing was given.
-        alias: a second name for the same property, or None.
+        name: in Kafka's spelling, `request.timeout.ms`; `attribute` is in snake_case.
+        default: typed default value.
+        alias: second name of the property, or None.
         secret: the value must never be printed.
     """
 
@@ -230,10 +229,10 @@ class Property(Generic[T]):
         raise AttributeError(f"{self.attribute}: a config cannot be changed after it was parsed")
 
     def read(self, raw: object, written_as: str | None = None) -> T:
-        """Return the typed value of what the user wrote.
+        """Return the typed value of user input.
 
-        Args: written_as: the name the user used, where it is an alias.
-        Raises: ConfigError: naming the property, the value unless it is secret, and what is accepted.
+        Args: written_as: the alias that the user wrote.
+        Raises: ConfigError: with property, value unless it is secret, and accepted values.
         """
         name = written_as or self.name
         try:
@@ -244,7 +243,7 @@ class Property(Generic[T]):
             raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
 
     def show(self, value: T) -> str:
-        """Return the value for people; a secret as stars."""
+        """Return the value for people; secrets as stars."""
         return "***" if self.secret and value else self.kind.write(value)
 
     def __repr__(self) -> str:
@@ -252,13 +251,13 @@ class Property(Generic[T]):
 
 
 def shown(raw: object) -> str:
-    """Return a value quoted for an error text, cut where it is long, with control characters escaped."""
+    """Return a quoted value for errors, shortened, with escaped control characters."""
     text = ascii(raw) if not isinstance(raw, str) else repr(_mask_users(raw)[: LONGEST_SHOWN + 1])
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...'"
 
 
 def mask_urls(text: str) -> str:
-    """Return a text in which the passwords of URLs are `***`; references such as ${env:NAME} stay."""
+    """Return a text with the passwords of URLs as `***`; references such as ${env:NAME} are kept."""
     return _URL_PASSWORD.sub(r"\g<user>:***@", text)
 
 
@@ -268,7 +267,7 @@ def passwords_in_urls(text: str) -> list[str]:
 
 
 def _mask_users(text: str) -> str:
-    """Mask `user:password@` also where no scheme stands before it: a server that is written like a URL."""
+    """Mask `user:password@` even without a scheme: a server that is written like a URL."""
     return _USER_PASSWORD.sub(r"\g<user>:***@", text)
 
 
@@ -282,7 +281,7 @@ def whole(
 
 
 def duration(name: str, default_ms: int, doc: str, *, low: int = 0, alias: str | None = None) -> Property[int]:
-    """A number of milliseconds, as a Java long where Kafka has one."""
+    """Declare a number of milliseconds with the bounds of a Java long."""
     return Property(name, Whole(low, LONG_MAX), default_ms, doc, alias=alias)
 
 

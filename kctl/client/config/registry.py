@@ -1,6 +1,6 @@
-"""RegistryConfig: where schemas come from, by the property names of Confluent's serializers.
+"""RegistryConfig: schema registry settings, by the property names of Confluent's serializers.
 
-Beside the configs of Kafka clients, whose files and variables it shares.
+They share files and variables with the configs of Kafka clients.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ def _text(name: str, doc: str) -> Property[str | None]:
 
 
 class RegistryConfig(BaseConfig):
-    """A schema registry and how to log in there.
+    """A schema registry and its authentication.
 
-    Attributes: `tls`, the properties of its TLS as those of a Kafka client, without the prefix.
+    Attributes: `tls`: its ssl.* properties without the prefix.
     """
 
     __slots__ = ("tls",)
@@ -66,7 +66,7 @@ class RegistryConfig(BaseConfig):
 
     @classmethod
     def names(cls) -> frozenset[str]:
-        """Return every name under which a property of the registry may be written."""
+        """Return every valid name of registry properties."""
         return _NAMES
 
     def _take(self, name: object, raw: object, aliases: Mapping[str, AnyProperty]) -> None:

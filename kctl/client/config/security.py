@@ -1,4 +1,4 @@
-"""The ssl.* and sasl.* properties, common to every kind of client."""
+"""SecurityConfig: the ssl.* and sasl.* properties of every client."""
 
 from kctl.client.config.base import BaseConfig
 from kctl.client.config.property import (
@@ -21,7 +21,7 @@ TLS_VERSIONS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 
 
 class SaslMechanismKind(Choice):
-    """A SASL mechanism; that of Amazon's Java library leads to the properties that do the same here."""
+    """A SASL mechanism; for AWS_MSK_IAM the error shows the equivalent properties."""
 
     def read(self, raw: object) -> str:
         if isinstance(raw, str) and raw.upper() == "AWS_MSK_IAM":
@@ -30,7 +30,7 @@ class SaslMechanismKind(Choice):
 
 
 class SecurityConfig(BaseConfig):
-    """How to prove who the broker is, and who we are."""
+    """Properties of TLS and SASL."""
 
     __slots__ = ()
 

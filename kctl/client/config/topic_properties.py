@@ -1,4 +1,4 @@
-"""TOPIC_PROPERTIES: the properties of topics."""
+"""TOPIC_PROPERTIES: topic configs and their defaults."""
 
 TOPIC_PROPERTIES: dict[str, str] = {
     "cleanup.policy": "delete",
@@ -35,4 +35,4 @@ TOPIC_PROPERTIES: dict[str, str] = {
     "segment.ms": "604800000",
     "unclean.leader.election.enable": "false",
 }
-"""Every property that a topic may have, with Kafka's default. tests/conformance compares them with a broker's."""
+"""All topic configs with Kafka's defaults. tests/conformance compares them with a broker's."""

@@ -1,8 +1,7 @@
-"""The client loop: how application threads and the network thread of a client work together, written once.
+"""Client loop: cooperation of application threads and network thread, shared by all clients.
 
-mailbox.py      the events and calls of application threads, and how the two sides wake each other
-client_loop.py  one turn of the network thread: take events, poll the managers, wait for I/O or the next deadline
-close.py        the close sequence of every client, step by step
+mailbox.py      events and calls of application threads, and wake-ups of both sides client_loop.py  one iteration of the
+network thread: apply events, poll the managers, wait close.py        close sequence of every client
 
-What differs between clients is the events they post and the managers that their loop polls.
+Clients differ in their events and in the managers that the loop polls.
 """

@@ -1,7 +1,6 @@
-"""The network threads that run when their program ends: what each of them still has to do, and one bound for all.
+"""Network threads at the end of the program: their unfinished work, and one time limit for all.
 
-A program may end without close(), and drop a client long before it ends. The threads are daemons, so Python ends them
-wherever they are. Owns which of them run, and the wait for them.
+Programs may end or drop clients without close(). The threads are daemons, which Python would stop anywhere.
 """
 
 import atexit
@@ -22,20 +21,20 @@ from kctl.client.wording import counted
 logger = logging.getLogger("kctl.client")
 
 LIMIT_MS = 30_000
-"""For the network threads of all clients together, from the end of the program."""
+"""Time limit for all network threads together, from the end of the program."""
 QUIET_MS = 1000
-"""A wait that lasts longer than this is logged."""
+"""Duration after which a wait is logged."""
 WORKER_PRIORITY = -100
-"""Of the finalizer in a worker of multiprocessing: after the finalizers of its pools and queues."""
+"""Priority of the finalizer in multiprocessing workers: after the finalizers of pools and queues."""
 
 
 class Unfinished(NamedTuple):
-    """Work of a client that would be lost without a word.
+    """Work of a client that would be lost silently.
 
     Attributes:
-        records: accepted, not delivered, and reported by no flush.
-        error: of the first record that has failed.
-        transaction: the transaction that was open and has not committed, with what became of it.
+        records: accepted, not delivered, and not reported by a flush.
+        error: error of the first failed record.
+        transaction: state of an uncommitted transaction, as text.
     """
 
     records: int = 0
@@ -44,11 +43,11 @@ class Unfinished(NamedTuple):
 
 
 class OpenLoop:
-    """The network thread of one client, which may outlive the client and must not refer to it.
+    """Network thread of a client. It may outlive the client and must not refer to it.
 
     Args:
-        limit_ms: how long the client's own rules let the thread finish.
-        unfinished: returns what is left to do; any thread.
+        limit_ms: time that the client's own limits allow for finishing.
+        unfinished: returns the remaining work; any thread.
     """
 
     def __init__(self, mailbox: Mailbox[Any], limit_ms: int, unfinished: Callable[[], Unfinished] = Unfinished) -> None:
@@ -58,19 +57,19 @@ class OpenLoop:
         self.unfinished = unfinished
 
     def drop(self, most_ms: int = LIMIT_MS) -> Timer:
-        """Let the thread deliver accepted records and exit; any thread, without waiting. Return its time."""
+        """Let the thread deliver accepted records and exit, without waiting. Return its timer. Any thread."""
         self._is_dropped = True
         timer = Timer(self._mailbox.clock, min(self._limit_ms, most_ms))
         self._mailbox.post_close(CloseRequest.within(timer, is_leaving=self._mailbox.leaves_when_dropped))
         return timer
 
     def join(self, deadline_at_ms: int) -> bool:
-        """Wait for the thread's exit until the deadline; return whether it has exited."""
+        """Wait for the exit of the thread until the deadline; return whether it has exited."""
         task = self._mailbox.task
         return task is None or self._mailbox.driver.join(task, deadline_at_ms)
 
     def follow(self) -> None:
-        """Wait for this thread when the program ends, unless it has exited by then."""
+        """Wait for this thread at the end of the program, unless it has exited."""
         if not has_threads(self._mailbox.driver):
             return
         _open[id(self._mailbox)] = self
@@ -79,36 +78,33 @@ class OpenLoop:
             forget(self._mailbox)
 
     def log_dropped(self, error: BaseException | None) -> None:
-        """Log how many records are dropped because a with block has raised an error."""
+        """Log how many records are dropped because a with block raised an error."""
         records = self.unfinished().records
         if records:
             logger.warning("%s dropped: the with block ended with %r", counted(records, "record"), error)
 
     def ended(self) -> None:
-        """Log what the thread of a dropped client could not finish."""
+        """Log the unfinished work of a dropped client."""
         line = report([self.unfinished()]) if self._is_dropped else ""
         if line:
             logger.warning("a client was dropped without close(): %s", line)
 
 
 _open: dict[int, OpenLoop] = {}
-"""By the identity of the mailbox, which the loop has alive."""
+"""By the identity of the mailbox, which the loop keeps alive."""
 _watched: set[int] = set()
-"""Workers of multiprocessing, by process id, that wait at their end."""
+"""Process ids of multiprocessing workers that wait at their end."""
 
 
 def forget(mailbox: Mailbox[Any]) -> None:
-    """Note that a loop has ended."""
+    """Remove a loop that has ended."""
     loop = _open.pop(id(mailbox), None)
     if loop is not None:
         loop.ended()
 
 
 def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinished]:
-    """Let loops finish, in parallel and within one limit; return what each of them could not finish.
-
-    Ctrl-C ends the wait.
-    """
+    """Let loops finish in parallel within one limit, or until Ctrl-C; return their unfinished work."""
     try:
         timers = [loop.drop(limit_ms) for loop in loops]
         slow = [
@@ -131,7 +127,7 @@ def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinish
 
 
 def report(left: Iterable[Unfinished]) -> str:
-    """Return the number of lost records and the lost transactions in words; empty if nothing is lost."""
+    """Return the number of lost records and the lost transactions as text; empty if nothing is lost."""
     left = list(left)
     parts = []
     records = _records(left)
@@ -159,7 +155,7 @@ def _finish_all() -> None:
 
 
 def _watch_worker() -> None:
-    """Let a worker of multiprocessing wait: it ends by os._exit(), which does not call the handlers of `atexit`."""
+    """Wait at the end of a multiprocessing worker, which exits by os._exit() without `atexit` handlers."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or process.parent_process() is None or os.getpid() in _watched:
         return
@@ -169,8 +165,8 @@ def _watch_worker() -> None:
     Finalize(None, _finish_all, exitpriority=WORKER_PRIORITY)
 
 
-# Not threading._register_atexit, which runs before the threads of the program are joined: they may still send.
-# Registered by the import, so that handlers that a program registers later, which may send or close, run first.
+# Not threading._register_atexit, which runs before the program's threads are joined: they may still send. Registered at
+# import, so that handlers registered later, which may send or close, run first.
 atexit.register(_finish_all)
-if hasattr(os, "register_at_fork"):  # Windows has no fork()
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_open.clear)

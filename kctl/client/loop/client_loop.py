@@ -1,8 +1,4 @@
-"""ClientLoop: the network thread of a client: takes events, runs what is due, waits for I/O or the next deadline.
-
-Owns the order of these steps and the life of the thread. Which events there are, which managers are polled and how a
-close continues is each client's own (close.py has the sequence).
-"""
+"""ClientLoop: network thread of a client: takes events, runs due work, waits for I/O or the next deadline."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -19,16 +15,16 @@ E = TypeVar("E")
 
 
 class ClientLoop(ABC, Generic[E]):
-    """The loop of one client.
+    """Loop of one client.
 
     Attributes:
-        close_request: of close() once that is under way; of several the one with the earliest deadline.
+        close_request: the close with the earliest deadline, if any.
         is_over: the close is done, or its deadline has passed.
-        ended_at_ms: when the loop ended.
+        ended_at_ms: end of the loop.
     """
 
     EVENTS_PER_TURN: ClassVar[int]
-    """Events taken before the network is looked at again."""
+    """Maximum number of events in an iteration, between polls of the network."""
 
     def __init__(self, client: ClusterClient, mailbox: Mailbox[E]) -> None:
         self._client = client
@@ -39,7 +35,7 @@ class ClientLoop(ABC, Generic[E]):
         self.ended_at_ms: int | None = None
 
     def run(self) -> None:
-        """Run until closed. However it ends, every call is answered and no socket is left."""
+        """Run until closed. In any case, finish every call and close every socket."""
         try:
             while not self.is_over:
                 self.turn()
@@ -55,13 +51,13 @@ class ClientLoop(ABC, Generic[E]):
             at_exit.forget(self._mailbox)
 
     def turn(self) -> None:
-        """Do everything that is due, then wait for I/O, a wake-up or the next deadline."""
+        """Do everything that is due, then wait for I/O, a wake-up, or the next deadline."""
         mailbox = self._mailbox
         mailbox.awake()
         while (request := mailbox.pop_close()) is not None:
             if self.close_request is None or request.deadline_at_ms < self.close_request.deadline_at_ms:
                 self.close_request = request
-        events = mailbox.pop_some(self.EVENTS_PER_TURN)  # after the close: what was posted before it is taken with it
+        events = mailbox.pop_some(self.EVENTS_PER_TURN)  # after the close: events posted before it are included
         if events:
             self._apply(events)
         now_ms = self._clock.now_ms()
@@ -74,7 +70,7 @@ class ClientLoop(ABC, Generic[E]):
         self._client.poll(until_ms)
 
     def _poll(self, managers: Iterable[RequestManager], now_ms: int, until_ms: int) -> int:
-        """Send what the managers want to send now; return when the first of them wants to be polled again."""
+        """Send the requests of the managers; return the earliest deadline of the next poll."""
         for manager in managers:
             wanted = manager.poll(now_ms)
             until_ms = min(until_ms, wanted.next_deadline_at_ms)
@@ -84,7 +80,7 @@ class ClientLoop(ABC, Generic[E]):
 
     @abstractmethod
     def _apply(self, events: Sequence[E | Call | CallInterrupted]) -> None:
-        """Handle events, in their order."""
+        """Apply events, in order."""
 
     @abstractmethod
     def _advance(self, now_ms: int) -> None:
@@ -92,12 +88,12 @@ class ClientLoop(ABC, Generic[E]):
 
     @abstractmethod
     def _run(self, now_ms: int) -> int:
-        """Send what is due; return the instant of the next turn at the latest."""
+        """Send due requests; return the latest instant of the next iteration."""
 
     @abstractmethod
     def _fail_outstanding(self) -> None:
-        """Fail what is left, before the sockets close."""
+        """Fail the remaining work, before the sockets close."""
 
     @abstractmethod
     def _end(self, events: Sequence[E | Call | CallInterrupted]) -> None:
-        """Answer every call that is left, also those among the last events."""
+        """Finish all remaining calls, including calls among the last events."""

@@ -1,16 +1,15 @@
-"""Client close: the one sequence of consumer, producer and admin client, with a single timer.
+"""Close sequence of consumer, producer, and admin client, with one timer.
 
-1. Application: no further call is accepted. A consumer commits where that is automatic, calls its rebalance
-   listener and releases its partitions. Then the `CloseRequest` overtakes every event: its deadline waits for none.
-2. Network thread: takes the events that were posted before, then ends what is outstanding. Producer: the records, then
-   the open transaction. Consumer: commits, then LeaveGroup and the fetch sessions; each step that needs a response has
-   request.timeout.ms at most.
-3. `CLOSE_MARGIN_MS` before the deadline everything that is left fails with CloseTimeout.
-4. The sockets close, every call that still waits is answered, the thread exits.
-5. Application: joins the thread. A result that reports a step as expired is returned at the deadline, not before.
+1. Application: further calls are rejected. A consumer commits if auto-commit is enabled, calls its rebalance listener,
+and releases its partitions. The `CloseRequest` overtakes all events, so that its deadline does not wait for them. 2.
+Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
+Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms. 3.
+`CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout. 4. The sockets close, pending calls
+are finished, and the thread exits. 5. Application: joins the thread. A result with an expired step is returned at the
+deadline, not before.
 
-A timeout of 0 sends what can be sent and waits for no response. A further close can only bring the deadline forward. An
-admin client has no thread: only step 4 is left of it. All three report a `CloseResult`.
+With timeout 0, the client sends without waiting for responses. A further close can only shorten the deadline. Admin
+clients have only step 4. All return a `CloseResult`.
 """
 
 from collections.abc import Mapping
@@ -21,15 +20,15 @@ from kctl.client.cluster import NOTHING, TopicPartition
 from kctl.client.errors import KafkaError
 
 CLOSE_MARGIN_MS = 1
-"""For failing what is left, closing sockets and ending the thread."""
+"""Time to fail the remaining work, close sockets, and end the thread."""
 DELIVERING = "delivering records"
-"""The step of a producer in which a close expires."""
+"""Step of a producer in which a close expires."""
 
 
 class PartitionResult(NamedTuple):
-    """What became of one partition's records; `error` is why the first undelivered one is not delivered.
+    """Result of one partition; `error` is the error of the first undelivered record.
 
-    `last_offset`: of the last one that is delivered, -1 if the broker did not report it. `aborted`: see CloseResult.
+    `last_offset`: of the last delivered record, -1 if not reported. `aborted`: see CloseResult.
     """
 
     delivered: int = 0
@@ -41,21 +40,21 @@ class PartitionResult(NamedTuple):
 
 
 class CloseResult(NamedTuple):
-    """What close() achieved; the same for every client, which leaves at their defaults what it does not have.
+    """Result of close(), for every client; fields that do not apply have their defaults.
 
     Attributes:
-        delivered: of a producer, records that were acknowledged as acks asks (acks=0: handed to the connection).
+        delivered: records of a producer that were acknowledged as acks requires (acks=0: passed to the connection).
         failed: records that are certainly not written.
-        unknown: records that were sent, but no response reported whether they were written.
-        partitions: the same by partition; the partition is -1 for records that never got one.
-        transaction: what became of the transaction that was open, or None: committed, aborted, unknown (its commit was
-            not answered), or open (the broker aborts it after transaction.timeout.ms).
-        committed: whether every offset that was still to be committed is; None without a group.
-        left_group: whether the group has confirmed that this member left; None where it stays a member.
-        expired_in: the step in which the timeout passed, or None when everything was done in time. With a timeout of 0:
-            what was sent without waiting for its response.
-        elapsed_ms: how long it took, up to the end of the network thread where there is one.
-        aborted: records of transactions that were aborted, acknowledged or not; the other counts have none of them.
+        unknown: records that were sent without a response that reports whether they were written.
+        partitions: results by partition; partition -1 for records without one.
+        transaction: result of the open transaction, or None: committed, aborted, unknown (no response to its commit),
+            or open (the broker aborts it after transaction.timeout.ms).
+        committed: True if all pending offsets were committed; None without a group.
+        left_group: True if the group confirmed that this member left; None if it stays a member.
+        expired_in: the step in which the timeout passed, or None. With timeout 0: the requests whose responses were not
+            awaited.
+        elapsed_ms: duration, up to the end of the network thread if there is one.
+        aborted: records of aborted transactions, acknowledged or not; the other counts exclude them.
     """
 
     delivered: int = 0
@@ -71,21 +70,21 @@ class CloseResult(NamedTuple):
 
     @property
     def undelivered(self) -> int:
-        """How many records failed or have an unknown fate; aborted records are in neither."""
+        """Number of failed and unknown records, without aborted ones."""
         return self.failed + self.unknown
 
 
 def close_margin_ms(timeout_ms: int) -> int:
-    """Return how much before its deadline a close with this timeout fails what is left: 0 if it has no more."""
+    """Return how long before its deadline a close fails the remaining work; 0 for very short timeouts."""
     return CLOSE_MARGIN_MS if timeout_ms > CLOSE_MARGIN_MS else 0
 
 
 class CloseRequest(NamedTuple):
-    """Finish until the deadline, then fail the rest, close the sockets and end the loop.
+    """Request to finish until the deadline, then fail the rest, close the sockets, and end the loop.
 
     Attributes:
         timeout_ms: the caller's timeout, for error messages.
-        at_ms: when the application began to close.
+        at_ms: start of the close.
         is_leaving: the member leaves its group.
     """
 
@@ -96,6 +95,6 @@ class CloseRequest(NamedTuple):
 
     @classmethod
     def within(cls, timer: Timer, *, is_leaving: bool = False) -> "CloseRequest":
-        """Return the request of a close on this timer; with 0 it has passed: not even a millisecond is waited."""
+        """Return the request of a close with this timer; with timeout 0 the deadline has passed."""
         deadline_at_ms = timer.deadline_at_ms - close_margin_ms(timer.timeout_ms) if timer.timeout_ms else 0
         return cls(deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving)

@@ -1,8 +1,8 @@
-"""Mailbox: the queue and the wake-ups between application threads and the network thread.
+"""Mailbox: queue and wake-ups between application threads and the network thread.
 
-Application threads put events in; the loop takes them out, in order, and answers the calls among them. Every piece of
-state behind the events belongs to the loop alone. Waiting is always: post, look, wait. A KeyboardInterrupt may come
-after any call in here: an event is in the queue or not, and an interrupted call is reported to the loop.
+Application threads post events; the loop takes them in order and finishes the calls among them. State behind the events
+belongs to the loop. Waiting is always: post, check, wait. KeyboardInterrupt is safe anywhere: an event is in the queue
+or not, and interrupted calls are reported to the loop.
 """
 
 from collections import deque
@@ -16,18 +16,18 @@ from kctl.client.loop.close import CloseRequest
 from kctl.client.runtime import Driver, Task, Waiter
 
 LOOP_GRACE_MS = 100
-"""Extra wait past the deadline for the network thread to report the cause.
+"""Extra wait after the deadline for the network thread to report the cause.
 
-The loop ends every wait on its millisecond; only a callback that blocks the loop makes a caller use the grace.
+The loop is exact to the millisecond; only callbacks that block it use this time.
 """
 SUSPEND_THRESHOLD_MS = 50
-"""A wait that overruns by more than this means that the process was suspended (SIGSTOP, sleep)."""
+"""Overrun of a wait that indicates that the process was suspended (SIGSTOP, sleep)."""
 
 
 class Call:
-    """A blocking call, which the loop answers by its deadline: `is_done`, then `error` or none.
+    """A blocking call, which the loop finishes by its deadline: `is_done`, then `error` or None.
 
-    Attributes: is_collected: the caller has the answer; set by the caller's last step, which nothing can interrupt.
+    Attributes: is_collected: the caller has the result; set by its last, uninterruptible step.
     """
 
     __slots__ = ("error", "is_collected", "is_done", "timer", "waiter")
@@ -42,7 +42,7 @@ class Call:
         self.error: KafkaError | None = None
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """Answer, and wake the caller; the loop only. Others may keep the error that was given."""
+        """Finish and wake the caller; the loop only. Stores a copy of the error, which others may keep."""
         self.error = None if error is None else error.without_traceback()
         self.is_done = True
         self.waiter.notify()
@@ -50,7 +50,7 @@ class Call:
     def timed_out(
         self, waiting_for: str, cause: KafkaError | None = None, account: Account | None = None
     ) -> KafkaTimeoutError:
-        """Return the error of a wait that reached its deadline."""
+        """Return the timeout error of the call."""
         self.timer.update()
         elapsed_ms = self.timer.elapsed_ms
         timeout_ms = self.timer.timeout_ms
@@ -60,7 +60,7 @@ class Call:
 
 
 class CallInterrupted(NamedTuple):
-    """A call that has ended without its answer (Ctrl-C, a wakeup): no application thread waits for it any more."""
+    """A call whose caller has stopped waiting (Ctrl-C, wakeup)."""
 
     call: Call
 
@@ -69,14 +69,14 @@ E = TypeVar("E")
 
 
 class Mailbox(Generic[E]):
-    """The events from application threads to the loop.
+    """Events from application threads to the loop.
 
     Attributes:
-        task: the loop, once spawned.
-        failure: the bug that ended the loop.
-        is_finished: set by the loop when it takes no more events; what is posted later is the poster's to undo.
-        is_forked: set in the child of a fork(), where there is no loop.
-        leaves_when_dropped: whether the loop of a client that is dropped leaves a group.
+        task: the loop, if spawned.
+        failure: exception that ended the loop: a bug.
+        is_finished: the loop takes no more events; posters must withdraw later ones.
+        is_forked: True in the child of a fork(), which has no loop.
+        leaves_when_dropped: the loop of a dropped client leaves its group.
     """
 
     CLIENT: ClassVar[str]
@@ -89,7 +89,7 @@ class Mailbox(Generic[E]):
         wakeup: Callable[[], None],
         last_error: Callable[[], KafkaError | None],
     ) -> None:
-        """`wakeup` ends the loop's poll; `last_error`: that of the client, where the loop names no cause."""
+        """Args: wakeup: ends the loop's poll. last_error: the client's last error, as a default cause."""
         self.clock = clock
         self.driver = driver
         self.task: Task | None = None
@@ -106,7 +106,7 @@ class Mailbox(Generic[E]):
     # --- application side ---------------------------------------------------------------------------------------------
 
     def post(self, event: E | Call | CallInterrupted) -> None:
-        """Hand an event to the loop; any thread."""
+        """Post an event to the loop; any thread."""
         try:
             self._events.append(event)
             if self._is_loop_asleep:
@@ -117,30 +117,30 @@ class Mailbox(Generic[E]):
             raise
 
     def post_close(self, request: CloseRequest) -> None:
-        """Hand over a close, which overtakes all events: its deadline must not wait for them; any thread."""
+        """Post a close, which overtakes all events; any thread."""
         self._close_requests.append(request)
         self._wakeup()
 
     def nudge(self) -> bool:
-        """Let the loop look around at once; return whether there is one."""
+        """Wake the loop; return whether it is running."""
         self._wakeup()
         return not self.is_finished
 
     def withdraw(self, event: E | Call) -> bool:
-        """Take out an event that the loop, finished since, has not taken; return whether it was still there."""
+        """Remove an event that a finished loop has not taken; return whether it was in the queue."""
         while True:
             try:
                 self._events.remove(event)
             except ValueError:
                 return False
-            except IndexError:  # the loop is taking its last events at this moment
+            except IndexError:  # the loop is taking its last events
                 continue
             return True
 
     def ask(self, call: Call) -> None:
-        """Post a call, wait until the loop has answered it, and raise its error if there is one.
+        """Post a call, wait until the loop has finished it, and raise its error if any.
 
-        A caller that is interrupted leaves `CallInterrupted` behind.
+        An interrupted caller posts `CallInterrupted`.
         """
         try:
             self.post(call)
@@ -165,14 +165,14 @@ class Mailbox(Generic[E]):
                 if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:
                     doing = "a callback or an overloaded machine is holding up the network loop"
                     raise call.timed_out(doing, self._last_error())
-                is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended, too
+                is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended as well
             self.look()
 
     def look(self) -> None:
-        """Take what the loop has reported besides answers, and raise what ends a call; without reports do nothing."""
+        """Take reports of the loop and raise if one ends a call; overridden by clients with reports."""
 
     def check_process(self) -> None:
-        """Raise IllegalStateError in the child of a fork(): the loop is the parent's."""
+        """Raise IllegalStateError in the child of a fork(), which has no loop."""
         if self.is_forked:
             raise forked_error(self.CLIENT)
 
@@ -188,13 +188,13 @@ class Mailbox(Generic[E]):
         return error
 
     def is_on_loop(self) -> bool:
-        """Return whether the caller runs on the loop, that is, in a callback."""
+        """Return whether the caller runs on the loop, in a callback."""
         return self.task is not None and self.driver.is_current(self.task)
 
     # --- loop side ----------------------------------------------------------------------------------------------------
 
     def pop_some(self, most: int) -> Sequence[E | Call | CallInterrupted]:
-        """Return the next events in order, `most` at most."""
+        """Return up to `most` next events, in order."""
         events = self._events
         return [events.popleft() for _ in range(min(most, len(events)))]
 
@@ -207,19 +207,19 @@ class Mailbox(Generic[E]):
 
     @property
     def size(self) -> int:
-        """The number of events that were not taken; closes do not count."""
+        """Number of events in the queue, without closes."""
         return len(self._events)
 
     @property
     def is_empty(self) -> bool:
-        """Whether every event was taken; closes do not count."""
+        """True without events in the queue; closes do not count."""
         return not self._events
 
     def fall_asleep(self) -> bool:
-        """Note that the loop is about to wait for a wake-up; False when there are events to take first."""
+        """Announce that the loop will wait; return False if there are events or closes to take first."""
         self._is_loop_asleep = True
         return not self._events and not self._close_requests
 
     def awake(self) -> None:
-        """Note that the loop looks at its events by itself: no wake-up is needed."""
+        """Announce that the loop is running and needs no wake-up."""
         self._is_loop_asleep = False

@@ -1,7 +1,6 @@
-"""Probe: every address of every bootstrap node and of every broker that they advertise, tried to the end and assessed.
+"""Probe: tests every address of all bootstrap servers and advertised brokers, and diagnoses the results.
 
-`prober.py` does the rounds with the client's own connections, `report.py` is what is known of each address,
-`findings.py` diagnoses it. Nothing here prints.
+prober.py runs the tests with the client's connections, report.py has the results, findings.py diagnoses them.
 """
 
 from kctl.client.metadata_updater import bootstrap_nodes

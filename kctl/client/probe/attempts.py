@@ -1,7 +1,6 @@
-"""What a prober has under way: look-ups of names, and connections with the reports that they fill in. No I/O.
+"""Name lookups and connections in progress of a prober.
 
-A connection may be kept silent for a while and then asked whether it still lives: a balancer or a NAT that forgets idle
-connections lets the next request run into nothing.
+A connection may be kept idle and then tested: balancers and NATs may drop idle connections silently.
 """
 
 from kctl.client.errors import KafkaError, SaslRequired
@@ -12,7 +11,7 @@ from kctl.client.runtime import Lookup
 
 
 class IdleHold:
-    """One connection under test."""
+    """Idle test of one connection."""
 
     __slots__ = ("is_asked", "since_at_ms", "until_at_ms")
 
@@ -20,20 +19,20 @@ class IdleHold:
         self.since_at_ms = since_at_ms
         self.until_at_ms = since_at_ms + idle_ms
         self.is_asked = False
-        """Whether the silence is over and the answer is awaited."""
+        """True after the idle time, while the response is awaited."""
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether it is time to ask."""
+        """Return whether the idle time is over."""
         return not self.is_asked and now_ms >= self.until_at_ms
 
     def ended(self, now_ms: int, error: KafkaError | None) -> IdleReport:
-        """Return the report of a connection that answered or ended now."""
+        """Return the report of a connection that responded or failed now."""
         silent_until_ms = self.until_at_ms if self.is_asked else min(now_ms, self.until_at_ms)
         return IdleReport(max(0, silent_until_ms - self.since_at_ms), error)
 
 
 class NameLookup:
-    """The look-up of a name, under way."""
+    """A name lookup in progress."""
 
     __slots__ = ("deadline_at_ms", "lookup", "report", "started_at_ms", "target")
 
@@ -46,7 +45,7 @@ class NameLookup:
 
 
 class ProbeAttempt:
-    """A connection under way and the report that it fills in."""
+    """A connection in progress and its report."""
 
     __slots__ = (
         "connection",
@@ -64,20 +63,22 @@ class ProbeAttempt:
         self.connection = connection
         self.report = report
         self.deadline_at_ms = deadline_at_ms
-        """When it has to be ready."""
+        """Deadline of the connection phase."""
         self.is_retry = is_retry
-        """Whether it is the second one of an address, without credentials: the other protocol, or the mechanisms."""
+        """True for the second attempt of an address, without credentials: for another protocol, or the SASL
+        mechanisms.
+        """
         self.wants_mechanisms = is_retry and isinstance(report.error, SaslRequired)
         self.is_asked = False
-        """Whether the mechanisms were asked for."""
+        """True after the mechanisms were requested."""
         self.held = b""
-        """What was received while the login was not there."""
+        """Bytes received while the login was pending."""
         self.conversation: Conversation | None = None
         self.idle: IdleHold | None = None
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """When something is due on a connection that is ready: an answer, or the end of its silence."""
+        """Deadline of a ready connection: a response, a pause, or the end of the idle time."""
         if self.idle is not None and not self.idle.is_asked:
             return self.idle.until_at_ms
         if self.conversation is not None and self.conversation.again_at_ms is not None:

@@ -1,13 +1,11 @@
-"""Conversation: what a probe asks a node that is ready, one question after the other. No I/O of its own.
+"""Conversation: requests of a probe to a ready node, one by one. No I/O.
 
-1. Metadata without topics: cluster id and brokers, as this node sees them, and the controller of a cluster with
-   ZooKeeper. KRaft brokers name any broker that forwards requests there.
-2. The node's own id, by asking for the configuration of a broker that cannot exist: the refusal names the one that
-   answers. Before Kafka 4.4 brokers do not report their id otherwise; without the right to describe configurations
-   it stays unknown.
-3. The coordinator of a group, where one was named, and the partition of __consumer_offsets that it stands on.
-4. Fenced brokers, which Metadata does not name, and the replicas of all partitions, for the brokers that it lacks.
-5. The leader of the controllers of KRaft. Brokers forward this question, so that it may stay without an answer.
+1. Metadata without topics: cluster id, brokers, and the controller of a cluster with ZooKeeper. KRaft brokers report
+any broker that forwards requests. 2. DescribeConfigs of a broker that cannot exist: the error contains the id of the
+node. Brokers before Kafka 4.4 do not report their id otherwise; without permission it stays unknown. 3. Coordinator of
+a group, if given, and its partition of __consumer_offsets. 4. Fenced brokers, which Metadata leaves out, and the
+replicas of all partitions, for missing brokers. 5. Leader of the KRaft controllers. Brokers forward the request, so
+there may be no response.
 """
 
 import re
@@ -43,17 +41,17 @@ _BROKER = 4
 _NO_SUCH_BROKER = "-2"
 _EXPECTED_ID = re.compile(r"expected (\d+)")
 _NEWEST_WITHOUT_NAME = 2
-"""From version 3 on ApiVersions has to name the client's software, which the handshake did."""
+"""Last version of ApiVersions without the client's software, which the handshake has sent."""
 COORDINATOR_PATIENCE_MS = 5000
-"""How long a coordinator that is not there yet is waited for."""
+"""Time to wait for a missing coordinator."""
 QUORUM_PATIENCE_MS = 5000
-"""How long a broker is waited for that forwards a request to the controllers."""
+"""Time to wait for a broker that forwards a request to the controllers."""
 _AGAIN_AFTER_MS = 250
 _OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class Conversation:
-    """The questions to one node."""
+    """Requests to one node."""
 
     def __init__(
         self,
@@ -68,14 +66,14 @@ class Conversation:
         self.coordinator: CoordinatorReport | None = None
         self.replicas: ReplicaReport | None = None
         self.again_at_ms: int | None = None
-        """When to ask for the coordinator once more, as it may be there by then."""
+        """Instant of the next query for a missing coordinator."""
         self._patient_until_ms: int | None = None
         self._report = report
         self._connection = connection
         self._on_brokers = on_brokers
         self._group = group
         self._asked: Request | None = None
-        """The last question."""
+        """Last request."""
         self._questions: list[Request] = [metadata_request([])]
         if wants_fenced and connection.versions is not None:
             versions = connection.versions
@@ -91,15 +89,15 @@ class Conversation:
         self._questions.append(quorum_request())
 
     def check_pause(self, now_ms: int) -> bool:
-        """End the pause at `again_at_ms`; return whether the next question has to wait."""
+        """End the pause at `again_at_ms`; return whether the next request must wait."""
         if self.again_at_ms is not None and now_ms >= self.again_at_ms:
             self.again_at_ms = None
         return self.again_at_ms is not None
 
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
-        """Send the next question that the node understands; return False when there is none left.
+        """Send the next request that the node supports; return False if none is left.
 
-        Raises: WrongPeerError: it does not know Metadata, so it is no broker.
+        Raises: WrongPeerError: the node does not support Metadata, so it is not a broker.
         """
         versions = self._connection.versions
         assert versions is not None
@@ -120,7 +118,7 @@ class Conversation:
         return False
 
     def on_answer(self, response: Response, elapsed_ms: int, now_ms: int) -> None:
-        """Take an answer into the report."""
+        """Add a response to the report."""
         if isinstance(response, MetadataResponse):
             if self._report.view is None:
                 self._on_metadata(response, elapsed_ms)
@@ -138,7 +136,7 @@ class Conversation:
             self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
 
     def on_expired(self) -> bool:
-        """Return whether the conversation may end without this response, as others depend on it."""
+        """Return whether the conversation can end without this response."""
         if isinstance(self._asked, MetadataRequest) and self._asked.topics is None:
             return True
         if not isinstance(self._asked, DescribeQuorumRequest):
@@ -157,7 +155,9 @@ class Conversation:
         self._report.view = self._report.view._replace(controller_id=node_id)
 
     def _on_coordinator(self, found: CoordinatorReport, now_ms: int) -> None:
-        """Take what was said; where it may be otherwise soon, ask again: a cluster's first look-up makes the topic."""
+        """Record the coordinator; after a temporary error, query again: the first query of a cluster creates the
+        topic.
+        """
         self.coordinator = found
         if self._patient_until_ms is None:
             self._patient_until_ms = now_ms + COORDINATOR_PATIENCE_MS
@@ -177,7 +177,7 @@ class Conversation:
 
 
 def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> None:
-    """Send ApiVersions once more: any broker answers it, and it changes nothing."""
+    """Send ApiVersions again: any broker responds, and it changes nothing."""
     versions = connection.versions
     assert versions is not None
     version = min(versions.choose(ApiVersionsRequest), _NEWEST_WITHOUT_NAME)
@@ -191,8 +191,8 @@ def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> No
 
 
 def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> bool:
-    """Begin SASL, for the list of mechanisms alone; return False where the node does not know how."""
-    from kctl.client.protocol.api.sasl import SaslHandshakeRequest  # wanted only here
+    """Start SASL to list the mechanisms; return False if the node does not support it."""
+    from kctl.client.protocol.api.sasl import SaslHandshakeRequest  # deferred import
 
     versions = connection.versions
     if versions is None or not versions.supports(SaslHandshakeRequest):
@@ -208,14 +208,14 @@ def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> 
 
 
 def mechanisms_of(response: Response) -> tuple[str, ...]:
-    """Return the mechanisms that an answer to `ask_mechanisms` lists."""
+    """Return the mechanisms in a response to `ask_mechanisms`."""
     from kctl.client.protocol.api.sasl import SaslHandshakeResponse
 
     return tuple(response.mechanisms) if isinstance(response, SaslHandshakeResponse) else ()
 
 
 def _answers_come_from_receive(_: Answer) -> None:
-    """Do nothing: the caller that feeds the connection passes the response to `on_answer`."""
+    """Do nothing: the caller passes the response to `on_answer`."""
 
 
 def _own_id(response: DescribeConfigsResponse) -> int | None:
@@ -241,7 +241,7 @@ def _replicas(response: MetadataResponse) -> ReplicaReport | None:
 
 
 def _quorum_leader(response: DescribeQuorumResponse) -> int | None:
-    """Return the leader of the controllers; NO_NODE where the broker knows none, None where it may not say."""
+    """Return the leader of the controllers; NO_NODE without one, None without permission."""
     parts = [part for topic in response.topics for part in topic.partitions]
     codes = {response.error_code, *(part.error_code for part in parts)} - {ErrorCode.NONE}
     if not codes and len(parts) == 1:
@@ -255,7 +255,7 @@ def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorRe
 
 
 def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> CoordinatorReport:
-    """Return the report with the partition of the group's offsets, where the topic is there."""
+    """Add the partition of the group's offsets, if the topic exists."""
     partitions = response.topics[0].partitions if response.topics else []
     if not partitions:
         return report
@@ -265,9 +265,9 @@ def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> Co
 
 
 def group_hash(group_id: str) -> int:
-    """Return what brokers choose the partition of a group by: the hash of a Java string, made positive.
+    """Return the hash by which brokers choose the partition of a group: Java's string hash, made positive.
 
-    The smallest of all numbers, which has no positive twin, becomes 0.
+    The least integer, which has no positive counterpart, becomes 0.
     """
     units = group_id.encode("utf-16-be")
     found = 0

@@ -1,6 +1,6 @@
-"""Findings: what is wrong, or will be, in what a probe learnt. Pure: reports in, sentences out.
+"""Findings: problems in the reports of a probe.
 
-Each finding has an id for scripts, a severity, where it is, a sentence with the evidence and one thing to try.
+Each has an id for scripts, a severity, a place, a sentence with the evidence, and a hint.
 """
 
 import ipaddress
@@ -31,18 +31,18 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Severity(Enum):
-    """How much it matters."""
+    """Severity of a finding."""
 
     ERROR = "error"
-    """Something that clients need does not work."""
+    """A function that clients need does not work."""
     WARNING = "warning"
-    """It works, but not everywhere, or not for long."""
+    """It works, but not everywhere or not for long."""
     NOTE = "note"
-    """Worth knowing."""
+    """Information."""
 
 
 class ProbeFinding(NamedTuple):
-    """One finding. `where` is an address, a node or empty for the cluster; `error` what it rests on, if one does."""
+    """A finding. `where` is an address, a node, or empty for the cluster; `error` is its cause, if any."""
 
     id: str
     severity: Severity
@@ -61,13 +61,13 @@ def diagnose(
     untried: int = 0,
     replicas: ReplicaReport | None = None,
 ) -> list[ProbeFinding]:
-    """Return the findings of one round, the gravest first.
+    """Return the findings of one round, most severe first.
 
     Args:
-        wall_ms: the present, to compare certificates with.
-        cert_warn_ms: how long before it expires a certificate is reported.
-        untried: how many advertised brokers were not tried.
-        replicas: of all partitions; None where they are not known.
+        wall_ms: the present, to check certificates.
+        cert_warn_ms: time before its expiry at which a certificate is reported.
+        untried: number of advertised brokers that were not tried.
+        replicas: of all partitions; None if unknown.
     """
     known = _Known(reports, None if replicas is None else replicas.leads)
     found = [
@@ -90,7 +90,7 @@ def diagnose(
 
 
 def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return the brokers of the cluster that were tried and have no address that works."""
+    """Return the tried brokers of the cluster without a working address."""
     tried = {(report.target.host, report.target.port) for report in reports}
     working = {(report.target.host, report.target.port) for report in reports if report.is_ready}
     failed = tried - working
@@ -98,12 +98,12 @@ def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
 
 
 class _Known:
-    """Facts of a round that a finding about one address needs, collected once.
+    """Facts of a round for findings about one address.
 
     Attributes:
-        of_node: the reports of each node.
-        at_place: the broker that is advertised at each host and port.
-        has_others: whether an address that was given works.
+        of_node: reports of each node.
+        at_place: broker advertised at each host and port.
+        has_others: True if a given address works.
     """
 
     def __init__(self, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> None:
@@ -117,7 +117,7 @@ class _Known:
         self._leads = leads
 
     def duties(self, broker: Node) -> str:
-        """Return a broker and what the cluster lacks without it: `broker 2, controller, leads 12 partitions`."""
+        """Return a broker and its roles: `broker 2, controller, leads 12 partitions`."""
         controller = ", controller" if broker.node_id in self._controllers else ""
         led = "" if self._leads is None else f", leads {counted(self._leads.get(broker.node_id, 0), 'partition')}"
         fenced = ", fenced" if broker in self._fenced else ""
@@ -125,7 +125,7 @@ class _Known:
 
 
 def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
-    """Addresses that were given and do not work; an error only where a whole node has none that does."""
+    """Yield given addresses that do not work; errors only for nodes without a working address."""
     for report in reports:
         if report.advertised or report.error is None:
             continue
@@ -146,7 +146,7 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
 
 
 def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
-    """Return what is wrong with a node of which no address works: credentials, TLS, a broker by its id, or unknown."""
+    """Return the finding of a node without a working address: authentication, TLS, broker, or unknown server."""
     severity = Severity.WARNING if known.has_others else Severity.ERROR
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")
@@ -183,7 +183,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
 
 
 def _is_unreached(report: AddressReport) -> bool:
-    """Whether nothing at the address spoke with us: the address may be wrong. A silent broker has a right one."""
+    """Return whether nothing responded at the address, so that it may be wrong. Silent brokers have a correct one."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
 
@@ -199,7 +199,7 @@ def _broker_hint(report: AddressReport) -> str:
 
 
 def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
-    """A broker that advertises a loopback address to a client that came from outside."""
+    """Yield brokers that advertise a loopback address to remote clients."""
     came_by = [report.target for report in reports if not report.advertised and report.is_ready]
     if not came_by or any(_is_loopback(target.address.rpartition(":")[0]) for target in came_by):
         return
@@ -235,7 +235,7 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) -> Iterable[ProbeFinding]:
-    """Brokers that do not take part: fenced, or unregistered with replicas; and replicas that are not in sync."""
+    """Yield absent brokers: fenced, or unregistered with replicas. Also replicas that are not in sync."""
     unusable = {broker.node_id for broker in unusable_brokers(reports)}
     for broker in sorted(_fenced(reports)):
         if broker.node_id not in unusable:
@@ -279,7 +279,7 @@ def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding
 
 
 def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
-    """Connections that did not survive being idle: ended by the other side, or dropped on the path."""
+    """Yield connections that were closed or dropped while idle."""
     for report in reports:
         if report.idle is None or report.idle.error is None:
             continue
@@ -315,7 +315,7 @@ def _untried(count: int) -> Iterable[ProbeFinding]:
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:
-    """What is wrong with certificates beside what the handshake refused; it names one fault, and there may be more."""
+    """Yield problems of certificates beyond the first one, at which the handshake stops."""
     for report in reports:
         if report.tls is None:
             continue
@@ -344,7 +344,7 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
 
 
 def is_for(name: str, host: str) -> bool:
-    """Return whether a name of a certificate covers a host: itself, or `*.` before all but its first label."""
+    """Return whether a certificate name covers a host, directly or by `*.` in place of its first label."""
     name, host = name.lower(), host.lower().strip("[]")
     try:
         return ipaddress.ip_address(name) == ipaddress.ip_address(host)
@@ -371,7 +371,7 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return every broker that any node advertises, fenced ones too, once."""
+    """Return every advertised broker once, including fenced ones."""
     views = [report.view for report in reports if report.view is not None]
     return list({broker: None for view in views for broker in (*view.brokers, *view.fenced)})
 

@@ -1,7 +1,7 @@
-"""Logins: the tokens and tickets of a round, got in helper threads while names are looked up and addresses dialled.
+"""Logins: tokens and tickets of a round, obtained in helper threads during lookups and dialing.
 
-A connection whose login has to wait for one takes no further bytes until it is there, so that a token endpoint or KDC
-that is silent holds up nothing but that connection, until its own limit.
+A connection that waits for its login reads no further bytes, so a silent token endpoint or KDC delays only that
+connection, until its timeout.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,11 +14,11 @@ from kctl.client.probe.attempts import ProbeAttempt
 from kctl.client.runtime import Lookup, Received, Resolver
 
 MOST_HELD_BYTES = 65_536
-"""What is kept of one connection whose login is not there yet: it is a list of mechanisms."""
+"""Maximum of bytes kept for a connection with a pending login: a list of mechanisms."""
 
 
 class Logins:
-    """Args: on_done: called, in another thread, when one is available or has failed."""
+    """Args: on_done: called, in another thread, when a login is available or has failed."""
 
     def __init__(self, factory: ConnectionFactory, resolver: Resolver, on_done: Callable[[], None]) -> None:
         self._factory = factory
@@ -27,15 +27,15 @@ class Logins:
         self._by_host: dict[str, Lookup | None] = {}
 
     def begin(self, host: str) -> None:
-        """Start to get what a login at `host` needs, unless that is under way; what is there and valid is kept."""
+        """Start to obtain the login for `host`, unless it is in progress; valid ones are kept."""
         found = self._by_host.get(host)
         if found is None or found.done:
             self._by_host[host] = self._factory.get_login(host, self._resolver, self._on_done)
 
     def holds(self, attempt: ProbeAttempt, data: bytes | memoryview) -> bool:
-        """Keep bytes that a login is needed to respond to; return False where there is one.
+        """Keep bytes whose response needs a pending login; return False if the login is available.
 
-        Raises: RemoteProtocolError: they are more than a node says before a login.
+        Raises: RemoteProtocolError: more bytes than possible before a login.
         """
         connection = attempt.connection
         if connection.progress.phase is not Phase.SASL or not self._is_waiting(attempt):
@@ -47,7 +47,7 @@ class Logins:
         return True
 
     def released(self, attempts: Iterable[ProbeAttempt]) -> list[Received]:
-        """Return the kept bytes of the connections whose login is available or has failed."""
+        """Return the kept bytes of connections whose login is available or has failed."""
         found = []
         for attempt in attempts:
             if attempt.held and not self._is_waiting(attempt):
@@ -56,7 +56,7 @@ class Logins:
         return found
 
     def expired(self, attempt: ProbeAttempt, limit_ms: int, elapsed_ms: int) -> KafkaError | None:
-        """Return the error of a connection whose login was not there within its limit; None of all others."""
+        """Return the error of a connection whose login was not available in time; None for others."""
         if not attempt.held:
             return None
         target, waits_for = attempt.connection.target, self._factory.waits_for

@@ -1,8 +1,7 @@
-"""Prober: one round over a list of nodes and the brokers that they advertise; nothing stops at the first winner.
+"""Prober: one round over nodes and the brokers that they advertise; every address is tested.
 
-The same connections, limits and look-ups as the client's own (`network/connection_factory.py`, `idle_expiry.py`),
-without the races: all at once. Each address continues alone, from its look-up to its last response (`conversation.py`).
-It emits events while it runs and fills in reports; `attempts.py` has what follows where idleness is tested.
+Uses the connections, timeouts, and lookups of the client (`network/connection_factory.py`, `idle_expiry.py`) without
+races, all in parallel. It emits events and fills in reports; `attempts.py` has idle tests.
 """
 
 from collections import deque
@@ -43,25 +42,25 @@ from kctl.client.wording import counted
 
 _NEVER_IDLE = -1
 MOST_NODES = 10_000
-"""How many nodes are probed at most; a response can advertise any number."""
+"""Maximum number of nodes in a round; responses can advertise any number."""
 _NODES_PER_POLL = 100
-"""How many look-ups start in one poll: between polls the caller looks at its deadline."""
+"""Number of lookups that start in one poll: callers check their deadline between polls."""
 CONNECT_LIMIT, REQUEST_LIMIT = "socket.connection.setup.timeout.ms", "request.timeout.ms"
 IDLE_WAIT, PAUSE = "idle_ms", "another question"
 
 
 class ProbeOptions(NamedTuple):
-    """What a round does beside trying the nodes it was given.
+    """Options of a round.
 
     Attributes:
-        resolve: (host, port) to the addresses to use instead of asking the resolver.
-        sni: the name to ask TLS peers for, instead of the one that was dialled.
-        try_protocols: when a peer speaks TLS to a plaintext client or the other way round, try the other once.
-        follow: probe the brokers that are advertised too.
-        group: a consumer group whose coordinator is to be found.
-        idle_ms: keep each connection silent for that long in the end, and see whether it survives; 0 does not.
-        surveys: ask for fenced brokers and for the replicas of all partitions.
-        redials: dial failed addresses again, as a client does, while others are under way; the round is not longer.
+        resolve: addresses by (host, port), instead of the resolver.
+        sni: TLS server name, instead of the dialed name.
+        try_protocols: if TLS meets plaintext, try the other protocol once.
+        follow: probe advertised brokers.
+        group: consumer group whose coordinator is to be found.
+        idle_ms: idle time after which each connection is tested; 0: no test.
+        surveys: query fenced brokers and the replicas of all partitions.
+        redials: dial failed addresses again, as a client does, while others are in progress.
     """
 
     resolve: Mapping[tuple[str, int], Sequence[Address]] = {}
@@ -75,7 +74,7 @@ class ProbeOptions(NamedTuple):
 
 
 class NextLimit(NamedTuple):
-    """The limit that passes first, if nothing happens until then, by the name of its option."""
+    """Next timeout, by the name of its property."""
 
     at_ms: int
     name: str
@@ -83,7 +82,7 @@ class NextLimit(NamedTuple):
 
 
 class Prober:
-    """One round. Poll it until `is_done`, then close it."""
+    """One round: poll it until `is_done`, then close it."""
 
     def __init__(
         self,
@@ -98,7 +97,7 @@ class Prober:
         self.reports: list[AddressReport] = []
         self.coordinator: CoordinatorReport | None = None
         self.replicas: ReplicaReport | None = None
-        """The replicas of all partitions, as the first node that is ready reports them."""
+        """Replicas of all partitions from the first ready node."""
         self._is_surveyed = not (options or ProbeOptions()).surveys
         self._options = options or ProbeOptions()
         self._config = config
@@ -118,36 +117,36 @@ class Prober:
         self._names: list[NameLookup] = []
         self._attempts: dict[int, ProbeAttempt] = {}
         self._ready: dict[int, ProbeAttempt] = {}
-        """Those of the attempts that are ready, and being asked."""
+        """Ready attempts."""
         self._known: dict[tuple[str, int], None] = {}
-        """Places that are probed already or will be, as they were written."""
+        """Host and port of known nodes, as written."""
         self._next_nodes: deque[Node] = deque()
-        """Advertised brokers whose look-up has not started yet."""
+        """Advertised brokers whose lookup has not started."""
         self.left_out = 0
-        """How many advertised brokers are not probed, because there are more than `MOST_NODES`."""
+        """Number of advertised brokers beyond `MOST_NODES`, which are not probed."""
         for node in nodes:
             if self._note_node(node):
                 self._look_up(node, advertised=False)
 
     @property
     def is_done(self) -> bool:
-        """Whether every address of every node has come to its end."""
+        """True when every address is done."""
         first = (attempt for attempt in self._attempts.values() if not self._redials.is_redial(attempt.report))
         return not self._names and not self._next_nodes and next(first, None) is None
 
     @property
     def waiting(self) -> int:
-        """How many advertised brokers have not been tried yet."""
+        """Number of advertised brokers not yet tried."""
         return len(self._next_nodes)
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the next limit passes."""
+        """Return the instant of the next timeout."""
         names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
         asking = min((attempt.next_deadline_at_ms for attempt in self._ready.values()), default=FOREVER_MS)
         return min(self._idle_expiry.next_deadline_at_ms(), names, asking, self._redials.next_at_ms())
 
     def next_limit(self) -> NextLimit | None:
-        """Return which limit passes first, by the name of its option; None when nothing is under way."""
+        """Return the next timeout; None if nothing is in progress."""
         limits = [NextLimit(name.deadline_at_ms, CONNECT_LIMIT, name.target) for name in self._names]
         for channel, attempt in self._attempts.items():
             target = attempt.connection.target
@@ -161,7 +160,7 @@ class Prober:
         return min(limits, key=lambda limit: limit.at_ms, default=None)
 
     def poll(self, until_ms: int) -> None:
-        """Advance every attempt: wait for I/O, a timeout or the instant `until_ms`, and report the events."""
+        """Advance all attempts: wait for I/O, a timeout, or `until_ms`."""
         for _ in range(min(_NODES_PER_POLL, len(self._next_nodes))):
             self._look_up(self._next_nodes.popleft(), advertised=True)
         self._advance_names(self.clock.now_ms())
@@ -179,11 +178,11 @@ class Prober:
             self._dial(report, _dialled(report), self.clock.start_ms() + self._limit_ms, now_ms)
 
     def wakeup(self) -> None:
-        """End the present or next poll; any thread may call it."""
+        """End the current or next poll; any thread."""
         self._selector.wakeup()
 
     def close(self, reason: str = "close") -> None:
-        """Close every connection; what is still in progress is reported as closed for `reason`. Idempotent."""
+        """Close all connections; those in progress are reported as closed for `reason`. Idempotent."""
         now_ms = self.clock.now_ms()
         for name in self._names:
             self._events(Closed(now_ms, name.target, reason))
@@ -198,7 +197,7 @@ class Prober:
     # --- names --------------------------------------------------------------------------------------------------------
 
     def _note_node(self, node: Node) -> bool:
-        """Note a node to be probed; return False where its place is known."""
+        """Record a node; return False if it is known."""
         place = (node.host, node.port)
         if place in self._known:
             return False
@@ -233,7 +232,7 @@ class Prober:
                 self._names.append(name)
 
     def _on_name(self, name: NameLookup, now_ms: int) -> None:
-        elapsed_ms = max(0, now_ms - name.started_at_ms)  # one found in Metadata starts later than this poll looked
+        elapsed_ms = max(0, now_ms - name.started_at_ms)  # brokers in Metadata start after this poll has read the clock
         if name.lookup is not None and name.lookup.error is not None:
             dns_error = DnsError(name.lookup.error, hint="check the name")
             error = connect_errors.located(name.target, Phase.DNS, dns_error)
@@ -266,14 +265,14 @@ class Prober:
         *,
         instead: str | None = None,
     ) -> None:
-        """Open a connection for a report; `instead`: the other protocol, and no credentials."""
+        """Open a connection for a report; `instead`: another protocol, without credentials."""
         target = report.target
         node = Node(target.node_id, target.host, target.port)
         connection = self._factory.connection(
             self._number(), node, address, attempt=target.attempt, started_at_ms=now_ms, instead=instead
         )
         if instead is None:
-            connection.progress.started_at_ms = report.started_at_ms  # the limit covers the look-up too
+            connection.progress.started_at_ms = report.started_at_ms  # the timeout includes the lookup
             report.phase = Phase.TCP
         self._attempts[connection.channel] = ProbeAttempt(
             connection, report, deadline_at_ms, is_retry=instead is not None
@@ -323,7 +322,7 @@ class Prober:
             self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
 
     def _go_on(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Ask the next question of a connection that is ready, or be done with it."""
+        """Send the next request of a ready connection, or finish it."""
         report, connection = attempt.report, attempt.connection
         if attempt.is_retry:
             self._go_on_again(attempt, now_ms)
@@ -353,7 +352,7 @@ class Prober:
             self._asked_all(attempt, now_ms)
 
     def _go_on_again(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Note of a second attempt that it got through; ask for the mechanisms first, where they are wanted."""
+        """Record the success of a second attempt; request the mechanisms first if wanted."""
         if not attempt.wants_mechanisms:
             attempt.report.works_with = other_protocol(self._config.security_protocol)
         elif not attempt.is_asked:
@@ -372,7 +371,7 @@ class Prober:
             self._done(attempt, now_ms)
 
     def _ask_group(self) -> str | None:
-        """Return the group to ask the first node for that is ready."""
+        """Return the group for the first ready node; None for others."""
         if self._options.group is None or self.coordinator is not None:
             return None
         self.coordinator = CoordinatorReport(self._options.group, None, None)
@@ -449,7 +448,7 @@ class Prober:
                 self._expire_ready(attempt, now_ms)
 
     def _expire_ready(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """End the silence of a connection, or a pause between questions, or a connection whose answer is overdue."""
+        """End the idle time or a pause of a connection, or fail an overdue response."""
         connection = attempt.connection
         if attempt.conversation is not None and attempt.conversation.again_at_ms is not None:
             self._go_on(attempt, now_ms)
@@ -479,7 +478,7 @@ class Prober:
             self._failed(attempt, error, now_ms)
 
     def _take_notes(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Copy what the connection knows by now into its report."""
+        """Copy the state of the connection to its report."""
         if attempt.is_retry or attempt.idle is not None:
             return
         report, connection = attempt.report, attempt.connection
@@ -499,6 +498,6 @@ class Prober:
 
 
 def _dialled(report: AddressReport) -> Address:
-    """Return the address at which a report's target was dialled."""
+    """Return the dialed address of a report."""
     host, _, port = report.target.address.rpartition(":")
     return Address(host.strip("[]"), int(port), host.startswith("["))

@@ -1,7 +1,6 @@
-"""Redials: addresses that failed are dialled again, by another protocol or after the client's own back-off.
+"""Redials of failed addresses, after a backoff or by another protocol.
 
-Others are still under way meanwhile. Each redial fills in a report of its own, so that a failed address keeps its
-cause; one that succeeds takes the place of the failed report. No I/O.
+Each redial has a separate report, so that the failed address keeps its cause; a success replaces the failed report.
 """
 
 from kctl.client.backoff import ExponentialBackoff
@@ -12,20 +11,20 @@ from kctl.client.probe.report import AddressReport
 
 
 class Redials:
-    """The failed addresses of a round, and the redials under way."""
+    """Failed addresses of a round, and redials in progress."""
 
     def __init__(self, backoff: ExponentialBackoff) -> None:
         self._backoff = backoff
         self._waiting: list[tuple[int, AddressReport]] = []
         self._failed: dict[AddressReport, AddressReport] = {}
-        """The failed report of each redial under way."""
+        """Failed report of each redial in progress."""
 
     def is_redial(self, report: AddressReport) -> bool:
-        """Whether a report is that of a redial under way."""
+        """Return whether a report is of a redial in progress."""
         return report in self._failed
 
     def schedule(self, report: AddressReport, error: KafkaError, now_ms: int) -> None:
-        """Plan the next attempt for a report that has failed, or whose redial has."""
+        """Schedule the next attempt of a failed report or redial."""
         failed = self._failed.pop(report, report)
         failed.attempts += failed is not report
         failed.error = error
@@ -33,11 +32,11 @@ class Redials:
             self._waiting.append((now_ms + self._backoff.backoff_ms(failed.attempts - 1), failed))
 
     def next_at_ms(self) -> int:
-        """Return when the next redial is due."""
+        """Return the instant of the next redial."""
         return min((at_ms for at_ms, _ in self._waiting), default=FOREVER_MS)
 
     def due(self, now_ms: int) -> list[AddressReport]:
-        """Return a new report for each redial that is due."""
+        """Return a new report for each due redial."""
         waiting, self._waiting = self._waiting, []
         due: list[AddressReport] = []
         for at_ms, failed in waiting:
@@ -52,7 +51,7 @@ class Redials:
         return due
 
     def succeeded(self, report: AddressReport, reports: list[AddressReport]) -> None:
-        """Put the report of a redial in the place of the one that failed."""
+        """Replace the failed report by the one of its redial."""
         failed = self._failed.pop(report, None)
         if failed is not None:
             report.attempts = failed.attempts + 1
@@ -63,7 +62,7 @@ _OTHERS = {"PLAINTEXT": "SSL", "SSL": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_SSL",
 
 
 def other_protocol(configured: str, error: KafkaError | None = None) -> str:
-    """Return the same protocol with TLS and without exchanged; empty when `error` gives no reason to try it."""
+    """Return the protocol with TLS added or removed; empty if `error` does not indicate it."""
     if error is None or _hints_at_the_other(configured, error):
         return _OTHERS[configured]
     return ""
@@ -71,8 +70,8 @@ def other_protocol(configured: str, error: KafkaError | None = None) -> str:
 
 def _hints_at_the_other(configured: str, error: KafkaError) -> bool:
     if configured.endswith("SSL"):
-        # A plaintext broker takes a ClientHello for an absurd frame and hangs up without a word.
+        # A plaintext broker reads a ClientHello as an absurd frame and closes the connection.
         return isinstance(error, ConnectionLost) and error.phase == Phase.TLS.value
-    # Most TLS listeners answer plaintext with an alert; some hang up without a word.
+    # Most TLS listeners respond to plaintext with an alert; some close the connection.
     is_hung_up = isinstance(error, ConnectionLost) and error.phase == Phase.APIVERSIONS.value
     return is_hung_up or (isinstance(error, WrongPeerError) and "TLS" in str(error))

@@ -1,4 +1,4 @@
-"""Results of a probe: one `AddressReport` for each address, filled in while the round runs."""
+"""Results of a probe: an `AddressReport` for each address, filled in during the round."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 class IdleReport(NamedTuple):
-    """How long a connection was idle, and the result: `error` is None when it still worked."""
+    """Idle time of a connection, and the error if it did not survive."""
 
     idle_ms: int
     error: KafkaError | None
 
 
 class TlsReport(NamedTuple):
-    """What was agreed and presented in TLS.
+    """Result of TLS.
 
     Attributes:
-        chain: the certificates, leaf first; there also when they were refused.
-        is_client_certificate_asked: None where it could not be seen.
-        asked_for: the name that the certificate has to be for.
+        chain: certificates, leaf first, even if rejected.
+        is_client_certificate_asked: None if unknown.
+        asked_for: required host name of the certificate.
     """
 
     version: str
@@ -37,7 +37,7 @@ class TlsReport(NamedTuple):
 
 
 def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
-    """Return what a channel shows by now; None without TLS or before the peer presented anything."""
+    """Return the current TLS state of a channel; None without TLS or before certificates."""
     if channel is None:
         return None
     chain = channel.peer_chain()
@@ -50,9 +50,9 @@ class ClusterView(NamedTuple):
     """The cluster as one node describes it.
 
     Attributes:
-        controller_id: the leader of the quorum of controllers; of a cluster with ZooKeeper its controller. NO_NODE: the
-            node knows none; None: it has not reported it.
-        brokers, fenced: those that take part, and those of which the controller hears no heartbeats.
+        controller_id: leader of the quorum of controllers, or the controller of a cluster with ZooKeeper. NO_NODE: none
+            known; None: not reported.
+        brokers, fenced: active brokers, and brokers without heartbeats.
     """
 
     cluster_id: str | None
@@ -62,22 +62,22 @@ class ClusterView(NamedTuple):
 
     @property
     def has_controller(self) -> bool:
-        """Whether the active controller is known."""
+        """True if the active controller is known."""
         return self.controller_id not in (None, NO_NODE)
 
 
 class AddressReport:
-    """One address of one node, filled in while the round runs; a reader sees what is known so far.
+    """An address of a node; readers see the current state.
 
     Attributes:
-        target: node, name and address.
-        advertised: whether it was found in metadata rather than given.
-        phases_ms: each phase that was passed with its milliseconds.
-        phase, limit_ms: where it is now, and the connect limit; METADATA until that was answered, then READY.
-        error: why it ended, if it failed.
-        is_done: ready and asked all there is to ask, or failed.
-        answers_as: the node id under which it answers, where it could be found out.
-        idle: what became of the connection in the test of idleness, where one was wanted.
+        target: node, name, and address.
+        advertised: True if found in metadata rather than given.
+        phases_ms: duration of each completed phase.
+        phase, limit_ms: current phase, and the connect timeout; METADATA until its response, then READY.
+        error: cause of the failure, if any.
+        is_done: True after the last response or a failure.
+        answers_as: node id of the broker that responded, if known.
+        idle: result of the idle test, if any.
     """
 
     __slots__ = (
@@ -119,18 +119,18 @@ class AddressReport:
         self.idle: IdleReport | None = None
         self.answers_as: int | None = None
         self.attempts = 1
-        """How often the address was dialled; more than once only where failed addresses are dialled again."""
+        """Number of times the address was dialed."""
         self.works_with = ""
-        """The security protocol with which a second attempt succeeded, where the configured one did not."""
+        """Security protocol with which a second attempt succeeded."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be used: the connection got through the handshake, and Metadata was answered."""
+        """True after the handshake and a Metadata response."""
         return self.error is None and self.phase is Phase.READY
 
     @property
     def reason(self) -> str:
-        """Why it failed, without the node and the phase, which stand beside it; empty when it did not."""
+        """Reason of the failure without node and phase; empty without one."""
         if self.error is None:
             return ""
         words = str(self.error).removeprefix(f"{self.target}: ")
@@ -138,13 +138,13 @@ class AddressReport:
 
     @property
     def broker(self) -> Node | None:
-        """The broker that answers here, as it is advertised; None where it is not known."""
+        """The responding broker as advertised; None if unknown."""
         brokers = self.view.brokers if self.view is not None else ()
         return next((broker for broker in brokers if broker.node_id == self.answers_as), None)
 
 
 def reports_of_addresses(reports: list[AddressReport], found: AddressReport, addresses: int) -> list[AddressReport]:
-    """Return a report for each address of a name: the report of its lookup, and further ones, added behind it."""
+    """Return a report for each address of a name: the report of its lookup, and new ones after it."""
     more = [
         AddressReport(
             found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=found.limit_ms
@@ -160,11 +160,11 @@ def reports_of_addresses(reports: list[AddressReport], found: AddressReport, add
 
 
 class ReplicaReport(NamedTuple):
-    """The replicas of all partitions that this client may describe.
+    """Replicas of all partitions that this client may describe.
 
     Attributes:
-        partitions: how many partitions there are.
-        leads, has: how many of them each broker leads, and has a replica of.
+        partitions: number of partitions.
+        leads, has: number of partitions that each broker leads, and has replicas of.
         under_replicated: partitions with replicas that are not in sync.
     """
 
@@ -175,9 +175,9 @@ class ReplicaReport(NamedTuple):
 
 
 class CoordinatorReport(NamedTuple):
-    """The coordinator of a group, as the cluster reports it; neither `node` nor `error` without a response.
+    """Coordinator of a group; neither `node` nor `error` without a response.
 
-    `partition` of __consumer_offsets holds the group, `leader_id` leads it; None where they could not be found out.
+    `partition` of __consumer_offsets has the group, `leader_id` leads it; None if unknown.
     """
 
     group_id: str

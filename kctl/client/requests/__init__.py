@@ -1,18 +1,12 @@
-"""Requests: each conversation with Kafka once, for the consumer, the producer, the admin client and the probe.
+"""Requests: every conversation with Kafka, shared by consumer, producer, admin client, and probe.
 
-request.py           what a manager returns when it is polled: requests to send, and when to poll it again
-retry.py             the one table of what is retried, where, and after which pause
-items.py             the items of a response, each of which has to be there once
-find_coordinator.py  the FindCoordinator request and its response
-leaders.py           the leaders of partitions, as the metadata has them
-list_offsets.py      the ListOffsets request and its response
-group_offsets.py     OffsetFetch, OffsetCommit and OffsetDelete, and what their responses say
-leave_group.py       the LeaveGroup request and its response
-producer_id.py       the InitProducerId request and its response
-topics.py            the Metadata request about topics and its response
-coordinator.py       the coordinator of a group or a transactional.id, and the connections to it
+request.py           result of polling a request manager: requests to send, and the next deadline retry.py
+table of retries: whether, where, and after which pause items.py             items of a response, each exactly once
+find_coordinator.py  FindCoordinator request and response leaders.py           leaders of partitions by the metadata
+list_offsets.py      ListOffsets request and response group_offsets.py     OffsetFetch, OffsetCommit, OffsetDelete
+leave_group.py       LeaveGroup request and response producer_id.py       InitProducerId request and response topics.py
+Metadata request about topics, and its response coordinator.py       coordinator of a group or transactional.id, and
+connections to it
 
-Nothing here waits or has a thread. The network threads of the consumer and the producer poll, and so does the private
-loop of an admin call (`admin/call.py`); what is polled returns the requests to send and the next instant at which
-it wants to be polled.
+Nothing in the package waits or has a thread: network threads and admin calls (`admin/call.py`) poll it.
 """

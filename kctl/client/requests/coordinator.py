@@ -1,9 +1,8 @@
-"""Coordinator: which broker coordinates a group or a transactional.id, and connections to it that carry nothing else.
+"""Coordinator: broker that coordinates a group or a transactional.id, with separate connections to it.
 
-Owns the look-up (FindCoordinator, to any node) and its back-off, and notices when the coordinator is elsewhere or
-silent. The connections are its own because a broker answers each in order: neither fetches, large batches nor a
-JoinGroup that the broker holds may delay a heartbeat, a commit, a LeaveGroup or the end of a transaction. Owned by the
-network thread.
+Finds the coordinator by FindCoordinator and detects when it moves or stops responding. Connections are separate because
+brokers respond in order: fetches, large batches, and held JoinGroups must not delay heartbeats, commits, LeaveGroup, or
+the end of a transaction. Used by the network thread.
 """
 
 from random import Random
@@ -23,28 +22,27 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import ELSEWHERE, RetryPause, RetryRule, retry_backoff
 
 PROMPT = -(2**30)
-"""The connection of a consumer for requests that the broker answers at once: heartbeats, commits, LeaveGroup."""
+"""Connection id of a consumer for requests with immediate responses: heartbeats, commits, LeaveGroup."""
 HELD = PROMPT - 1
-"""The connection of a consumer for requests that the broker may hold back: JoinGroup and SyncGroup."""
+"""Connection id of a consumer for requests that the broker may hold: JoinGroup and SyncGroup."""
 RECHECK_MS = 1000
-"""How long the coordinator may be silent before another broker is asked, and asked again, which one coordinates."""
+"""Silence of the coordinator after which another broker is queried for the coordinator, repeatedly."""
 
 
 class Coordinator:
-    """The coordinator of one key; looked up as soon as a request is to be sent to it, and again when it is lost.
+    """Coordinator of one key; found when a request needs it, and again after it was lost.
 
     Args:
-        rule: after which errors the look-up is repeated.
-        connections: ids of its connections, which no broker has; silence is measured on the first.
-        patience_ms: a request that timed out counts against the coordinator if its timeout was at least this long.
+        rule: rule for retries of FindCoordinator.
+        connections: its connection ids, which no broker has; silence is measured on the first.
+        patience_ms: least timeout of a timed-out request that counts against the coordinator.
     Attributes:
         key: the group.id or transactional.id.
-        error: the last error of it or its look-up; None once it has answered.
-        refusal: an error after which the look-up is not repeated; kept for one turn of the loop, until the next poll.
-        is_recheck_pending: a broker was asked whether the known coordinator is current, and has not responded yet.
-
-    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: connections of its own, two for a group
-    member. While it is silent, another broker is asked every second which one coordinates, so that one that hangs is
+        error: last error of the coordinator or of finding it; None after a valid response.
+        refusal: error that ends the search; reset by the next poll.
+        is_recheck_pending: a broker was queried whether the known coordinator is current.
+    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: separate connections, two for group
+    members. While the coordinator is silent, another broker is queried every second, so that a frozen coordinator is
     left as soon as it is replaced.
     """
 
@@ -73,26 +71,26 @@ class Coordinator:
         self._pause = RetryPause(retry_backoff(config, rng))
         self._node: Node | None = None
         self._found = 0
-        """How often it was found: responses of an earlier one do not count for this one."""
+        """Number of times it was found; responses of earlier coordinators are ignored."""
         self._is_wanted = False
         self._is_in_flight = False
         self._connect_errors: dict[int, KafkaError] = {}
-        """The last error of each connection, so that one failure is noticed once."""
+        """Last error of each connection, so that each failure counts once."""
         self._pending: dict[int, int] = {}
-        """When each request on the first connection was sent that has no response yet, oldest first."""
+        """Start of each unanswered request on the first connection, oldest first."""
         self._sent = 0
         self._connecting_since_ms: dict[int, int] = {}
-        """Since when each connection is wanted and not ready."""
+        """Start of each connection that is wanted and not ready."""
         self._looked_up_at_ms = 0
         self.is_recheck_pending = False
         self._next_recheck_at_ms = 0
         self._silent_id = NO_NODE
-        """The coordinator that was lost because it did not answer; it would not answer the look-up either."""
+        """Coordinator that was lost because it did not respond; not used to find the next one."""
 
     # --- sending to it ----------------------------------------------------------------------------------------------
 
     def ready(self, connection: int | None = None) -> bool:
-        """Return whether a request can be sent on a connection now, by default the first; if not, work towards it."""
+        """Return whether a request can be sent on a connection, by default the first; otherwise connect."""
         if self._node is None:
             self._is_wanted = True
             return False
@@ -104,7 +102,7 @@ class Coordinator:
             self._connecting_since_ms.pop(connection, None)
             return True
         if connection not in self._connecting_since_ms:
-            # The error of an earlier connection, closed while idle, does not prevent another attempt.
+            # The error of an earlier idle connection does not prevent another attempt.
             self._connecting_since_ms[connection] = self._client.clock.now_ms()
             if error is not None:
                 self._connect_errors[connection] = error
@@ -115,18 +113,18 @@ class Coordinator:
         return False
 
     def speaks(self, connection: int, kind: type[Request], at_least: int) -> bool:
-        """Return whether a connection that is ready takes a request in that version or a newer one."""
+        """Return whether a ready connection supports this version of a request."""
         return self._client.network.supports(connection, kind, at_least)
 
     def feature(self, name: str) -> int | None:
-        """Return the level of a finalized feature of the cluster, or None while the coordinator is not connected."""
+        """Return the level of a finalized feature of the cluster, or None without a connection."""
         versions = self._client.network.versions(self._connections[0]) if self._node is not None else None
         return None if versions is None else versions.features.get(name, 0)
 
     def outgoing(
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> Outgoing:
-        """Return the request for that connection; losing the connection on the way is noticed here."""
+        """Return the request for a connection. If its connection is lost, the coordinator is lost."""
         found = self._found
         self._sent = number = self._sent + 1
         if connection == self._connections[0]:
@@ -141,18 +139,18 @@ class Coordinator:
         return Outgoing(connection, request, timeout_ms, done, max_version)
 
     def send(self, request: Request, on_done: OnDone, max_version: int | None = None) -> None:
-        """Send on the first connection, which is ready."""
+        """Send on the first connection, which must be ready."""
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
     def check(self, code: int, action: str) -> KafkaError | None:
-        """Return the error of a code in a response of the coordinator, or None; note a wrong coordinator.
+        """Return the error of a response code, or None. A wrong coordinator is lost.
 
-        Args: action: an imperative whose object is the name of the coordinator: `join`.
+        Args: action: an imperative whose object is the coordinator's name: `join`.
         """
         return self.noted(code_error(code, f"{action} {self._name}"))
 
     def noted(self, error: KafkaError | None) -> KafkaError | None:
-        """Return the error in a response of the coordinator; a wrong coordinator is noticed here."""
+        """Return the error of a response. A wrong coordinator is lost."""
         if error is None:
             self.answered()
         elif isinstance(error, BrokerError) and error.code in ELSEWHERE:
@@ -160,12 +158,12 @@ class Coordinator:
         return error
 
     def answered(self) -> None:
-        """Note that it answered as a coordinator does."""
+        """Record a valid response of the coordinator."""
         self._pause.succeeded()
         self.error = None
 
     def lost(self, error: KafkaError) -> None:
-        """Look the coordinator up again: the known one does not answer, or is not the coordinator."""
+        """Find the coordinator again: the known one does not respond or is no longer the coordinator."""
         if self._node is None:
             return
         self.error = error
@@ -180,15 +178,15 @@ class Coordinator:
             self._client.network.disconnect(connection, "the coordinator is looked up again")
 
     def note(self, event: GroupChanged | CoordinatorFound | CoordinatorLost) -> None:
-        """Pass an event on to the event sink and to the log."""
+        """Send an event to the event sink and to the log."""
         group_logger.info("%s", event)
         self._client.report(event)
 
     def recheck(self) -> None:
-        """Ask whether the known coordinator is current; it stays until another one is named.
+        """Query whether the known coordinator is current; it stays until another one is reported.
 
-        Unlike `lost` it ends no connection: a JoinGroup that is held there would leave a member behind that no client
-        has, and that the group waits for.
+        Unlike `lost` it keeps the connections: a held JoinGroup would otherwise leave a member behind for which the
+        group waits.
         """
         if self._node is not None:
             self.is_recheck_pending = True
@@ -196,23 +194,23 @@ class Coordinator:
 
     @property
     def name(self) -> str:
-        """How messages name the broker: by its address while it is known."""
+        """Name of the broker for messages, by its address if known."""
         return f"the coordinator of {self._name}" if self._node is None else str(self._node)
 
     @property
     def waiting_for(self) -> str:
-        """What a request to it has to wait for at present."""
+        """Description of the wait for the coordinator."""
         node = "" if self._node is None else f" {self._node}"
         return f"waiting for the coordinator{node} of {self._name}"
 
     @property
     def known_error(self) -> KafkaError | None:
-        """Return `error`, or if no look-up could be sent, what the network knows: the last error of any node."""
+        """`error`, or the last error of the network if FindCoordinator could not be sent."""
         is_asked = self.error is not None or self._node is not None or self._is_in_flight
         return self.error if is_asked else self._client.failure()
 
     def last_error(self) -> KafkaError | None:
-        """Return `error`, else what keeps a connection to it, or its look-up, from being ready."""
+        """Return `error`, or the reason why a connection to it, or the query for it, is not ready."""
         if self.error is not None or self._is_in_flight:
             return self.error
         if self._node is None:
@@ -222,7 +220,7 @@ class Coordinator:
     # --- the look-up ------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the look-up that is due; poll it after all that may want to send to the coordinator."""
+        """Return the due FindCoordinator request; poll it after all senders to the coordinator."""
         self.refusal = None
         if self._is_in_flight or (self._node is None and not self._is_wanted):
             return Poll([])
@@ -238,19 +236,19 @@ class Coordinator:
         if self.is_recheck_pending:
             self._next_recheck_at_ms = now_ms + RECHECK_MS
         request = find_coordinator(self._key_type, [self.key], self._client.network.versions(node.node_id))
-        is_for_any = self._node is None  # else the silent coordinator would be asked as well
+        is_for_any = self._node is None  # otherwise the silent coordinator would be queried as well
         timeout_ms = self._request_timeout_ms
         return Poll([Outgoing(node.node_id, request, timeout_ms, self._on_answer, is_for_any=is_for_any)])
 
     def run(self, now_ms: int) -> int:
-        """Send the look-up that is due; return when to run again at the latest."""
+        """Send the due request; return the latest instant of the next call."""
         wanted = self.poll(now_ms)
         for each in wanted.requests:
             self._client.send(each)
         return wanted.next_deadline_at_ms
 
     def _node_to_ask(self) -> Node | None:
-        """Return a node that is ready, another one than a silent coordinator where possible."""
+        """Return a ready node, preferably not a silent coordinator."""
         network = self._client.network
         silent_id = self._silent_id if self._node is None else self._node.node_id
         node = network.any_ready_node(avoid=() if silent_id == NO_NODE else (silent_id,))
@@ -260,7 +258,7 @@ class Coordinator:
 
     @property
     def _recheck_at_ms(self) -> int:
-        """When to check whether the known coordinator is current: it is silent, and may stay so."""
+        """Instant at which to check that a silent coordinator is current."""
         if self.is_recheck_pending:
             return self._next_recheck_at_ms
         silent_since_ms = next(iter(self._pending.values()), FOREVER_MS)
@@ -289,7 +287,7 @@ class Coordinator:
             self._pause.failed(self._client.clock.now_ms())
 
     def _on_recheck(self, node: Node, known: Node) -> None:
-        """Move to another coordinator at once if there is one; else the known one keeps its full timeout."""
+        """Move to another coordinator if one is reported; otherwise the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
             text = f"{known} is no longer the coordinator, node {node.node_id} is"
@@ -304,9 +302,9 @@ class Coordinator:
             self._client.network.dedicate(Node(connection, node.host, node.port))
 
     def _is_its_fault(self, error: KafkaError) -> bool:
-        """Return whether a request that ended without a response counts against the coordinator.
+        """Return whether a request without a response counts against the coordinator.
 
-        One that a call gave a short time only ends its connection; a later one may still be answered in time.
+        After a short timeout, a later request may still get its response; only the connection is lost.
         """
         if isinstance(error, UnsupportedVersionError | LocalProtocolError):
             return False

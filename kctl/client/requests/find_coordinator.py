@@ -1,4 +1,4 @@
-"""FindCoordinator: the request for some keys, and the coordinator or the error of each in the response. Pure."""
+"""FindCoordinator: request for keys, and the coordinator or error of each in the response."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -12,29 +12,29 @@ from kctl.client.requests.items import each_once, malformed
 from kctl.client.wording import one_line
 
 TRANSACTIONS_HINT = "check the replicas of __transaction_state, and its min.insync.replicas"
-"""What to try if no broker coordinates a transaction."""
+"""Hint if no broker coordinates a transaction."""
 FIRST_VERSION_WITH_KEYS = 4
-"""Before it, a request has one key."""
+"""First version with several keys in a request."""
 
 
 class KeyType(IntEnum):
-    """What has a coordinator, as FindCoordinator numbers it."""
+    """Kinds of keys, with Kafka's numbers."""
 
     GROUP = 0
     TRANSACTION = 1
 
     def name_of(self, key: str) -> str:
-        """Return how messages name the owner of a key."""
+        """Return the name of the owner of a key, for messages."""
         return f"group {key}" if self is KeyType.GROUP else f"transactional.id {key}"
 
 
 def takes_many_keys(versions: NodeVersions | None) -> bool:
-    """Return whether a node with these versions answers for several keys at once."""
+    """Return whether a node with these versions accepts several keys in a request."""
     return versions is None or versions.supports(FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS)
 
 
 def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersions | None) -> FindCoordinatorRequest:
-    """Return the request for the keys, or for the first where the node takes but one."""
+    """Return the request for the keys, or for the first if the node accepts only one."""
     if takes_many_keys(versions):
         return FindCoordinatorRequest(key_type=key_type, coordinator_keys=list(keys))
     return FindCoordinatorRequest(key_type=key_type, key=keys[0])
@@ -43,9 +43,9 @@ def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersi
 def coordinators_in(
     response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str], broker: str = "a broker"
 ) -> dict[str, Node | KafkaError]:
-    """Return the coordinator of each key that was asked for, or why there is none.
+    """Return the coordinator or error of each requested key.
 
-    A response of a version with one key is about the first, and holds nothing about the others.
+    Responses with a single key are about the first.
     """
     many = [(each.key, each) for each in response.coordinators]
     entries = each_once(many, keys, "FindCoordinator", broker) if many else {}

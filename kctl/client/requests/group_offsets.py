@@ -1,4 +1,4 @@
-"""Offsets of a group: OffsetFetch, OffsetCommit and OffsetDelete, as requests and what their responses say. Pure."""
+"""Offsets of a group: requests and responses of OffsetFetch, OffsetCommit, and OffsetDelete."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
@@ -28,17 +28,17 @@ from kctl.client.requests.items import each_once
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7
 FIRST_VERSION_WITH_GROUPS = 8
 LAST_VERSION_WITH_NAMES = 9
-"""From the next version on, OffsetFetch and OffsetCommit name topics by their id."""
+"""Last version of OffsetFetch and OffsetCommit with topic names; later ones have topic ids."""
 NOTHING = -1
-"""The offset in a response where nothing is committed."""
+"""Offset in a response without a commit."""
 
 Speaks = Callable[[int], bool]
-"""Returns whether the coordinator, which is connected, has that version of the API or a later one."""
+"""Function that returns whether the connected coordinator supports this version."""
 E = TypeVar("E")
 
 
 class OffsetAndMetadata(NamedTuple):
-    """What is committed for a partition: the offset of the next record to read, and a text of the committer."""
+    """Committed offset of a partition: the next record to read, and text of the committer."""
 
     offset: int
     metadata: str = ""
@@ -51,9 +51,9 @@ Committed = dict[TopicPartition, OffsetAndMetadata | KafkaError | None]
 def checked_offsets(
     offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return offsets to commit in one form.
+    """Return offsets to commit as OffsetAndMetadata.
 
-    Raises: TypeError, ValueError: not a mapping of partitions to offsets, each an integer from 0 to 2^63 - 1.
+    Raises: TypeError, ValueError: not a mapping of partitions to offsets from 0 to 2^63 - 1.
     """
     taken = check("offsets", offsets, Mapping[TopicPartition, int | OffsetAndMetadata])
     checked: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -68,9 +68,9 @@ def checked_offsets(
 def offset_fetch(
     group_id: str, partitions: Iterable[TopicPartition] | None, speaks: Speaks, *, require_stable: bool
 ) -> OffsetFetchRequest:
-    """Return the request for what is committed for partitions, or for all that have a committed offset.
+    """Return the request for the committed offsets of partitions, or for all.
 
-    Args: require_stable: wait for transactions that commit these offsets; older brokers do not.
+    Args: require_stable: wait for transactions that commit these offsets; older brokers ignore it.
     """
     asked = None if partitions is None else list(by_topic(partitions).items())
     request = OffsetFetchRequest(require_stable=require_stable and speaks(FIRST_VERSION_WITH_STABLE_OFFSETS))
@@ -89,7 +89,7 @@ def offset_fetch(
 def committed_in(
     response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str = "the coordinator"
 ) -> Committed | KafkaError:
-    """Return what is committed for each partition, None where nothing is, or the error of the whole group."""
+    """Return the committed offset of each partition, None without one, or the error of the whole group."""
     groups = [(each.group_id, each) for each in response.groups]
     group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else response
     return group if isinstance(group, KafkaError) else committed_of(group, group_id, asked, broker)
@@ -98,8 +98,8 @@ def committed_in(
 def committed_of(
     group: OffsetFetchResponseGroup | OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str
 ) -> Committed | KafkaError:
-    """Return what one group has committed, given its part of a response; see `committed_in`."""
-    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds that nothing is committed
+    """Return the committed offsets of one group from its part of a response; see `committed_in`."""
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds without commits
         return dict.fromkeys(asked)
     if group.error_code:
         return broker_error(group.error_code, f"read committed offsets of group {group_id}")
@@ -120,7 +120,7 @@ def _committed(
 
 
 def commit_entries(offsets: Mapping[TopicPartition, OffsetAndMetadata], make: Callable[..., E]) -> dict[str, list[E]]:
-    """Return the partitions of a commit, by topic: OffsetCommit and TxnOffsetCommit have the same fields."""
+    """Return the partitions of a commit, by topic, for OffsetCommit and TxnOffsetCommit."""
     topics: dict[str, list[E]] = {}
     for (topic, partition), committed in offsets.items():
         entry = make(
@@ -142,7 +142,7 @@ def offset_commit(
     member_id: str = "",
     group_instance_id: str | None = None,
 ) -> OffsetCommitRequest:
-    """Return the request to commit offsets, by default not as a member: a group without members takes that."""
+    """Return the request to commit offsets, by default without membership, for groups without members."""
     return OffsetCommitRequest(
         group_id=group_id,
         generation_id_or_member_epoch=generation,
@@ -159,9 +159,9 @@ def codes_in(
     topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
     topic_ids: Mapping[str, bytes] = {},
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the error code of each partition, 0 where it was committed or deleted.
+    """Yield the error code of each partition.
 
-    Args: topic_ids: of the topics that the request named by id.
+    Args: topic_ids: ids of topics that the request identified by id.
     """
     names = {topic_id: name for name, topic_id in topic_ids.items()}
     for topic in topics:

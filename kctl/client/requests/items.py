@@ -1,4 +1,4 @@
-"""Items of a response: each one that was requested, exactly once. Anything else is a malformed response. Pure."""
+"""Items of a response: each requested one exactly once, otherwise the response is malformed."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -13,12 +13,12 @@ V = TypeVar("V")
 def each_once(
     items: Iterable[tuple[K, V]], requested: Iterable[K] | None, api: str, broker: str
 ) -> dict[K, V | KafkaError]:
-    """Return each requested item; one that the response leaves out or has twice is a RemoteProtocolError.
+    """Return each requested item; missing and duplicate ones are a RemoteProtocolError.
 
     Args:
-        items: of the response; those that were not requested are ignored.
-        requested: None: all that there are.
-        broker: that sent the response, as messages name it.
+        items: items of the response; others than the requested ones are ignored.
+        requested: None: all items of the response.
+        broker: name of the sender for messages.
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:
@@ -33,5 +33,5 @@ def each_once(
 
 
 def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:
-    """Return the error of a response that no broker may send."""
+    """Return the error of a malformed response."""
     return RemoteProtocolError(f"the {api} response of {broker} {what}", api=api)

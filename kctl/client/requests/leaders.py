@@ -1,6 +1,6 @@
-"""Leaders: which node to ask about a partition, and why there may be none.
+"""Leaders: the node that leads a partition by the metadata, and the reason if there is none.
 
-Reads the metadata and asks for newer when what it finds is not enough; owns no partition state.
+Requests newer metadata if needed.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,13 +15,13 @@ from kctl.client.wording import counted
 
 
 class Leaders:
-    """Who leads what, by the metadata of one client."""
+    """Leaders of partitions by the metadata of one client."""
 
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
 
     def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
-        """Return the partition with its leader; None when there is none, and newer metadata is then asked for."""
+        """Return the partition with its leader. If there is none, request newer metadata and return None."""
         cluster = self._client.metadata.cluster
         info = cluster.partition(*topic_partition)
         if info is None or cluster.node(info.leader_id) is None:
@@ -30,12 +30,12 @@ class Leaders:
         return info
 
     def refresh(self, *, elsewhere: bool = False) -> None:
-        """Ask for newer metadata: an answer showed that ours is stale; `elsewhere`: after a refresh, too."""
+        """Request newer metadata; `elsewhere`: from another broker, because a refresh was stale as well."""
         self._client.metadata.request_update(elsewhere=elsewhere)
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
-        """Return why `find` finds nothing; None while no metadata of the topic has arrived yet."""
-        if not self._client.metadata.cluster.nodes:  # starting again from the bootstrap servers: what keeps us from it?
+        """Return why `find` returns None; None before the first metadata of the topic."""
+        if not self._client.metadata.cluster.nodes:  # rebootstrapping: the error of that
             return self._client.last_error()
         topic, partition = topic_partition
         found = self._client.metadata.cluster.topics.get(topic)
@@ -53,9 +53,9 @@ class Leaders:
         return NO_TOPIC_ID if found is None else found.topic_id
 
     def is_the_one(self, topic: str, topic_id: bytes) -> bool:
-        """Return whether what has this name is that topic; newer metadata is asked for where it is another one.
+        """Return whether a name refers to that topic id; request newer metadata if not.
 
-        A group may know of a topic that was recreated before the metadata does, or after it.
+        A group may know a recreated topic earlier or later than the metadata.
         """
         known = self.topic_id(topic)
         if topic_id in (NO_TOPIC_ID, known) or known == NO_TOPIC_ID:
@@ -71,58 +71,58 @@ class Leaders:
     def learn(
         self, named: Mapping[TopicPartition, NamedLeader], endpoints: Iterable[NodeEndpoint]
     ) -> Collection[TopicPartition]:
-        """Apply the leaders that a broker names instead of itself; return the partitions with a newer leader."""
+        """Apply leaders from a response; return the partitions with a newer leader."""
         if not named:
             return ()
         nodes = [Node(each.node_id, each.host, each.port, each.rack) for each in endpoints]
         return frozenset(self._client.learn_leaders(named, nodes))
 
     def has_node(self, node_id: int) -> bool:
-        """Return whether the node is part of the cluster, as far as is known."""
+        """Return whether the node is in the cluster."""
         return self._client.metadata.cluster.node(node_id) is not None
 
     def is_ready(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node now; starts to connect where it cannot."""
+        """Return whether a request can be sent to the node; otherwise connect."""
         return self._client.network.ready(node_id)
 
     def is_connected(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node now, and do nothing about it."""
+        """Return whether a request can be sent to the node, without connecting."""
         return self._client.network.is_ready(node_id)
 
     def has_connection(self, node_id: int) -> bool:
-        """Return whether the node is connected; while its SASL session is renewed no request can be sent to it."""
+        """Return whether the node is connected, even if its SASL session is being renewed."""
         return self._client.network.versions(node_id) is not None
 
     def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
-        """Return whether the node has that version of an API or a later one."""
+        """Return whether the node supports this version of a request."""
         return self._client.network.supports(node_id, request, at_least)
 
     @property
     def cluster(self) -> Cluster:
-        """The snapshot of the metadata that `find` reads."""
+        """Current snapshot of the metadata."""
         return self._client.metadata.cluster
 
     @property
     def version(self) -> int:
-        """The number of metadata updates so far."""
+        """Number of metadata updates."""
         return self._client.metadata.version
 
     def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
         """Return why a request to the node has to wait."""
         leader = f"leader {self.name_of(node_id)}"
         if isinstance(error, AdvertisedAddressError):
-            return str(error)  # names the broker, as the reason does when metadata cannot be fetched for this
+            return str(error)  # contains the broker, like the reason if metadata cannot be fetched
         return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
     def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:
-        """Return the leader that is not connected, and what its connection waits for so far; None with a connection."""
+        """Return the unconnected leader and the state of its connection; None if it is connected."""
         info = self._client.metadata.cluster.partition(*topic_partition)
         if info is None or self.is_connected(info.leader_id) or not self.has_node(info.leader_id):
             return None
         return self.name_of(info.leader_id), self._client.network.status.unfinished(info.leader_id)
 
     def why_not_ready(self, node_id: int) -> KafkaError | None:
-        """Return why the last connection to the node failed, or None."""
+        """Return the error of the last connection to the node, or None."""
         return self._client.network.status.node_error(node_id)
 
 
@@ -140,7 +140,7 @@ def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerErro
 
 
 def no_leader_reason(error: KafkaError | None) -> str:
-    """Return in few words why no leader is known."""
+    """Return a short reason why no leader is known."""
     if error is None:
         return "waiting for metadata"
     is_leaderless = isinstance(error, BrokerError) and error.code == ErrorCode.LEADER_NOT_AVAILABLE

@@ -1,4 +1,4 @@
-"""LeaveGroup: the request that removes members from a group, and the error code of each in the response. Pure."""
+"""LeaveGroup: request that removes members, and the error code of each in the response."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -6,12 +6,12 @@ from typing import Protocol, TypeVar
 from kctl.client.protocol.api.group_membership import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 
 FIRST_VERSION_WITH_MEMBERS = 3
-"""Before it, a request has one member, and neither its group.instance.id nor a reason."""
+"""First version with several members, group.instance.id, and reason."""
 MAX_REASON_LENGTH = 255
 
 
 class Member(Protocol):
-    """A member as LeaveGroup names it: a static one may be named by its group.instance.id alone."""
+    """A member for LeaveGroup; static members may have only a group.instance.id."""
 
     @property
     def member_id(self) -> str: ...
@@ -28,7 +28,7 @@ def leave_group(
 ) -> LeaveGroupRequest:
     """Return the request that removes the members.
 
-    Args: takes_members: whether the coordinator takes several members; if not, the request is about the first.
+    Args: takes_members: False: the coordinator accepts one member; the request is about the first.
     """
     if not takes_members:
         return LeaveGroupRequest(group_id=group_id, member_id=next(iter(members)).member_id)
@@ -42,14 +42,14 @@ def leave_group(
 
 
 def leave_code(response: LeaveGroupResponse) -> int:
-    """Return the error code of the group, or of the one member that the request was about."""
+    """Return the error code of the group, or of the only member."""
     return response.error_code or next((each.error_code for each in response.members), 0)
 
 
 def member_codes(response: LeaveGroupResponse, members: Iterable[M]) -> Iterator[tuple[M, int]]:
-    """Yield each member that the response names, and its error code.
+    """Yield the members of a response with their error codes.
 
-    Some brokers add the member id where the request had a group.instance.id alone.
+    Some brokers add the member id to requests that had only a group.instance.id.
     """
     by_id = {(member.member_id, member.group_instance_id): member for member in members}
     by_instance = {instance: member for (_, instance), member in by_id.items() if instance}

@@ -1,4 +1,4 @@
-"""ListOffsets: the request to one leader, and the offset or the error of each partition in the response. Pure."""
+"""ListOffsets: request to one leader, and the offset or error of each partition in the response."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -14,16 +14,16 @@ from kctl.client.protocol.api.partition_offsets import (
 )
 
 NOT_FOUND = -1
-"""The offset in a response when no record is at or after the timestamp."""
+"""Offset in a response without a record at or after the timestamp."""
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 _CLIENT = -1
-"""The replica id of a client."""
+"""Replica id of clients."""
 
 
 class OffsetAndTimestamp(NamedTuple):
-    """An offset found by timestamp; `timestamp_ms` is -1 where the broker does not report it.
+    """An offset found by timestamp; `timestamp_ms` is -1 if not reported.
 
-    The admin client reports the offset -1 where no record is at or after the timestamp.
+    The admin client returns offset -1 without a record at or after the timestamp.
     """
 
     offset: int
@@ -52,7 +52,7 @@ def list_offsets(
 def offsets_in(
     response: ListOffsetsResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, OffsetAndTimestamp | KafkaError]]:
-    """Yield the offset of each partition, as that node has it, or why there is none."""
+    """Yield the offset or error of each partition."""
     for topic in response.topics:
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)

@@ -1,6 +1,6 @@
-"""Producer ids: the InitProducerId request, and the producer id or the error in its response. Pure.
+"""Producer ids: InitProducerId request and response.
 
-Source: KIP-98, KIP-360. Without a transactional.id any broker assigns an id, else its coordinator.
+Source: KIP-98, KIP-360. Any broker assigns ids; with a transactional.id only its coordinator does.
 """
 
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from kctl.client.errors import KafkaError
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 NO_TIMEOUT_MS = 2**31 - 1
-"""The transaction timeout of a producer without transactions."""
+"""Transaction timeout of a producer without transactions."""
 
 
 class ProducerId(NamedTuple):
-    """The producer id and the epoch that a broker has assigned."""
+    """Producer id and epoch assigned by a broker."""
 
     producer_id: int
     epoch: int
@@ -36,7 +36,7 @@ def init_producer_id(
 
 
 def producer_id_in(response: InitProducerIdResponse) -> ProducerId | KafkaError:
-    """Return the assigned producer id, or why there is none."""
+    """Return the assigned producer id, or the error."""
     if response.error_code:
         return broker_error(response.error_code, "obtain a producer id")
     return ProducerId(response.producer_id, response.producer_epoch)

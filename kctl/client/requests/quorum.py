@@ -1,4 +1,4 @@
-"""The members of a cluster: the quorum of its controllers, whose leader is the active one, and fenced brokers."""
+"""Quorum of controllers, and fenced brokers."""
 
 from kctl.client.protocol.api.cluster import (
     DescribeQuorumRequest,
@@ -8,7 +8,7 @@ from kctl.client.protocol.api.cluster import (
 
 METADATA_TOPIC = "__cluster_metadata"
 FIRST_VERSION_WITH_FENCED = 2
-"""From that version on, which Kafka 4.0 has, DescribeCluster reports fenced brokers (KIP-1073)."""
+"""First version of DescribeCluster that reports fenced brokers (KIP-1073, Kafka 4.0)."""
 
 
 def quorum_request() -> DescribeQuorumRequest:

@@ -1,10 +1,7 @@
-"""Retry policy: what follows from each error of each kind of request, and how long the pause before a retry is.
+"""Retry policy: table of retries after errors (whether and on which broker), and the pause before.
 
-The one table of whether a request is repeated and where: on the same broker, on any, at the leader after a refresh of
-the metadata, or at the coordinator after another look-up. Callers own deadlines and the number of tries. Pure.
-
-Source: Java's handlers of each response. Differs: where Java lets init_transactions() be followed by an abort of
-nothing after a missing right, the call can simply be made again (FAIL).
+Callers own deadlines and the number of tries. Source: Java's response handlers. Differs: after a missing permission,
+init_transactions() can be called again (FAIL); Java aborts an empty transaction first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +16,7 @@ from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, Unsu
 
 
 class Decision(Enum):
-    """What follows from an error; every retry waits for a back-off first."""
+    """Consequence of an error; retries wait for a backoff first."""
 
     SAME_BROKER = "retry on the same broker"
     ANY_BROKER = "retry on any broker"
@@ -34,15 +31,15 @@ class Decision(Enum):
 
 _E, _D = ErrorCode, Decision
 ELSEWHERE = frozenset({_E.NOT_COORDINATOR, _E.COORDINATOR_NOT_AVAILABLE})
-"""Codes that mean that the broker asked is not, or no longer, the coordinator."""
+"""Codes of a broker that is not the coordinator."""
 RETRIES = frozenset({_D.SAME_BROKER, _D.ANY_BROKER, _D.LEADER, _D.COORDINATOR})
 NO_LONGER_MEMBER = frozenset(
     {_E.UNKNOWN_MEMBER_ID, _E.ILLEGAL_GENERATION, _E.STALE_MEMBER_EPOCH, _E.FENCED_MEMBER_EPOCH}
 )
-"""The group has continued without this member: its offsets must not be committed. Source: KIP-447."""
+"""Codes of a group that has continued without this member: its offsets must not be committed. Source: KIP-447."""
 UNKNOWN_TOPIC = frozenset({_E.UNKNOWN_TOPIC_OR_PARTITION, _E.UNKNOWN_TOPIC_ID})
 UNKNOWN_TOPIC_TRIES = 3
-"""A new topic may be unknown to a broker for a moment; after this many tries it does not exist."""
+"""Tries after which an unknown topic does not exist; new topics may be unknown to a broker briefly."""
 CONCURRENT_RETRY_MS = 20
 """Longest pause after CONCURRENT_TRANSACTIONS: the previous transaction is about to end. Source: Java."""
 
@@ -53,15 +50,15 @@ _LEFT_GROUP: dict[int, Decision] = dict.fromkeys(NO_LONGER_MEMBER, _D.ABORT)
 
 
 class RetryRule(NamedTuple):
-    """The rules of one kind of request.
+    """Rules of one kind of request.
 
     Attributes:
-        name: of the API, or what the requests are about.
-        retry: where an error is retried that Kafka calls retriable and that has no rule of its own.
-        codes: the decisions on codes that have one.
-        otherwise: the decision on every other error.
-        retries_lost: a request without a response is repeated for every reason, unless no broker could take it.
-        limits_unknown_topic: an unknown topic is a final answer after `UNKNOWN_TOPIC_TRIES`.
+        name: API, or subject of the requests.
+        retry: decision on errors that Kafka calls retriable and that have no own rule.
+        codes: decisions on single codes.
+        otherwise: decision on every other error.
+        retries_lost: requests without a response are retried, unless no broker supports them.
+        limits_unknown_topic: an unknown topic is final after `UNKNOWN_TOPIC_TRIES`.
     """
 
     name: str
@@ -72,9 +69,9 @@ class RetryRule(NamedTuple):
     limits_unknown_topic: bool = False
 
     def decide(self, error: KafkaError, tries: int = 0) -> Decision:
-        """Return what follows from an error.
+        """Return the consequence of an error.
 
-        Args: tries: how often the request was sent so far; 0 where that does not count.
+        Args: tries: number of times the request was sent; 0 if it does not matter.
         """
         if not isinstance(error, BrokerError):
             if self.retries_lost:
@@ -86,11 +83,11 @@ class RetryRule(NamedTuple):
         return self.codes.get(error.code) or (self.retry if error.retriable else self.otherwise)
 
     def is_retried(self, error: KafkaError, tries: int = 0) -> bool:
-        """Return whether the request is repeated after an error."""
+        """Return whether the request is retried after an error."""
         return self.decide(error, tries) in RETRIES
 
 
-# The consumer also retries after UNKNOWN_SERVER_ERROR, as Java's fetcher and offset look-up do.
+# The consumer also retries after UNKNOWN_SERVER_ERROR, as Java's fetcher does.
 FETCH = RetryRule("Fetch", _D.LEADER, {_E.UNKNOWN_SERVER_ERROR: _D.LEADER})
 LIST_OFFSETS = RetryRule("ListOffsets", _D.LEADER, {_E.UNKNOWN_SERVER_ERROR: _D.LEADER})
 METADATA = RetryRule(
@@ -101,7 +98,7 @@ METADATA = RetryRule(
 TELEMETRY = RetryRule("GetTelemetrySubscriptions", _D.ANY_BROKER, {_E.UNKNOWN_SERVER_ERROR: _D.ANY_BROKER})
 FIND_COORDINATOR = RetryRule("FindCoordinator", _D.ANY_BROKER, {_E.UNKNOWN_SERVER_ERROR: _D.ANY_BROKER})
 MEMBERSHIP = RetryRule("JoinGroup", _D.SAME_BROKER, {**_MOVED, _E.UNKNOWN_SERVER_ERROR: _D.SAME_BROKER})
-"""JoinGroup, SyncGroup, LeaveGroup and the heartbeats of both protocols."""
+"""Rule of JoinGroup, SyncGroup, LeaveGroup, and heartbeats of both protocols."""
 OFFSET_FETCH = RetryRule("OffsetFetch", _D.SAME_BROKER, {**_MOVED, _E.UNKNOWN_SERVER_ERROR: _D.SAME_BROKER})
 OFFSET_COMMIT = RetryRule(
     "OffsetCommit",
@@ -114,7 +111,7 @@ OFFSET_COMMIT = RetryRule(
 ADMIN = RetryRule("any other", _D.ANY_BROKER)
 ADMIN_GROUPS = RetryRule("groups and their offsets", _D.SAME_BROKER, _MOVED, limits_unknown_topic=True)
 ADMIN_OFFSETS = RetryRule("offsets of partitions", _D.SAME_BROKER, _STALE, limits_unknown_topic=True)
-ADMIN_TOPICS = RetryRule(  # other retriable errors are responses: the change may continue without us
+ADMIN_TOPICS = RetryRule(  # other retriable errors are results: the change may continue
     "topics",
     _D.FAIL,
     dict.fromkeys((_E.NOT_CONTROLLER, _E.THROTTLING_QUOTA_EXCEEDED, _E.LEADER_NOT_AVAILABLE), _D.ANY_BROKER),
@@ -165,7 +162,7 @@ ADD_PARTITIONS_TO_TXN = RetryRule(
         _E.INVALID_TXN_STATE: _D.FATAL,
         _E.INVALID_PRODUCER_ID_MAPPING: _D.FATAL,
     },
-    otherwise=_D.ABORT,  # the other codes are about partitions
+    otherwise=_D.ABORT,  # other codes concern partitions
     retries_lost=True,
 )
 ADD_OFFSETS_TO_TXN = RetryRule(
@@ -197,24 +194,24 @@ END_TXN = RetryRule(
 )
 
 RULES = {rule.name: rule for rule in list(globals().values()) if isinstance(rule, RetryRule)}
-"""The whole table, by name."""
+"""All rules, by name."""
 
 
 def decisive_code(codes: Iterable[int]) -> int:
-    """Return which code of several in one response decides: one that no retry cures if there is any, else NONE."""
+    """Return the decisive code of a response: one that is not retriable, if any; NONE without codes."""
     consequence = _E.OPERATION_NOT_ATTEMPTED
     return min(codes, key=lambda code: (code == consequence, error_class(code).retriable), default=_E.NONE)
 
 
 def retry_backoff(config: ClientConfig, rng: Random) -> ExponentialBackoff:
-    """Return the back-off of every retry: retry.backoff.ms to retry.backoff.max.ms."""
+    """Return the backoff of all retries: retry.backoff.ms to retry.backoff.max.ms."""
     return ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng)
 
 
 class RetryPause:
-    """The pause before the next try: longer after each failure.
+    """Pause before the next try, longer after each failure.
 
-    Attributes: failures: since the last success; until_ms: no try is made before this instant.
+    Attributes: failures: number since the last success. until_ms: earliest instant of the next try.
     """
 
     __slots__ = ("_backoff", "failures", "until_ms")
@@ -233,5 +230,5 @@ class RetryPause:
         self.until_ms = now_ms + pause_ms
 
     def succeeded(self) -> None:
-        """Forget the failures."""
+        """Reset the failures."""
         self.failures = self.until_ms = 0

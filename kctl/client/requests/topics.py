@@ -1,7 +1,6 @@
-"""Topics: the Metadata request about some topics or all, and the topics in its response. Pure.
+"""Metadata requests about some or all topics, and their responses.
 
-Such a request is not that of the metadata a client keeps: its response is newer than the call, it creates no topic, and
-it leaves the kept metadata alone.
+Unlike the client's metadata, such a response is newer than the call, and the request creates no topics.
 """
 
 from collections.abc import Iterable
@@ -26,7 +25,7 @@ def metadata_by_id_request(topic_ids: Iterable[bytes]) -> MetadataRequest:
 
 
 def described_topics(response: MetadataResponse, broker: str = "a broker") -> list[TopicInfo] | KafkaError:
-    """Return the topics, each with its own error if it has one, or the error of the whole response."""
+    """Return the topics with their errors, or the error of the whole response."""
     if response.error_code:
         return broker_error(response.error_code, "read metadata")
     return malformed_metadata(response, broker) or topics_in(response)

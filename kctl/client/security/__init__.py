@@ -1,6 +1,6 @@
-"""TLS and SASL as bytes in, bytes out. No module here opens a socket.
+"""TLS and SASL on bytes, without sockets.
 
-The names below are what commands use to check settings; each is imported when it is first used, as ssl is slow to load.
+The names below are used by commands to check settings. They are imported on first use: ssl is slow to import.
 """
 
 from typing import TYPE_CHECKING, Any

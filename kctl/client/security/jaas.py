@@ -1,8 +1,8 @@
-"""The value of sasl.jaas.config: one login module and its options.
+"""Parser of sasl.jaas.config: one login module and its options.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="...";
 
-Owns the quoting rules; errors never repeat what was written, since a misquoted password could be in any part of it.
+Errors never show the value, because a misquoted password could be anywhere.
 """
 
 import re
@@ -32,7 +32,7 @@ class JaasEntry:
     options: dict[str, str] = field(repr=False)
 
     def require(self, option: str) -> str:
-        """Return an option's value; ConfigError when it is missing or empty."""
+        """Return the value of an option. Raises ConfigError if it is missing or empty."""
         value = self.options.get(option, "")
         if not value:
             raise ConfigError(f"{KEY}: {self.module} needs {option}=...", key=KEY)
@@ -47,10 +47,10 @@ class _Token:
 
 
 def read_jaas(text: str) -> JaasEntry:
-    """Return the one entry of a sasl.jaas.config.
+    """Return the entry of a sasl.jaas.config.
 
-    Raises: ConfigError: saying at which character the text stops being one, never what stands there.
-    Source: Java JaasConfig (a StreamTokenizer). Differs: unquoted values may also be numbers or hold punctuation.
+    Raises: ConfigError: with the position of the error, without the text there.
+    Source: Java JaasConfig (a StreamTokenizer). Differs: unquoted values may be numbers or contain punctuation.
     """
     tokens = _tokens(text)
     if len(tokens) < 2 or tokens[0].is_mark or tokens[1].is_mark:

@@ -1,11 +1,11 @@
-"""SASL, the client's side: a mechanism turns the broker's bytes into ours. No socket, no frames, no clock of its own.
+"""SASL mechanisms for clients, on bytes, without sockets or frames.
 
     mechanism = mechanism_from_config(config, entropy, host)
     send(mechanism.first())
     while not mechanism.complete:
-        answer = mechanism.step(receive())      # None: nothing to send, the broker has proved what it must
+        response = mechanism.step(receive())    # None: nothing to send, the broker has proved its identity
 
-Each mechanism has a file; server.py is the other side, for the sandbox.
+Each mechanism has a file; the sandbox has the server side.
 """
 
 from typing import TYPE_CHECKING, Protocol
@@ -26,31 +26,31 @@ __all__ = ["SaslMechanism", "mechanism_from_config"]
 
 
 class SaslMechanism(Protocol):
-    """One authentication under way; used once."""
+    """One authentication in progress; used once."""
 
     @property
     def name(self) -> str:
-        """The mechanism as SaslHandshake names it."""
+        """Name of the mechanism for SaslHandshake."""
         ...
 
     @property
     def complete(self) -> bool:
-        """Whether the exchange is complete."""
+        """True after the last exchange."""
         ...
 
     def first(self) -> bytes:
-        """Return what we send first."""
+        """Return the first message."""
         ...
 
     def step(self, challenge: bytes) -> bytes | None:
-        """Take what the broker sent and return our answer, or None when we are done.
+        """Return the response to a challenge, or None at the end.
 
-        Raises: AuthenticationError: the broker refused us, did not prove itself, or sent nonsense.
+        Raises: AuthenticationError: the broker rejects the client, did not prove its identity, or sent invalid bytes.
         """
         ...
 
     def refusal(self, words: str) -> tuple[str, str]:
-        """Return the reason of a refusal for people, of the broker's words, and a hint."""
+        """Return reason and hint for people from the broker's error message."""
         ...
 
 
@@ -63,14 +63,14 @@ def mechanism_from_config(
     token_source: "TokenSource | None" = None,
     context_source: "Callable[[str], SecurityContext] | None" = None,
 ) -> SaslMechanism:
-    """Return a fresh mechanism for one connection to `host`.
+    """Return a new mechanism for one connection to `host`.
 
     Args:
-        clock: for the times inside an unsecured OAUTHBEARER token.
-        token_source: gives the OAUTHBEARER token; takes precedence over the config.
-        context_source: gives the security context of GSSAPI for a host; None to check the config alone.
+        clock: for times in unsecured OAUTHBEARER tokens.
+        token_source: returns the OAUTHBEARER token; takes precedence over the config.
+        context_source: returns the GSSAPI security context of a host; None to check the config only.
     Raises:
-        ConfigError: what the mechanism needs is missing from the config.
+        ConfigError: a required setting is missing.
     """
     name = config.sasl_mechanism
     if name == "OAUTHBEARER":
@@ -97,7 +97,7 @@ def mechanism_from_config(
 
 
 def _context(source: "Callable[[str], SecurityContext] | None", host: str) -> "SecurityContext":
-    assert source is not None  # the factory of connections has one where it logs in
+    assert source is not None  # the connection factory passes a source
     return source(host)
 
 
@@ -107,8 +107,8 @@ def _entry(config: ClientConfig, module: str) -> JaasEntry:
         raise ConfigError(f"sasl.mechanism={config.sasl_mechanism} needs {KEY} with a {module}", key=KEY)
     entry = read_jaas(config.sasl_jaas_config)
     if entry.module != module:
-        # The name itself is not repeated: with a misplaced quote it could be anything.
+        # The name is not shown: after a misplaced quote it could be anything.
         text = f"{KEY}: sasl.mechanism={config.sasl_mechanism} needs the login module {module}"
-        is_msk = entry.module == "IAMLoginModule"  # of Amazon's Java library
+        is_msk = entry.module == "IAMLoginModule"  # module of Amazon's Java library
         raise ConfigError(f"{text}; sasl.oauthbearer.method=aws_msk_iam needs no {KEY}" if is_msk else text, key=KEY)
     return entry

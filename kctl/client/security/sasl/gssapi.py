@@ -1,6 +1,6 @@
-"""GSSAPI (RFC 4752): Kerberos tokens until both sides are proved, then the security layer, of which Kafka has none.
+"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the security layer, which Kafka does not use.
 
-Owns the exchange and who logs in. Tickets take time to get: those are network/kerberos_tickets.py's.
+network/kerberos_tickets.py obtains the tickets.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from kctl.client.wording import one_line
 
 MODULE = "Krb5LoginModule"
 NO_LAYER = 1
-"""The bit of the security layer that is none, among those that a broker offers."""
+"""Bit for no security layer."""
 _LAYERS_BYTES = 4
 _SERVICE = "sasl.kerberos.service.name"
 
 
 class GssapiClient:
-    """The client's side.
+    """Client side of GSSAPI.
 
     Args: new_context: returns a security context for the broker; called once, by `first`.
     """
@@ -33,9 +33,10 @@ class GssapiClient:
         self._has_answered = False
 
     def first(self) -> bytes:
-        """
+        """Return the first token.
+
         Raises:
-            AuthenticationError: there is no ticket, with the reason.
+            AuthenticationError: no ticket, with the reason.
             ConnectionLost: the KDC did not respond.
         """
         self._context = self._new_context()
@@ -65,7 +66,7 @@ class GssapiClient:
             raise AuthenticationError(f"GSSAPI: {_cause(e)}") from None
 
     def _layer(self, challenge: bytes) -> bytes:
-        """Choose no security layer, and to be whom the ticket names."""
+        """Return the message that selects no security layer and the identity of the ticket."""
         assert self._context is not None
         try:
             offer = bytes(self._context.unwrap(challenge).message)
@@ -82,10 +83,10 @@ class GssapiClient:
 
 
 def login_from_config(config: ClientConfig) -> KerberosLogin:
-    """Return who logs in at which service.
+    """Return identity and service of the login.
 
-    Raises: ConfigError: the service has no name, or two, or sasl.jaas.config is for another mechanism.
-    Source: Java's KerberosLogin and Krb5LoginModule; principal and keytab alone as librdkafka names them.
+    Raises: ConfigError: the service name is missing or ambiguous, or sasl.jaas.config is for another mechanism.
+    Source: Java's KerberosLogin and Krb5LoginModule; principal and keytab properties as in librdkafka.
     """
     options: dict[str, str] = {}
     if config.sasl_jaas_config is not None:

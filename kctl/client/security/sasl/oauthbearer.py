@@ -1,7 +1,7 @@
-"""OAUTHBEARER (RFC 7628, KIP-255): a token in one message; and where the token comes from.
+"""OAUTHBEARER (RFC 7628, KIP-255): a token in one message, and sources of tokens.
 
-Owns the message, the unsecured tokens of test clusters, and reading tokens from a file. Tokens that take time to get,
-of an endpoint or a callback, are those of network/fetched_tokens.py.
+Includes unsecured tokens for test clusters and tokens from files. network/fetched_tokens.py has tokens of endpoints and
+callbacks, which need time.
 """
 
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_TOKEN_BYTES = 64 * 1024
 SEPARATOR = "\x01"
 DUMMY_RESPONSE = b"\x01"
-"""What a client answers to a refusal, so that the broker may end the exchange."""
+"""Response to a rejection, so that the broker may end the exchange."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _EXTENSION_NAME = re.compile(r"[A-Za-z]+")
@@ -32,7 +32,7 @@ _CLAIM_KINDS = ("StringClaim_", "NumberClaim_", "ListClaim_")
 
 
 class Token(NamedTuple):
-    """A bearer token, and the SASL extensions to send along."""
+    """A bearer token with SASL extensions."""
 
     value: str
     extensions: Mapping[str, str] = {}
@@ -42,16 +42,16 @@ class Token(NamedTuple):
 
 
 TokenSource = Callable[[], Token]
-"""Asked once per connection, so that it can give a renewed token."""
+"""Function called for each connection, so that it can return a renewed token."""
 
 
 class OauthBearerClient:
-    """The client's side."""
+    """Client side of OAUTHBEARER."""
 
     name = "OAUTHBEARER"
 
     def __init__(self, source: TokenSource, clock: Clock | None = None) -> None:
-        """Args: clock: says how long ago a refused token expired."""
+        """Args: clock: for the age of an expired token in hints."""
         self.complete = False
         self._source = source
         self._clock = clock
@@ -59,8 +59,9 @@ class OauthBearerClient:
         self._refusal = ""
 
     def first(self) -> bytes:
-        """
-        Raises: AuthenticationError: the source gives no usable token.
+        """Return the message with the token.
+
+        Raises: AuthenticationError: the source returns no usable token.
         """
         token = self._source()
         self._token = token.value
@@ -85,7 +86,7 @@ class OauthBearerClient:
         return self._refusal or f"the token was refused: {_words(words.encode())}", self._hint()
 
     def _hint(self) -> str:
-        """Return what the token claims of itself, which a broker compares with what it expects."""
+        """Return a hint with the claims of the token, to compare with the broker's expectation."""
         claims = _claims_of(self._token)
         if claims is None:
             return "check the source of the token; it is not a JWT, so kctl cannot read its claims"
@@ -98,7 +99,7 @@ class OauthBearerClient:
 
 
 def _claims_of(token: str) -> dict[str, object] | None:
-    """Return the claims of a signed token, unchecked; None where it is not a JWT."""
+    """Return the unverified claims of a token; None if it is not a JWT."""
     parts = token.split(".")
     try:
         found = json.loads(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))) if len(parts) == 3 else None
@@ -113,7 +114,7 @@ def _shown(claim: object) -> str:
 
 
 def _words(challenge: bytes) -> str:
-    """Return the reason of a refusal, as far as it can be read: JSON with a status and perhaps a scope."""
+    """Return the readable reason of a rejection: JSON with a status and perhaps a scope."""
     try:
         refusal = json.loads(challenge[:MAX_TOKEN_BYTES])
     except (ValueError, RecursionError):
@@ -127,10 +128,10 @@ def _words(challenge: bytes) -> str:
 
 
 def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, clock: Clock) -> TokenSource:
-    """Return the source of tokens that the config names.
+    """Return the token source of the config.
 
-    A callback or a token endpoint is only checked: FetchedTokens gets their tokens.
-    Raises: ConfigError: the config names none, or what is needed for it is missing.
+    Callbacks and token endpoints are only checked: FetchedTokens obtains their tokens.
+    Raises: ConfigError: no source, or a required setting is missing.
     """
     extensions = _extensions(entry)
     if config.sasl_oauthbearer_token is not None:
@@ -148,7 +149,7 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
         return lambda: Token(_read_token(path), extensions)
     if entry is not None and any(name.startswith("unsecuredLogin") for name in entry.options):
         options = entry.options
-        unsecured_token(options, clock.wall_ms())  # a mistake in the options shows now, not at the first connection
+        unsecured_token(options, clock.wall_ms())  # report mistakes in the options now, not at the first connection
         return lambda: Token(unsecured_token(options, clock.wall_ms()), extensions)
     raise ConfigError(
         "sasl.mechanism=OAUTHBEARER needs a token: sasl.oauthbearer.token.file, sasl.oauthbearer.token, "
@@ -158,11 +159,11 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
 
 
 def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
-    """Return whom the config logs in as at which token endpoint; None where it names none of HTTP."""
+    """Return the login at the HTTP token endpoint of the config; None without one."""
     url = config.sasl_oauthbearer_token_endpoint_url
     if url is None or url.startswith("file:"):
         return None
-    from kctl.client.http import PlainLogin, check_plain_login, http_url  # wanted for this login alone
+    from kctl.client.http import PlainLogin, check_plain_login, http_url  # deferred import: only for this login
     from kctl.client.oauth import ClientCredentials
 
     name = "sasl.oauthbearer.token.endpoint.url"
@@ -178,7 +179,7 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
 
 
 def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
-    """Return id, secret and scope: Kafka's properties of Kafka 4.1, else the options of the JAAS entry."""
+    """Return id, secret, and scope: from the properties of Kafka 4.1, otherwise from the JAAS entry."""
     options = {} if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config).options
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
@@ -189,9 +190,9 @@ def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
 
 
 def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
-    """Return an unsigned JWT of the `unsecuredLogin...` options, as test clusters accept it.
+    """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters.
 
-    Raises: ConfigError: a number or list option is malformed, or there is no principal.
+    Raises: ConfigError: an option is malformed, or the principal is missing.
     Source: KIP-255; Java OAuthBearerUnsecuredLoginCallbackHandler.
     """
     claims = _claims_in(options)
@@ -235,7 +236,7 @@ def _base64url(claims: Mapping[str, object]) -> str:
 
 
 def token_extensions(config: ClientConfig) -> dict[str, str]:
-    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError: one is not valid."""
+    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError: one is invalid."""
     return _extensions(None if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config))
 
 

@@ -6,12 +6,12 @@ PASSWORD_HINT = "check user name, password and mechanism"
 
 
 class PlainClient:
-    """The client's side."""
+    """Client side of PLAIN."""
 
     name = "PLAIN"
 
     def __init__(self, username: str, password: str) -> None:
-        """Raises: ConfigError: a name or password holds the NUL that separates them."""
+        """Raises: ConfigError: name or password contains NUL, the separator."""
         if "\0" in username or "\0" in password:
             raise ConfigError("sasl.jaas.config: PLAIN cannot carry a NUL", key="sasl.jaas.config")
         self._message = b"\0" + username.encode() + b"\0" + password.encode()

@@ -1,9 +1,7 @@
-"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove that they know the password, and neither sends it.
+"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove knowledge of the password without sending it.
 
-Owns the messages, the proofs and their bounds.
-
-Source: RFC 5802; Java ScramSaslClient. Differs: RFC 5802 wants SASLprep, brokers use the bytes as they are, and so do
-we; the number of iterations has an upper bound.
+Source: RFC 5802; Java ScramSaslClient. Differs: RFC 5802 requires SASLprep; brokers and kctl use the bytes unchanged.
+The number of iterations has an upper bound.
 """
 
 import binascii
@@ -20,7 +18,7 @@ from kctl.client.security.sasl.plain import PASSWORD_HINT
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MIN_ITERATIONS = 4096
 MAX_ITERATIONS = 100_000
-"""Kafka itself allows at most 16 384. Without a bound a false broker could keep the network thread busy for hours."""
+"""Upper bound; Kafka allows 16 384. A false broker could otherwise keep the network thread busy for hours."""
 MAX_MESSAGE_BYTES = 4096
 NONCE_BYTES = 24
 
@@ -32,19 +30,19 @@ _SERVER_FINAL = re.compile(r"(?:v=([A-Za-z0-9+/=]+)|e=([^,]+))(?:,.*)?", re.DOTA
 
 
 class Keys(NamedTuple):
-    """What a server keeps instead of a password."""
+    """Keys that a server stores instead of a password."""
 
     stored: bytes
     server: bytes
 
 
 def derive(mechanism: str, password: bytes, salt: bytes, iterations: int) -> tuple[bytes, Keys]:
-    """Return (client key, keys a server keeps) of a password."""
+    """Return (client key, server keys) of a password."""
     return keys_of(mechanism, hashlib.pbkdf2_hmac(HASHES[mechanism], password, salt, iterations))
 
 
 def keys_of(mechanism: str, salted: bytes) -> tuple[bytes, Keys]:
-    """Return the same of a salted password."""
+    """Return (client key, server keys) of a salted password."""
     algorithm = HASHES[mechanism]
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     stored = hashlib.new(algorithm, client_key).digest()
@@ -52,27 +50,27 @@ def keys_of(mechanism: str, salted: bytes) -> tuple[bytes, Keys]:
 
 
 def xor(left: bytes, right: bytes) -> bytes:
-    """Return the bytewise exclusive or of two strings of equal length."""
     return bytes(a ^ b for a, b in zip(left, right, strict=True))
 
 
 def escape_name(username: str) -> str:
-    """Return a user name as SCRAM writes it, without commas and equals signs."""
+    """Return a user name with escaped commas and equals signs."""
     return username.replace("=", "=3D").replace(",", "=2C")
 
 
 def nonce_from(entropy: Entropy) -> str:
-    """Return a fresh nonce: printable and without a comma."""
+    """Return a new nonce: printable, without commas."""
     return b64encode(entropy.token_bytes(NONCE_BYTES)).decode()
 
 
 class ScramClient:
-    """The client's side."""
+    """Client side of SCRAM."""
 
     def __init__(
         self, mechanism: str, username: str, password: str, entropy: Entropy, *, is_token: bool = False
     ) -> None:
-        """
+        """Prepare the messages.
+
         Args: is_token: the credentials are a delegation token (KIP-48).
         Raises: ConfigError: an empty user name, or one with a NUL.
         """
@@ -103,7 +101,7 @@ class ScramClient:
         return words, PASSWORD_HINT
 
     def _answer(self, server_first: str) -> bytes:
-        """Return the client-final message, with our proof."""
+        """Return the client-final message with the proof."""
         match = _SERVER_FIRST.fullmatch(server_first)
         if match is None:
             refusal = _SERVER_FINAL.fullmatch(server_first)

@@ -1,11 +1,11 @@
-"""TLS as bytes in, bytes out.
+"""TLS on bytes, without sockets.
 
     settings = TlsSettings.from_config(config)          # reads and checks the files; ConfigError names the property
     channel = TlsChannel(settings.context(), "broker1.example")
     channel.handshake(); send(channel.pending_out()); channel.receive(data); ...
 
-settings.py makes contexts from properties, stores.py reads what they point at, channel.py runs one connection,
-failures.py turns OpenSSL's errors into ours. `ssl` is imported when the first context is made, never before.
+settings.py creates contexts from properties, stores.py reads key and trust stores, channel.py is one connection,
+failures.py converts errors of OpenSSL. `ssl` is imported with the first context.
 """
 
 from kctl.client.security.tls.certificates import PeerCertificate

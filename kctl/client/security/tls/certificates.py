@@ -1,4 +1,4 @@
-"""PeerCertificate: what people want to know of a certificate."""
+"""PeerCertificate: readable contents of a certificate."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,13 +10,13 @@ _SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName":
 
 
 class PeerCertificate(NamedTuple):
-    """A certificate as the peer presented it; not verified.
+    """A certificate as presented by the peer, unverified.
 
     Attributes:
         subject, issuer: distinguished names, `CN=localhost, O=example`.
-        not_before_ms, not_after_ms: when it is valid, since the epoch.
-        not_before, not_after: the same as dates, `2026-11-20`.
-        names: the host names and addresses it is for.
+        not_before_ms, not_after_ms: validity, since the epoch.
+        not_before, not_after: validity as dates, `2026-11-20`.
+        names: host names and addresses.
     """
 
     subject: str
@@ -32,10 +32,10 @@ class PeerCertificate(NamedTuple):
 
 
 def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
-    """Return the peer's chain, leaf first, also where it was refused; empty when it presented none.
+    """Return the peer's chain, leaf first, even if it was rejected; empty if it presented none.
 
-    Python's public call answers only after a handshake that succeeded. The private one under it has been there since
-    3.10; where it is missing, the text of an error is shorter.
+    Uses a private call that exists since Python 3.10, because the public one requires a completed handshake. Without
+    it, errors are shorter.
     """
     chain = getattr(getattr(tls, "_sslobj", None), "get_unverified_chain", None)
     return tuple(_described(certificate.get_info()) for certificate in (chain() if chain else None) or ())
@@ -62,12 +62,12 @@ def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 
 
 def _plain(value: str) -> str:
-    """Escape what could steer a terminal: the peer chose these bytes."""
+    """Escape unprintable characters, which the peer could use to control a terminal."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value[:200])
 
 
 def _date(text: str) -> str:
-    """Return `2026-11-20` of OpenSSL's `Nov 20 14:01:35 2026 GMT`."""
+    """Return `2026-11-20` for OpenSSL's `Nov 20 14:01:35 2026 GMT`."""
     month, day, _, year, _ = text.split()
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
     return f"{year}-{months.index(month) + 1:02}-{int(day):02}"

@@ -1,7 +1,4 @@
-"""TlsChannel: one TLS connection between two buffers. What goes in and out of the network is the caller's business.
-
-Knows nothing of sockets, deadlines or Kafka.
-"""
+"""TlsChannel: one TLS connection between two buffers, without sockets."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,12 +11,12 @@ if TYPE_CHECKING:
     from kctl.client.security.tls.certificates import PeerCertificate
 
 READ_BYTES = 16_384
-"""A TLS record holds no more, so a larger buffer is never filled by one read."""
+"""Read size: the maximum of a TLS record."""
 FIRST_BYTES = 64
 _RECORD_TYPES = range(20, 25)
 _RECORD_MAJOR_VERSION = 3
 _HOOK = "_msg_callback"
-"""CPython's own (`SSLContext._msg_callback`, since 3.8, not documented); Python's ssl has no API for what it is for."""
+"""Undocumented hook of CPython (`SSLContext._msg_callback`, since 3.8); ssl has no API for this."""
 _MARK = "kctl_certificate_asked"
 _HANDSHAKE = 22
 _CERTIFICATE_REQUEST = 13
@@ -28,18 +25,18 @@ _CERTIFICATE_REQUEST = 13
 class TlsChannel:
     """One side of a TLS connection.
 
-    After every call that may have produced bytes for the peer (`handshake`, `receive` + `read`, `write`, `shutdown`,
-    and also after an error, when there is an alert), send what `pending_out` returns.
+    After `handshake`, `receive` and `read`, `write`, `shutdown`, and errors (alerts), send the bytes of `pending_out`.
     """
 
     def __init__(self, context: "ssl.SSLContext", server_hostname: str = "", server_side: bool = False) -> None:
-        """
-        Args: server_hostname: whose certificate we want, and the name we ask for (SNI); not for the server's side.
-        Raises: TlsError: it cannot be the name of a host.
+        """Create a channel.
+
+        Args: server_hostname: expected host of the certificate, and SNI; unused on the server side.
+        Raises: TlsError: not a valid host name.
         """
         import ssl
 
-        # In a certificate, names have no trailing dot and addresses no zone.
+        # Names in certificates have no trailing dot, and addresses no zone.
         self.host = server_hostname.partition("%")[0].removesuffix(".")
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -58,9 +55,9 @@ class TlsChannel:
     # --- bytes of the network -----------------------------------------------------------------------------------------
 
     def receive(self, data: "bytes | bytearray | memoryview") -> None:
-        """Take bytes that came from the peer.
+        """Pass bytes received from the peer.
 
-        Raises: RemoteProtocolError: the very first of them are not TLS; they are in `first_bytes`.
+        Raises: RemoteProtocolError: the first bytes are not TLS; they are in `first_bytes`.
         """
         if len(self._first_bytes) < FIRST_BYTES and not self.is_established:
             self._first_bytes += bytes(data[: FIRST_BYTES - len(self._first_bytes)])
@@ -68,22 +65,22 @@ class TlsChannel:
         self._incoming.write(data)
 
     def pending_out(self) -> bytes:
-        """Return the bytes to send to the peer, b"" when there are none."""
+        """Return the bytes to send to the peer."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     # --- bytes of the application -------------------------------------------------------------------------------------
 
     def handshake(self) -> bool:
-        """Continue with the handshake as far as the received bytes allow; return whether it is done.
+        """Continue the handshake with the received bytes; return whether it is complete.
 
-        Raises: TlsError, TlsClosed: a class for each cause; the channel is of no further use.
+        Raises: TlsError, TlsClosed: a class for each cause; the channel cannot be used further.
         """
         if not self.is_established:
             self.is_established = self._attempt(self._tls.do_handshake)
         return self.is_established
 
     def read(self) -> bytes:
-        """Return the application bytes received so far, b"" when there are none yet or the peer has ended.
+        """Return the application bytes received; empty if there are none or the peer has closed.
 
         Raises: TlsError: a damaged record or an alert.
         """
@@ -103,7 +100,7 @@ class TlsChannel:
             except ssl.SSLError as e:
                 failure = self._fail(e)
                 if parts:
-                    break  # these bytes are whole and authentic; the next read reports the failure
+                    break  # these bytes are complete and authentic; the next read raises
                 raise failure from e
             if not part:
                 self.is_closed_by_peer = True
@@ -112,7 +109,7 @@ class TlsChannel:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def check(self) -> None:
-        """Raise what `read` met behind the bytes that it returned.
+        """Raise the failure that `read` found after the bytes it returned.
 
         Raises: TlsError: a damaged record or an alert.
         """
@@ -120,9 +117,9 @@ class TlsChannel:
             raise self._failure
 
     def write(self, data: "bytes | bytearray | memoryview") -> None:
-        """Encrypt all of `data` for the peer.
+        """Encrypt `data` for the peer.
 
-        Raises: TlsError: the handshake is not done, or the channel has failed.
+        Raises: TlsError: the handshake is not complete, or the channel has failed.
         """
         if not self.is_established:
             raise TlsError("nothing can be written before the TLS handshake is done")
@@ -130,37 +127,37 @@ class TlsChannel:
             self._attempt(lambda: self._tls.write(data))
 
     def shutdown(self) -> None:
-        """Say to the peer that nothing follows. Never fails: the connection is going away."""
+        """Send a close notification to the peer. Never fails."""
         import ssl
 
         if self.is_established and self._failure is None:
             try:
                 self._tls.unwrap()
             except ssl.SSLError:
-                return  # the peer's own ending is not awaited
+                return  # the peer's notification is not awaited
 
     # --- what was agreed ----------------------------------------------------------------------------------------------
 
     @property
     def version(self) -> str:
-        """`TLSv1.3`; empty before the handshake is done."""
+        """`TLSv1.3`; empty before the handshake is complete."""
         return self._tls.version() or "" if self.is_established else ""
 
     @property
     def cipher(self) -> str:
-        """`TLS_AES_256_GCM_SHA384`; empty before the handshake is done."""
+        """`TLS_AES_256_GCM_SHA384`; empty before the handshake is complete."""
         cipher = self._tls.cipher() if self.is_established else None
         return cipher[0] if cipher else ""
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """Whether the peer has asked for a client certificate; None where that is not watched, or there is no hook."""
+        """True if the peer has requested a client certificate; None if it is not watched or there is no hook."""
         if getattr(self._tls.context, _HOOK, None) is None:
             return None
         return bool(vars(self._tls).get(_MARK, False))
 
     def peer_chain(self) -> "tuple[PeerCertificate, ...]":
-        """Return what the peer presented, leaf first, also after it was refused; empty when there is nothing."""
+        """Return the certificates of the peer, leaf first, even if they were rejected."""
         from kctl.client.security.tls.certificates import presented_chain
 
         return presented_chain(self._tls)
@@ -168,7 +165,7 @@ class TlsChannel:
     # --- failures -----------------------------------------------------------------------------------------------------
 
     def _attempt(self, step: Callable[[], object]) -> bool:
-        """Do one step and return True, or False when bytes of the peer are missing."""
+        """Call `step`; return False if bytes of the peer are missing."""
         import ssl
 
         if self._failure is not None:
@@ -190,16 +187,16 @@ class TlsChannel:
         return self._failure
 
     def _check_first_bytes(self) -> None:
-        """A record of TLS begins with its type and with major version 3; anything else is another protocol."""
+        """Raise unless the bytes begin with a TLS record type and major version 3."""
         first = self._first_bytes
         if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
             raise RemoteProtocolError("the server does not speak TLS", first_bytes=first)
 
 
 def watch_certificate_requests(context: "ssl.SSLContext") -> None:
-    """Note from now on, for every channel of `context`, whether its peer asks for a certificate.
+    """Record for all channels of `context` whether the peer requests a certificate.
 
-    Only for a probe: the hook is called for every record.
+    Only for probes: the hook is called for every record.
     """
     if hasattr(context, _HOOK):
         setattr(context, _HOOK, _note)

@@ -1,6 +1,4 @@
-"""Turns an error of OpenSSL into one of our TLS errors, with the reason in words and the certificates that it is
-about.
-"""
+"""Conversion of OpenSSL errors to TlsError, with reason and certificates."""
 
 import ssl
 
@@ -20,7 +18,7 @@ from kctl.client.security.tls.certificates import PeerCertificate
 
 _NOT_YET_VALID, _EXPIRED, _HOSTNAME, _ADDRESS = 9, 10, 62, 64
 _UNTRUSTED = (2, 18, 19, 20, 21)
-"""X509_V_ERR codes of OpenSSL: no issuer found, or a self-signed end of the chain."""
+"""OpenSSL's X509_V_ERR codes for an unknown issuer or a self-signed end of the chain."""
 
 _VERSION_REASONS = ("UNSUPPORTED_PROTOCOL", "WRONG_SSL_VERSION", "NO_PROTOCOLS_AVAILABLE", "VERSION_TOO_LOW")
 _CIPHER_REASONS = (
@@ -42,9 +40,9 @@ _ABOUT_OUR_CERTIFICATE = (
 
 
 def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]) -> TlsError | TlsClosed:
-    """Return our error for one of OpenSSL's.
+    """Return the error for an OpenSSL error.
 
-    Args: host: whom we asked for; chain: what the peer presented, as far as it got.
+    Args: host: the expected host. chain: certificates of the peer.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return _refused_certificate(error, host, chain)
@@ -68,7 +66,7 @@ def _refused_certificate(
     presented = tuple(map(str, chain))
     code = error.verify_code
     if code == _EXPIRED and chain:
-        # OpenSSL does not say which one of the chain; it can only be the one that ends first.
+        # OpenSSL does not report which certificate; it can only be the first to expire.
         ended = min(chain, key=lambda certificate: certificate.not_after_ms)
         text = f"certificate expired {ended.not_after} ({ended})"
         return CertificateExpired(text, presented=presented, hint="renew the broker's certificate")
@@ -79,7 +77,7 @@ def _refused_certificate(
     if code in (_HOSTNAME, _ADDRESS) and chain:
         names = ", ".join(chain[0].names) or chain[0].subject
         text = f"certificate is for {names}, not for {host}"
-        if host in chain[0].names:  # the text of an IP address as a DNS name, which does not count
+        if host in chain[0].names:  # an IP address as a DNS name, which does not count
             text = f"certificate has {host} as a DNS name, and not as an IP address"
         hint = "connect by a name that the certificate has, or have the certificate issued for this name"
         return HostnameMismatch(text, presented=presented, hint=hint)

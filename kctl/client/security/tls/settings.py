@@ -1,7 +1,6 @@
-"""TlsSettings: everything that the ssl.* properties say, checked once; and the contexts made of it.
+"""TlsSettings: checked ssl.* properties, and contexts from them.
 
-Those of a client are made again when its certificate files have changed: new connections use the new files, open ones
-keep theirs.
+Client contexts are replaced when certificate files change; open connections keep the old files.
 """
 
 import logging
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("kctl.client.security")
 
 Stamp = tuple[tuple[int, int, int] | None, ...]
-"""Inode, size and time of change of each file; None for one that cannot be looked at."""
+"""Inode, size, and modification time of each file; None if unreadable."""
 
 _IANA_SUITE = re.compile(
     r"TLS_(?:(?P<kx>ECDHE_RSA|ECDHE_ECDSA|DHE_RSA|RSA)_WITH_)"
@@ -36,14 +35,14 @@ _TLS13_SUITE = re.compile(r"TLS_(?:AES|CHACHA20)_[A-Z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """What a client needs to make TLS connections.
+    """Settings of TLS connections of a client.
 
     Attributes:
-        trusted_pem: certificates to trust, or None for those of the system.
-        key_pem, key_password: our private key and certificate chain, where we have them.
-        checks_hostname: whether the certificate must be for the host that was asked for.
+        trusted_pem: trusted certificates, or None for the system's.
+        key_pem, key_password: the client's private key and certificate chain, if any.
+        checks_hostname: the certificate must be for the requested host.
         oldest, newest: TLS versions.
-        ciphers: for TLS 1.2 and older, in OpenSSL's spelling; empty for OpenSSL's own choice.
+        ciphers: for TLS 1.2 and older, in OpenSSL's spelling; empty for OpenSSL's default.
     """
 
     trusted_pem: str | None = field(default=None, repr=False)
@@ -56,9 +55,9 @@ class TlsSettings:
 
     @classmethod
     def from_config(cls, config: ClientConfig) -> "TlsSettings":
-        """Return the settings of a config, with the files read and proved usable.
+        """Return the settings of a config, after reading and checking the files.
 
-        Raises: ConfigError: naming the property that is wrong.
+        Raises: ConfigError: with the wrong property.
         """
         algorithm = config.ssl_endpoint_identification_algorithm
         if algorithm.lower() not in ("", "https"):
@@ -81,12 +80,12 @@ class TlsSettings:
     def context(self, *, verify: bool = True) -> "ssl.SSLContext":
         """Return a context for client connections.
 
-        Args: verify: False takes any certificate, to look at one that is refused; never for real use.
-        Raises: ConfigError: OpenSSL refuses a certificate, key, password or cipher.
+        Args: verify: False accepts any certificate, to inspect a rejected one; never for real use.
+        Raises: ConfigError: OpenSSL rejects a certificate, key, password, or cipher.
         """
         context = self._context(verify=verify)
         if self.trusted_pem is None:
-            context.load_default_certs()  # takes tens of milliseconds, so not where the files are only proved usable
+            context.load_default_certs()  # takes tens of milliseconds, so not when files are only checked
         return context
 
     def _context(self, *, verify: bool) -> "ssl.SSLContext":
@@ -95,7 +94,7 @@ class TlsSettings:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = self.checks_hostname and verify
         context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
-        context.hostname_checks_common_name = False  # RFC 9525: names are in subjectAltName alone
+        context.hostname_checks_common_name = False  # RFC 9525: only names in subjectAltName count
         _set_versions(context, self.oldest, self.newest)
         if self.ciphers:
             _set_ciphers(context, self.ciphers)
@@ -114,11 +113,11 @@ def server_context(
     newest: str = "TLSv1.3",
     ciphers: str = "",
 ) -> "ssl.SSLContext":
-    """Return a context for the server's side, for the sandbox.
+    """Return a context for the server side, for the sandbox.
 
     Args:
         certificate_pem: private key and certificate chain.
-        client_ca_pem: whose client certificates are required; None asks for none.
+        client_ca_pem: issuer of required client certificates; None requires none.
     """
     import ssl
 
@@ -158,7 +157,7 @@ def _key(config: ClientConfig) -> str | None:
 
 
 def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
-    """Return the oldest and the newest of the enabled versions, between which none may be missing."""
+    """Return the oldest and newest enabled version. Raises ConfigError if one in between is missing."""
     name = "ssl.enabled.protocols"
     if not enabled:
         raise ConfigError(f"{name} must name at least one version", key=name)
@@ -169,9 +168,9 @@ def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, str, str]:
-    """Return OpenSSL's cipher list, and the versions narrowed to those that the suites are for.
+    """Return OpenSSL's cipher list, and the versions that have one of the suites.
 
-    Differs: Python cannot narrow down the suites of TLS 1.3; naming one allows all of them.
+    Differs: Python cannot restrict the suites of TLS 1.3; one of them enables all.
     """
     if not suites:
         return "", oldest, newest
@@ -187,7 +186,7 @@ def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, st
 
 
 def _openssl_name(suite: str) -> str:
-    """Return OpenSSL's name of a suite: ECDHE-RSA-AES128-GCM-SHA256 of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    """Return OpenSSL's name of a suite: ECDHE-RSA-AES128-GCM-SHA256 for TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
     match = _IANA_SUITE.fullmatch(suite)
     if match is None:
         if suite.startswith("TLS_") or not re.fullmatch(r"[A-Z0-9-]{1,64}", suite):
@@ -212,7 +211,7 @@ def _set_versions(context: "ssl.SSLContext", oldest: str, newest: str) -> None:
         raise ConfigError(f"{name}: {newest} is too old to be used; enable TLSv1.2 or TLSv1.3", key=name)
     context.maximum_version = versions[newest]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of the versions that a config has enabled
+        warnings.simplefilter("ignore", DeprecationWarning)  # for versions that the config enables
         context.minimum_version = versions.get(oldest) or ssl.TLSVersion[oldest.replace(".", "_")]
     context.options |= ssl.OP_NO_RENEGOTIATION
 
@@ -226,7 +225,7 @@ def _set_ciphers(context: "ssl.SSLContext", ciphers: str) -> None:
         known = [cipher["name"] for cipher in context.get_ciphers()]
     except ssl.SSLError:
         known = []
-    # OpenSSL overlooks what it does not know, and takes words such as ALL for many.
+    # OpenSSL ignores unknown names, and expands words such as ALL.
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ConfigError(f"ssl.cipher.suites: OpenSSL does not know {', '.join(unknown)}", key="ssl.cipher.suites")
@@ -245,7 +244,7 @@ def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
 
 
 def _only_certificates(pem: str) -> str:
-    """Drop keys and comments, which may be in any encoding: OpenSSL takes the certificates as ASCII."""
+    """Return only the certificates: OpenSSL requires ASCII, and keys and comments may have any encoding."""
     found = re.findall(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----", pem)
     return "\n".join(found)
 
@@ -255,7 +254,7 @@ def _load_key(context: "ssl.SSLContext", pem: str, password: str | None) -> None
 
     with _as_file(pem) as path:
         try:
-            # A password must be given even where there is none: without it OpenSSL would ask on the terminal.
+            # Always pass a password: without one, OpenSSL would prompt on the terminal.
             context.load_cert_chain(path, password=password or "")
         except ssl.SSLError as e:
             raise _key_error(e, pem, password) from None
@@ -282,9 +281,9 @@ def _on_disk(content: str) -> Iterator[str]:
 
 @contextmanager
 def _as_file(content: str) -> Iterator[str]:
-    """Give the content a path for as long as OpenSSL needs one.
+    """Yield a path to the content for OpenSSL.
 
-    On Linux in memory, so that no key is written to a disk; elsewhere a file that only its owner can read.
+    On Linux it is in memory, so that no key is written to a disk; elsewhere a file that only its owner can read.
     """
     if not hasattr(os, "memfd_create"):
         yield from _on_disk(content)
@@ -299,9 +298,9 @@ def _as_file(content: str) -> Iterator[str]:
 
 
 class RenewedContext:
-    """The context of a client.
+    """Context of a client.
 
-    Attributes: context: for new connections; replaced as a whole, so any thread may read it.
+    Attributes: context: for new connections; replaced as a whole, so that any thread may read it.
     """
 
     def __init__(self, config: ClientConfig) -> None:
@@ -317,7 +316,7 @@ class RenewedContext:
         return bool(self._paths)
 
     def refresh(self) -> None:
-        """Read the files again if they have changed; may block. What is half-written or wrong leaves all as it was."""
+        """Read changed files again; may block. Incomplete or wrong files are ignored."""
         stamp = self._look()
         if stamp == self._stamp:
             return

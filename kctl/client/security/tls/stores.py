@@ -1,7 +1,6 @@
-"""What ssl.truststore.* and ssl.keystore.* point at, as PEM; and the way out for stores that cannot be read here.
+"""Key and trust stores as PEM, and conversion commands for unsupported formats.
 
-PKCS12 is read by the cryptography package where it is installed. Owns reading and recognising; errors name the property
-and never show what is inside.
+PKCS12 needs the cryptography package. Errors contain the property and never the contents.
 """
 
 import shlex
@@ -19,12 +18,12 @@ _PEM_BEGIN = b"-----BEGIN "
 def read_store(
     config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
 ) -> str | None:
-    """Return the PEM file that `location` names, or None where it names none.
+    """Return the PEM file of `location`, or None without one.
 
-    A file that is PEM is taken as such unless another type was asked for by hand.
-    Args: has_key: it is a key store, which changes how a Java store is converted.
-    Raises: ConfigError: it cannot be read, is no PEM or PKCS12, or is a JKS store: with the command that converts it.
-    Source: KIP-651. Differs: JKS is not read, PKCS12 only with the extra pkcs12; PEM needs no ssl.*store.type.
+    PEM files are accepted unless another type was set explicitly.
+    Args: has_key: key store; affects the conversion command.
+    Raises: ConfigError: unreadable, not PEM or PKCS12, or a JKS store, with the conversion command.
+    Source: KIP-651. Differs: JKS is not supported, PKCS12 only with the extra pkcs12; PEM needs no ssl.*store.type.
     """
     path = config.values[location.name]
     if path is None:
@@ -71,7 +70,7 @@ def _read(path: str, location: Property[str | None]) -> bytes:
 
 
 def _java_kind(content: bytes) -> str | None:
-    """Return JKS, JCEKS, PKCS12 or DER, or None if it is none of them.
+    """Return JKS, JCEKS, PKCS12, DER, or None.
 
     PKCS12 begins with its version, a certificate with a sequence (RFC 7292, RFC 5280).
     """
@@ -83,7 +82,7 @@ def _java_kind(content: bytes) -> str | None:
 
 
 def _conversion(path: str, kind: str, *, has_key: bool) -> str:
-    """Return the command that turns a Java store into PEM; it asks for the passwords itself."""
+    """Return the command that converts a Java store to PEM; it prompts for the passwords."""
     source, pem, p12 = shlex.quote(path), shlex.quote(path + ".pem"), shlex.quote(path + ".p12")
     if not has_key:
         return f"keytool -list -rfc -keystore {source} > {pem}"
@@ -98,20 +97,20 @@ EXTRA = "pkcs12"
 
 
 def can_read_pkcs12() -> bool:
-    """Return whether the package that reads them is installed."""
+    """Return whether the cryptography package is installed."""
     from importlib.util import find_spec
 
     return find_spec("cryptography") is not None
 
 
 def pem_of_pkcs12(content: bytes, password: str | None, place: str, key: str, *, has_key: bool) -> str:
-    """Return the private key, where the store has one that is wanted, and the certificates of a store.
+    """Return the private key, if requested, and the certificates of a store.
 
     Args:
-        place: the property and the file, for errors.
-        key: the property of the error.
-        has_key: it is a key store, so that the key comes first; else only certificates are wanted.
-    Raises: ConfigError: the password is wrong, the store is damaged, or what is wanted is not in it.
+        place: property and file, for errors.
+        key: property of the error.
+        has_key: key store: the key comes first. Otherwise only certificates are returned.
+    Raises: ConfigError: wrong password, damaged store, or missing contents.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
