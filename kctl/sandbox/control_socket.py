@@ -44,7 +44,7 @@ class ControlSocket:
             carry_out: executes a command and returns an error text or None.
             report: returns the state as JSON.
         Raises:
-            OSError: the path is in use, too long, or cannot be created.
+            OSError: the path is in use, overlong, or cannot be created.
         """
         self._loop = loop
         self._path = path

@@ -1,9 +1,7 @@
-"""Reassignments: replicas that are added to partitions, copied for a while, and then replace others.
+"""Reassignments: replicas are added to a partition, copied, and then replace others. Source: KIP-455.
 
-While one is in progress the partition has the replicas of its end and those that will be removed; the added ones are
-not in sync.
-
-Source: KIP-455. Differs: how long a copy takes is a setting, whatever its size; throttles have no effect.
+During a reassignment, a partition has its target replicas, of which the added ones are not in sync, and the replicas to
+remove. Differs: a setting determines the duration, regardless of the size; throttles have no effect.
 """
 
 from collections.abc import Sequence
@@ -17,13 +15,13 @@ if TYPE_CHECKING:
     from kctl.sandbox.cluster import Cluster
 
 LOOK_AGAIN_MS = 100
-"""How often a copy looks whether the nodes that it needs are up again."""
+"""Interval of checks for nodes that are down, in ms."""
 
 Key = tuple[str, int]
 
 
 class Move(NamedTuple):
-    """One reassignment: the replicas before it and at its end, and when it began."""
+    """Ongoing reassignment of a partition."""
 
     original: tuple[int, ...]
     target: tuple[int, ...]
@@ -39,20 +37,20 @@ class Move(NamedTuple):
 
 
 class Reassignments:
-    """All reassignments of a cluster."""
+    """Reassignments of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self.moves: dict[Key, Move] = {}
         self._are_held = False
         self._known: dict[Key, tuple[tuple[int, ...], int]] = {}
-        """Replicas that brokers still report, and until when: they learn of a change `metadata_delay_ms` later."""
+        """Replicas in the metadata of brokers and their expiry: brokers learn of changes after `metadata_delay_ms`."""
 
     def alter(self, topic: str, index: int, target: Sequence[int] | None) -> None:
-        """Move a partition to other nodes, or cancel its move.
+        """Start a reassignment, or cancel it if `target` is None.
 
         Raises:
-            Refused: there is no such partition or move, or the replicas are not possible.
+            Refused: the partition or the reassignment does not exist, or the replicas are invalid.
         """
         partition = self._cluster.partition(topic, index)
         if partition is None:
@@ -82,24 +80,24 @@ class Reassignments:
         return bool(target) and len(set(target)) == len(target) and set(target) <= set(self._cluster.nodes)
 
     def hold(self) -> None:
-        """Let no move end before `release`."""
+        """Complete no reassignment until `release`."""
         self._are_held = True
 
     def release(self) -> None:
-        """Let moves end again."""
+        """Complete reassignments again."""
         self._are_held = False
 
     def forget_topic(self, name: str) -> None:
-        """Forget the moves of a topic that is deleted."""
+        """Drop the reassignments of a deleted topic."""
         self.moves = {key: move for key, move in self.moves.items() if key[0] != name}
 
     def replicas_in_metadata(self, partition: Partition) -> tuple[int, ...]:
-        """Return the replicas as brokers report them at present."""
+        """Return the replicas in the metadata of brokers."""
         replicas, until_ms = self._known.get((partition.topic_name, partition.index), ((), 0))
         return replicas if self._cluster.scheduler.now_ms() < until_ms else partition.replicas
 
     def copied_share(self, partition: Partition, node_id: int) -> float:
-        """Return how much of a partition a node has copied, from 0 to 1."""
+        """Return the fraction of a partition that a node has copied."""
         move = self.moves.get((partition.topic_name, partition.index))
         if move is None or node_id not in move.adding:
             return 1.0
@@ -112,7 +110,7 @@ class Reassignments:
 
     def _finish(self, partition: Partition, move: Move) -> None:
         key = partition.topic_name, partition.index
-        if self.moves.get(key) is not move:  # cancelled, or replaced by another
+        if self.moves.get(key) is not move:  # canceled or replaced
             return
         if (
             self._are_held

@@ -1,7 +1,4 @@
-"""The records inside a batch, as far as a broker looks: how many, their offset deltas, timestamps and keys.
-
-Records are only walked over; their values and headers stay bytes.
-"""
+"""Records of a batch: offset deltas, timestamps, and keys. Values and headers are not decoded."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,11 +9,11 @@ from kctl.sandbox.batches import HEADER_BYTES, BatchHeader, BatchRefused
 
 
 class _Damaged(Exception):
-    """A record reaches beyond its batch."""
+    """A record exceeds its batch."""
 
 
 class RawRecord(NamedTuple):
-    """One record: `content` is all behind its offset delta: key, value and headers, with their lengths."""
+    """Record; `content` is the encoded key, value, and headers."""
 
     offset_delta: int
     timestamp_ms: int
@@ -24,12 +21,12 @@ class RawRecord(NamedTuple):
 
     @property
     def key(self) -> bytes | None:
-        """The key."""
+        """The key, or None."""
         return self._bytes_at(0)[0]
 
     @property
     def has_value(self) -> bool:
-        """Whether it has a value; one that has none deletes its key from a compacted topic."""
+        """False for tombstones."""
         return self._bytes_at(self._bytes_at(0)[1])[0] is not None
 
     def _bytes_at(self, at: int) -> tuple[bytes | None, int]:
@@ -42,7 +39,7 @@ class RawRecord(NamedTuple):
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the zigzag number at `at` and the position behind it."""
+    """Return the zigzag varint at `at` and the position after it."""
     number = shift = 0
     while True:
         if at >= len(data):
@@ -58,10 +55,10 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield offset delta and timestamp of each record, and in which bytes its content lies, from where to where.
+    """Yield offset delta, timestamp, and content of each record; the content is a buffer with start and end.
 
     Raises:
-        BatchRefused: the records are damaged, or not as many as the header says.
+        BatchRefused: the records are damaged, or their number is wrong.
     """
     try:
         codec = codec_name(header.attributes & 0x07) or "none"
@@ -88,7 +85,7 @@ def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
     """Yield offset delta and timestamp of each record.
 
     Raises:
-        BatchRefused: the records are damaged, or not as many as the header says.
+        BatchRefused: the records are damaged, or their number is wrong.
     """
     for offset_delta, timestamp_ms, _, _, _ in _spans(header, batch):
         yield offset_delta, timestamp_ms
@@ -98,18 +95,18 @@ def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
     """Yield each record.
 
     Raises:
-        BatchRefused: the records are damaged, or not as many as the header says.
+        BatchRefused: the records are damaged, or their number is wrong.
     """
     for offset_delta, timestamp_ms, data, at, end in _spans(header, batch):
         yield RawRecord(offset_delta, timestamp_ms, data[at:end])
 
 
 def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False) -> None:
-    """Walk over all records of a produced batch.
+    """Check all records of a produced batch.
 
-    Args: need_keys: the topic is compacted, and takes no record without a key.
+    Args: need_keys: whether records need keys, as in compacted topics.
     Raises:
-        BatchRefused: they are damaged, their offsets are not consecutive, or keys are missing.
+        BatchRefused: the records are damaged, offsets are not consecutive, or keys are missing.
     """
     keyless = []
     for expected, (offset_delta, _, data, at, _) in enumerate(_spans(header, batch)):

@@ -1,7 +1,6 @@
-"""Regular expressions that clients send, run by RE2 as brokers run them by RE2/J: in linear time, whatever the pattern.
+"""Regular expressions of clients, matched by RE2 in linear time; brokers use RE2/J.
 
-Python's `re` backtracks: one pattern such as (a+)+$ would hold up every node. What RE2 has not, such as lookahead and
-backreferences, Kafka has not either.
+Python's `re` backtracks, so a pattern such as (a+)+$ would block every node.
 """
 
 from collections.abc import Callable
@@ -15,21 +14,21 @@ _LONGEST_REASON = 200
 
 
 class RegexRefused(Exception):
-    """A pattern that is not valid, or that the sandbox cannot run; says why."""
+    """Invalid or unsupported pattern, with the reason."""
 
 
 @lru_cache(MOST_KEPT)
 def full_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return what says whether the pattern matches the whole of a name. Raises: RegexRefused."""
+    """Return a function that matches the pattern against an entire name. Raises: RegexRefused."""
     try:
-        import re2  # optional, and wanted for patterns alone
+        import re2  # deferred import: optional, for patterns only
     except ImportError:
         raise RegexRefused(f"the sandbox needs google-re2 to run it: {install_command('sandbox')}") from None
     options = re2.Options()
-    options.log_errors = False  # to stderr
-    found = re2.Set.FullMatchSet(options)  # a match costs a twentieth of that of a compiled pattern
+    options.log_errors = False  # would go to stderr
+    found = re2.Set.FullMatchSet(options)  # a match takes a twentieth of the time of a compiled pattern
     try:
-        re2.compile(pattern, options)  # names what is wrong, as a set does not
+        re2.compile(pattern, options)  # has an error text, unlike a set
         found.Add(pattern)
         found.Compile()
     except (re2.error, UnicodeError) as error:

@@ -1,8 +1,6 @@
-"""When followers copy: at once or later, not while they or their leader stand still, and for how long that is excused.
+"""Replication schedule: delays, frozen nodes, and replica.lag.time.max.ms. partition.py has the effect on a log.
 
-Moves the followers of every partition of a cluster in time; what that means for a log is partition.py's.
-
-Source: replica.lag.time.max.ms. Differs: what a follower lacks it gets in one step, `replication_delay_ms` later.
+Differs: a follower gets all missing records in one step, after `replication_delay_ms`.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Replication:
-    """The followers of a cluster."""
+    """Followers of a cluster."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
@@ -22,13 +20,13 @@ class Replication:
             node.faults.on_change(self._faults_changed)
 
     def follow(self, partition: Partition) -> None:
-        """Copy what a new partition is given from now on."""
+        """Start to replicate a new partition."""
         if partition.is_late:
             _LateCopies(self._cluster, partition).start()
         self.look(partition)
 
     def lag(self, partition: Partition, node_id: int) -> None:
-        """Let a follower copy nothing more; it is excused for replica.lag.time.max.ms.
+        """Stop a follower, which stays in sync for replica.lag.time.max.ms.
 
         Raises:
             ValueError: the node is not a follower.
@@ -36,10 +34,7 @@ class Replication:
         self._watch(partition, node_id, partition.lag(node_id))
 
     def look(self, partition: Partition) -> None:
-        """Let the followers whose nodes stand still copy nothing, and those whose nodes do no longer continue.
-
-        These wait for their leader, if that stands still.
-        """
+        """Stop followers on frozen nodes, and start followers on other nodes if the leader is not frozen."""
         is_led = partition.leader_id != NO_LEADER and not self._cluster.nodes[partition.leader_id].faults.is_frozen
         for node_id in partition.replicas:
             if self._cluster.nodes[node_id].faults.is_frozen:
@@ -58,17 +53,17 @@ class Replication:
             for partition in topic.partitions.values():
                 if len(partition.replicas) > 1:
                     self.look(partition)
-                    partition.log.wake()  # a leader that continues is copied from again
+                    partition.log.wake()  # replicate again from a leader that continues
 
 
 class _LateCopies:
-    """Gives the followers of one partition what it is given, later."""
+    """Delayed replication of one partition."""
 
     def __init__(self, cluster: "Cluster", partition: Partition) -> None:
         self._cluster = cluster
         self._partition = partition
         self._ordered = (-1, -1)
-        """Leader epoch and end of the log of the last copy that was ordered."""
+        """Leader epoch and end offset of the last scheduled copy."""
 
     def start(self) -> None:
         self._partition.log.watch(self._look)
@@ -86,7 +81,7 @@ class _LateCopies:
         if self._partition.leader_epoch != leader_epoch:
             return
         if self._is_leader_frozen:
-            self._ordered = (-1, -1)  # once more when it continues
+            self._ordered = (-1, -1)  # schedule it again after the freeze
             return
         self._partition.copy(end_offset)
 

@@ -1,4 +1,4 @@
-"""Retention: which segments of a log are too old, or too much, to be kept. Source: retention.ms, retention.bytes."""
+"""Retention: the segments to delete by retention.ms and retention.bytes."""
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,12 @@ if TYPE_CHECKING:
 
 
 def is_limited(log: "PartitionLog") -> bool:
-    """Return whether there is any retention."""
+    """Return whether the log has a retention limit."""
     return log.settings.retention_ms >= 0 or log.settings.retention_bytes >= 0
 
 
 def kept_from(log: "PartitionLog", wall_ms: int, high_watermark: int) -> int:
-    """Return the offset from which on the log is kept: where a segment begins, or its end."""
+    """Return the first offset to keep: the start of a segment, or the end of the log."""
     settings, segments = log.settings, [one for one in log.segments if one.size_bytes]
     left_bytes = sum(one.size_bytes for one in segments)
     kept = log.start_offset
@@ -29,7 +29,7 @@ def kept_from(log: "PartitionLog", wall_ms: int, high_watermark: int) -> int:
 
 
 def next_due_ms(log: "PartitionLog", wall_ms: int) -> int | None:
-    """Return how long until a segment is too old; None where none ever is, or the log is empty."""
+    """Return the time until the oldest segment expires, in ms; None if it never does or the log is empty."""
     first = next((one for one in log.segments if one.size_bytes), None)
     if first is None or log.settings.retention_ms < 0:
         return None

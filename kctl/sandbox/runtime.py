@@ -1,6 +1,6 @@
-"""What the broker core asks of its surroundings: time, a way out for bytes, and somebody who accepts connections.
+"""Interfaces of the broker core to its environment: time, output, and accepted connections. The core does no I/O.
 
-The core does no I/O. `server.py` fits these protocols with sockets, `sim/` with virtual time; neither is imported here.
+`server.py` implements them with sockets, `sim/` with virtual time.
 """
 
 from collections.abc import Callable
@@ -10,18 +10,18 @@ from kctl.sandbox.faults import OnConnect
 
 
 class Handle(Protocol):
-    """Something that will happen, and may be called off."""
+    """Scheduled call."""
 
     def cancel(self) -> None:
-        """Call it off; no effect once it has happened. Idempotent."""
+        """Cancel the call. No effect after the call. Idempotent."""
         ...
 
 
 class Scheduler(Protocol):
-    """Time for the core: it looks at it, and asks to be called later."""
+    """Clock and timers."""
 
     def now_ms(self) -> int:
-        """Return the monotonic instant."""
+        """Return the monotonic time."""
         ...
 
     def wall_ms(self) -> int:
@@ -29,16 +29,16 @@ class Scheduler(Protocol):
         ...
 
     def call_later(self, delay_ms: int, action: Callable[[], None]) -> Handle:
-        """Call `action` once, `delay_ms` from now and never inside this call."""
+        """Call `action` once after `delay_ms`, never within this method."""
         ...
 
 
 class Wire(Protocol):
-    """The way out of one accepted connection. Everything is ignored once it is closed."""
+    """Output of one accepted connection. A closed wire ignores all calls."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the client has more unread than should be written before it reads; `Endpoint.writable` ends it."""
+        """True if the client has to read before more is written. `Endpoint.writable` follows."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -46,41 +46,41 @@ class Wire(Protocol):
         ...
 
     def close(self) -> None:
-        """Close after all that was written."""
+        """Close after sending pending output."""
         ...
 
     def reset(self) -> None:
-        """Cut the connection at once; what was written may be lost."""
+        """Reset the connection immediately; pending output may be lost."""
         ...
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Leave further bytes of the client in the socket, or read on."""
+        """Pause or resume reading from the client."""
         ...
 
 
 class Endpoint(Protocol):
-    """The broker's end of one connection, fed by the owner of the socket."""
+    """Broker side of one connection, called by the owner of the socket."""
 
     def receive(self, data: bytes) -> None:
-        """Take bytes from the client, in order."""
+        """Process bytes from the client, in order."""
         ...
 
     def writable(self) -> None:
-        """Continue to answer: the client has read what made the wire full."""
+        """Continue output after the client has read."""
         ...
 
     def disconnected(self) -> None:
-        """Take note that the client is gone. Idempotent."""
+        """End the connection after the client disconnected. Idempotent."""
         ...
 
 
 class Listener(Protocol):
-    """A node, as those see it who accept connections for it."""
+    """Node in the view of the code that accepts its connections."""
 
     def on_connect(self) -> OnConnect:
-        """Return what happens to a connection attempt made now."""
+        """Return the outcome of a connection attempt."""
         ...
 
     def accept(self, wire: Wire) -> Endpoint:
-        """Return the broker's end of a new connection that writes to `wire`."""
+        """Return the broker side of a new connection that writes to `wire`."""
         ...

@@ -1,4 +1,4 @@
-"""Sandbox: what its users hold. It runs on sockets (`serve`) or in virtual time (`attach`); its methods control it.
+"""Sandbox: the public class, which runs on sockets (`serve`) or in virtual time (`attach`).
 
     with Sandbox(nodes=3, topics={"t": 3}).serve() as served:      # sockets, one thread
         use(served.bootstrap)
@@ -6,7 +6,7 @@
 
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
 
-Everything here may be called from any thread: the thread that runs the cluster carries it out.
+All methods are thread-safe: the thread of the cluster executes them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,13 +38,13 @@ MAX_NODES = 250
 
 
 class StoredLog(NamedTuple):
-    """A copy of the log of a partition.
+    """Copy of the log of a partition.
 
     Attributes:
-        data: its batches.
-        start_offset, end_offset: offset of the first record that readers see, and after the last record.
-        stable_offset: offset of the first record of an open transaction; `end_offset` without one.
-        aborted: producer id and first offset of each aborted transaction.
+        data: encoded batches.
+        start_offset, end_offset: first visible offset, and the offset after the last record.
+        stable_offset: start of the first open transaction; `end_offset` without one.
+        aborted: producer ID and first offset of each aborted transaction.
     """
 
     data: bytes
@@ -55,7 +55,7 @@ class StoredLog(NamedTuple):
 
 
 class Sandbox:
-    """A Kafka cluster in this process."""
+    """In-process Kafka cluster."""
 
     def __init__(
         self,
@@ -67,15 +67,15 @@ class Sandbox:
         racks: Sequence[str] | None = None,
         first_node_id: int = 1,
     ) -> None:
-        """Make the cluster; nothing runs yet.
+        """Create the cluster without starting it.
 
         Args:
-            nodes: how many; their ids follow each other.
-            topics: topics to start with, and their numbers of partitions.
+            nodes: number of nodes; their IDs are consecutive.
+            topics: numbers of partitions of the topics to create, by name.
             settings: broker properties.
-            security: what listeners ask of clients; PLAINTEXT by default.
-            racks: the rack of each node.
-            first_node_id: the id of the first node.
+            security: security of the listeners; PLAINTEXT by default.
+            racks: rack of each node.
+            first_node_id: ID of the first node.
         """
         if not 1 <= nodes <= MAX_NODES:
             raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
@@ -90,31 +90,31 @@ class Sandbox:
         if self.security.users is not None:
             self.cluster.scram_users.add_passwords(self.security.users.passwords)
         self.listeners: dict[int, NodeListener] = {}
-        """By node id, once the cluster runs."""
+        """Listeners by node ID, after the cluster is started."""
         self._carry_out: Callable[[Callable[[], None]], None] = _at_once
         for name, partitions in (topics or {}).items():
             self.cluster.create_topic(name, partitions)
 
-    # --- running ----------------------------------------------------------------------------------------------------
+    # --- start --------------------------------------------------------------------------------------------------------
 
     def serve(self, *, host: str = "127.0.0.1", port: int = 0, advertised_host: str | None = None) -> "ServedSandbox":
-        """Serve all nodes on sockets, in a thread of their own, and return the handle that ends it.
+        """Serve all nodes on sockets in a new thread. Return the handle that stops it.
 
         Args:
-            host: the address to listen on.
-            port: node i listens on `port` + i - 1; 0 lets the system choose.
-            advertised_host: the host in the metadata of clients; `host` by default.
+            host: address to listen on.
+            port: port of the first node; the next nodes have the next ports. 0 uses free ports.
+            advertised_host: host in the metadata; `host` by default.
         Raises:
-            OSError: an address cannot be listened on.
+            OSError: an address is not available.
         """
         from kctl.sandbox.server import ServedSandbox
 
         return ServedSandbox(self, host, port, advertised_host or host)
 
     def attach(self, network: "SimNetwork", resolver: "SimResolver | None" = None) -> str:
-        """Let all nodes listen in a simulation and return its bootstrap.servers.
+        """Start all nodes in a simulation and return its bootstrap.servers.
 
-        Node i is 10.0.0.i:9092; with a `resolver` it is advertised as node-i, a name that the resolver learns.
+        Node i listens on 10.0.0.i:9092. With a `resolver`, it is advertised as node-i.
         """
         from tests.sim.virtual.runtime import HubScheduler, SimEntropy
 
@@ -135,14 +135,14 @@ class Sandbox:
         entropy: Entropy,
         carry_out: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
-        """Make the listeners of all nodes; for those who bring sockets or a simulation.
+        """Create the listeners of all nodes, for code that supplies sockets or a simulation.
 
         Args:
-            scheduler: time for the cluster.
-            entropy: nonces.
-            carry_out: runs a function where the cluster runs and returns when it has; at once by default.
+            scheduler: clock and timers.
+            entropy: source of nonces.
+            carry_out: calls a function in the thread of the cluster and returns after it; calls it directly by default.
         Raises:
-            IllegalStateError: somebody else runs the cluster.
+            IllegalStateError: the cluster is already started.
         """
         self.cluster.run_on(scheduler)
         self._carry_out = carry_out or _at_once
@@ -153,10 +153,10 @@ class Sandbox:
 
     @property
     def bootstrap(self) -> str:
-        """The advertised addresses of all nodes, as bootstrap.servers wants them."""
+        """The advertised addresses of all nodes, for bootstrap.servers."""
         return ",".join(place_text(node.host, node.port) for node in self.cluster.nodes.values())
 
-    # --- what can be done to it -------------------------------------------------------------------------------------
+    # --- control ------------------------------------------------------------------------------------------------------
 
     def _do(self, action: Callable[[], T]) -> T:
         results: list[T] = []
@@ -169,143 +169,142 @@ class Sandbox:
         """Create a topic.
 
         Raises:
-            TopicRefused: it exists, or name, counts or properties are not possible.
+            TopicRefused: the topic exists, or its name, counts, or properties are invalid.
         """
         self._do(lambda: self.cluster.create_topic(name, partitions, replication_factor, properties))
 
     def move_leader(self, topic: str, partition: int, node_id: int, *, end_offset: int | None = None) -> None:
-        """Let another node lead a partition, with a new leader epoch.
+        """Move the leader of a partition, with a new leader epoch.
 
         Args:
-            topic, partition: what it leads.
+            topic, partition: the partition.
             node_id: the new leader.
-            end_offset: where its log ends; what is behind is lost, as in an unclean election. In the middle of a
-                batch, the whole batch is lost. None: nothing is lost, but what a follower that was held back lacks.
+            end_offset: end of the new leader's log; later records are lost, as in an unclean election. A batch that
+                contains
+                the offset is lost entirely. None loses only records that a stopped follower is missing.
         Raises:
-            KeyError: no such topic, partition or node.
+            KeyError: the topic, partition, or node does not exist.
             OffsetOutOfRange: the log has no `end_offset`.
         """
         self._do(lambda: self.cluster.move_leader(topic, partition, node_id, end_offset))
 
     def elect_late(self, topic: str, partition: int, node_id: int, *, ms: int) -> None:
-        """Leave a partition without a leader for `ms` milliseconds, then let a node lead it.
+        """Remove the leader of a partition for `ms` milliseconds, then elect a node.
 
         Raises:
-            KeyError: no such topic, partition or node.
+            KeyError: the topic, partition, or node does not exist.
         """
         self._do(lambda: self.cluster.elect_late(topic, partition, node_id, ms))
 
     def hold_follower(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a follower copy nothing more: it is out of sync, and answers fetches up to where it stands.
+        """Stop a follower and remove it from the in-sync replicas. It serves fetches up to its end offset.
 
         Raises:
-            KeyError: no such topic or partition.
+            KeyError: the topic or partition does not exist.
             ValueError: the node is not a follower.
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].hold(node_id))
 
     def lag_follower(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a follower copy nothing more, and count as in sync for replica.lag.time.max.ms.
+        """Stop a follower, which stays in sync for replica.lag.time.max.ms.
 
-        Until then acks=all waits for it. If it is made the leader meanwhile, what it lacks is lost, which was
-        acknowledged to acks=1 alone.
+        Until then, acks=all waits for it. If it is elected before, records that only acks=1 acknowledged are lost.
         Raises:
-            KeyError: no such topic or partition.
+            KeyError: the topic or partition does not exist.
             ValueError: the node is not a follower.
         """
         cluster = self.cluster
         self._do(lambda: cluster.replication.lag(cluster.topics[topic].partitions[partition], node_id))
 
     def release_follower(self, topic: str, partition: int, node_id: int) -> None:
-        """Let a follower that was held back catch up at once."""
+        """Start a stopped follower, which catches up immediately."""
         self._do(lambda: self.cluster.topics[topic].partitions[partition].release(node_id))
 
     def forget_fetch_sessions(self, node_id: int) -> None:
-        """Let a node forget its fetch sessions, as one does that starts again.
+        """Drop the fetch sessions of a node, as after a restart.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
         self._do(lambda: self.cluster.nodes[node_id].fetch_sessions.clear())
 
     def move_coordinator(self, group_id: str, node_id: int) -> None:
-        """Let another node coordinate a group, which it knows as it was when its last rebalance was complete."""
+        """Move the coordinator of a group. The new one knows the state after the last completed rebalance."""
         self._do(lambda: self.cluster.groups.move(group_id, node_id))
 
     def trouble_coordinator(self, group_id: str, code: ErrorCode | None) -> None:
-        """Let requests about a group end in NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS or
-        COORDINATOR_NOT_AVAILABLE; None ends that.
+        """Fail requests of a group with a coordinator error; None ends this.
 
         Raises:
-            ValueError: some other code.
+            ValueError: not NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or COORDINATOR_NOT_AVAILABLE.
         """
         self._do(lambda: self.cluster.groups.trouble(group_id, code))
 
     def move_transaction_coordinator(self, transactional_id: str, node_id: int) -> None:
-        """Let another node coordinate a transactional id; it knows all that the one before knew.
+        """Move the coordinator of a transactional ID. No state is lost.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
         self._do(lambda: self.cluster.transactions.move(transactional_id, node_id))
 
     def trouble_transaction_coordinator(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Let requests about a transactional id end in an error, as `trouble_coordinator` does for a group.
+        """Fail requests of a transactional ID with a coordinator error; see `trouble_coordinator`.
 
         Raises:
-            ValueError: some other code.
+            ValueError: another code.
         """
         self._do(lambda: self.cluster.transactions.trouble(transactional_id, code))
 
     def hold_markers(self, transactional_id: str) -> None:
-        """Let a transaction that is decided stay incomplete: its markers are not written before `release_markers`."""
+        """Write no markers of a transactional ID until `release_markers`."""
         self._do(lambda: self.cluster.transactions.hold_markers(transactional_id))
 
     def release_markers(self, transactional_id: str) -> None:
-        """Write the markers of a transactional id that were held back, and further ones at once."""
+        """Write held markers, and write further markers immediately."""
         self._do(lambda: self.cluster.transactions.release_markers(transactional_id))
 
     def lose_markers(self, transactional_id: str) -> None:
-        """Let the transaction that ends next count as complete without its markers: it hangs on its partitions."""
+        """Complete the next transaction without markers, so that it hangs on its partitions."""
         self._do(lambda: self.cluster.transactions.lose_markers(transactional_id))
 
     def hold_moves(self) -> None:
-        """Let no move of a partition end before `release_moves`."""
+        """Complete no reassignment until `release_moves`."""
         self._do(self.cluster.reassignments.hold)
 
     def release_moves(self) -> None:
-        """Let moves of partitions end again."""
+        """Complete reassignments again."""
         self._do(self.cluster.reassignments.release)
 
     def expire_producers(self, topic: str, partition: int) -> None:
-        """Let a partition forget the producers that wrote to it, as Kafka does after producer.id.expiration.ms.
+        """Remove the producers of a partition, as Kafka does after producer.id.expiration.ms.
 
-        Those with an open transaction are kept.
+        Producers with an open transaction stay.
         Raises:
-            KeyError: no such topic or partition.
+            KeyError: the topic or partition does not exist.
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].log.producers.expire())
 
     def limit(self, quota: Quota, bytes_per_s: int | None, *, node_id: int | None = None) -> None:
-        """Limit what each client may produce or fetch a second; a client above it is throttled and muted.
+        """Limit the bytes per second of each client, and throttle clients above the limit.
 
         Args:
-            quota: what is limited.
-            bytes_per_s: how much; None: no limit.
-            node_id: at which node; None: at each.
+            quota: produce or fetch.
+            bytes_per_s: the limit; None removes it.
+            node_id: the node; None means all nodes.
         Raises:
-            KeyError: no such node.
-            ValueError: the limit is not possible.
+            KeyError: the node does not exist.
+            ValueError: the limit is invalid.
         """
 
         self._do_on_nodes(node_id, lambda node: node.quotas.limit(quota, bytes_per_s))
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
-        """Let a partition start at `before_offset`, as retention does."""
+        """Delete the records of a partition before an offset."""
         self._do(lambda: self.cluster.topics[topic].partitions[partition].log.delete_records(before_offset))
 
     def advertise(self, node_id: int, host: str, port: int) -> None:
-        """Tell clients another address of a node than the one it listens on."""
+        """Change the advertised address of a node."""
 
         def change() -> None:
             node = self.cluster.nodes[node_id]
@@ -314,45 +313,43 @@ class Sandbox:
         self._do(change)
 
     def start_fault(self, node_id: int, fault: Fault, *, ms: int = 0) -> None:
-        """Switch a fault of a node on; `ms` is the delay of `Fault.DELAY`.
+        """Start a fault of a node; `ms` is the delay of `Fault.DELAY`.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
             ValueError: `ms` does not fit the fault.
         """
         self._do(lambda: self.cluster.nodes[node_id].faults.start(fault, ms=ms))
 
     def stop_fault(self, node_id: int, fault: Fault) -> None:
-        """Switch a fault of a node off."""
+        """Stop a fault of a node."""
         self._do(lambda: self.cluster.nodes[node_id].faults.stop(fault))
 
     def fail_requests(self, api: str, code: ErrorCode, *, times: int = 1, node_id: int | None = None) -> None:
-        """Answer the next requests of an API with an error; they are not carried out.
+        """Fail the next requests of an API with an error. They have no other effect.
 
         Args:
             api: Kafka's name, such as Fetch or OffsetCommit.
-            code: the error, for all that a request asks. Produce with acks=0 is still not answered.
-            times: how many requests, of each node.
-            node_id: of which node; None: of all.
+            code: the error of the entire request. Produce with acks=0 still gets no response.
+            times: number of requests to each node.
+            node_id: the node; None means all nodes.
         Raises:
-            KeyError: no such node.
-            ValueError: the sandbox has no such API, it has no error codes, or `times` is not possible.
+            KeyError: the node does not exist.
+            ValueError: the API is unknown or has no error codes, or `times` is invalid.
         """
         api_key = failing_api(api)
         self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, Times(times)))
 
     def fail_when(self, api: str, code: ErrorCode, trigger: Trigger, *, node_id: int | None = None) -> None:
-        """Answer requests of an API with an error when a trigger says so; all nodes count together.
+        """Fail requests of an API with an error when a trigger fires. All nodes count together.
 
         Raises:
-            KeyError, ValueError: as `fail_requests`.
+            KeyError, ValueError: see `fail_requests`.
         """
         api_key = failing_api(api)
         self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, trigger))
 
     def _do_on_nodes(self, node_id: int | None, change: Callable[[ClusterNode], None]) -> None:
-        """Change a node, or without an id each."""
-
         def change_all() -> None:
             nodes = self.cluster.nodes
             for node in nodes.values() if node_id is None else [nodes[node_id]]:
@@ -361,7 +358,7 @@ class Sandbox:
         self._do(change_all)
 
     def heal(self, node_id: int | None = None) -> None:
-        """Switch all faults of a node off, or of all nodes and the controllers."""
+        """Stop all faults of a node, or of all nodes and the controllers."""
 
         def change() -> None:
             if node_id is None:
@@ -374,10 +371,10 @@ class Sandbox:
         self._do(change)
 
     def set_disk(self, node_id: int, total_bytes: int | None) -> None:
-        """Give the disk of a node this size; None takes its directory offline. Nothing is refused for lack of space.
+        """Set the disk size of a node; None takes its log directory offline. Has no effect on writes.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
 
         def change() -> None:
@@ -388,10 +385,10 @@ class Sandbox:
         self._do(change)
 
     def hold_metadata(self, node_id: int) -> None:
-        """Let a node report topics and leaders as they are now, and fall behind the quorum, until `release_metadata`.
+        """Freeze the topics and leaders in the metadata of a node until `release_metadata`.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
 
         def change() -> None:
@@ -401,14 +398,14 @@ class Sandbox:
         self._do(change)
 
     def release_metadata(self, node_id: int) -> None:
-        """Let a node follow the metadata again."""
+        """Update the metadata of a node again."""
         self._do(lambda: self.cluster.nodes[node_id].state.release_metadata())
 
     def register(self, node_id: int, *, is_registered: bool = True) -> None:
-        """Let the metadata of the cluster name a node, or not: replicas and leaders stay as they are.
+        """Add a node to the metadata or remove it. Replicas and leaders do not change.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
 
         def change() -> None:
@@ -417,10 +414,10 @@ class Sandbox:
         self._do(change)
 
     def fence(self, node_id: int, *, is_fenced: bool = True) -> None:
-        """Let the controller hear no heartbeats of a node, or hear them again: replicas and leaders stay as they are.
+        """Fence or unfence a node, as if its heartbeats stopped. Replicas and leaders do not change.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
 
         def change() -> None:
@@ -429,10 +426,10 @@ class Sandbox:
         self._do(change)
 
     def secure(self, node_id: int, security: ListenerSecurity) -> None:
-        """Let new connections of a node meet another security, such as a renewed certificate.
+        """Change the security of new connections to a node, such as its certificate.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the node does not exist.
         """
 
         def change() -> None:
@@ -441,24 +438,24 @@ class Sandbox:
         self._do(change)
 
     def stop_controllers(self) -> None:
-        """Let no node be the controller: what brokers forward to it waits, as if all controllers were down."""
+        """Stop all controllers. Forwarded requests wait."""
         self._do(self.cluster.quorum.stop)
 
     def start_controllers(self) -> None:
-        """Let a majority of the nodes elect a controller again, which takes what waits for it."""
+        """Start all controllers, which then handle waiting requests."""
         self._do(self.cluster.quorum.start)
 
     # --- contents -----------------------------------------------------------------------------------------------------
 
     def topics(self) -> dict[str, int]:
-        """Return the topics and their numbers of partitions."""
+        """Return the numbers of partitions by topic."""
         return self._do(lambda: {name: len(topic.partitions) for name, topic in self.cluster.topics.items()})
 
     def stored(self, topic: str, partition: int) -> StoredLog:
         """Return a copy of the log of a partition.
 
         Raises:
-            KeyError: no such topic or partition.
+            KeyError: the topic or partition does not exist.
         """
 
         def read() -> StoredLog:
@@ -470,10 +467,10 @@ class Sandbox:
         return self._do(read)
 
     def append(self, topic: str, partition: int, records: bytes) -> int:
-        """Append a batch to a partition, as its leader does, and return the offset of its first record.
+        """Append a batch to a partition as its leader does. Return the offset of the first record.
 
         Raises:
-            KeyError: no such topic or partition.
+            KeyError: the topic or partition does not exist.
             BatchRefused: the leader rejects the batch.
         """
 
@@ -484,15 +481,15 @@ class Sandbox:
         return self._do(write)
 
     def committed(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
-        """Return the committed offsets of a group, by topic and partition; without a group nothing is committed."""
+        """Return the committed offsets of a group, by topic and partition; empty if the group does not exist."""
         return self._do(lambda: dict(self.cluster.groups.offsets.get(group_id, {})))
 
     def members(self, group_id: str) -> list[str]:
-        """Return the ids of the members of a group; without a group there are none."""
+        """Return the member IDs of a group; empty if the group does not exist."""
         return self._do(lambda: self.cluster.groups.members(group_id))
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Let the session of a member expire now, as if it had sent no heartbeat for its session timeout.
+        """Expire the session of a member immediately.
 
         Raises:
             KeyError: the group has no such member.
@@ -500,15 +497,15 @@ class Sandbox:
         self._do(lambda: self.cluster.groups.expire_session(group_id, member_id))
 
     def end_offset(self, topic: str, partition: int) -> int:
-        """Return the offset that the next record will have."""
+        """Return the offset of the next record."""
         return self._do(lambda: self.cluster.topics[topic].partitions[partition].log.end_offset)
 
 
 def failing_api(api: str) -> int:
-    """Return the key of an API that can be made to fail.
+    """Return the key of an API that can fail.
 
     Raises:
-        ValueError: the sandbox has no such API, or its answers have no error codes.
+        ValueError: the API is unknown or has no error codes.
     """
     by_name = {handler.request.NAME: handler.request for handler in HANDLERS.values()}
     request = by_name.get(api)

@@ -1,7 +1,7 @@
-"""SASL on the broker's side: PLAIN, SCRAM and OAUTHBEARER.
+"""Broker side of SASL: PLAIN, SCRAM, and OAUTHBEARER.
 
-A `SaslServer` takes each message of the client and returns the response until it is `done`; a refusal raises
-AuthenticationError with the text that a Kafka broker sends.
+A `SaslServer` gets each client message and returns the response until it is `done`. It raises AuthenticationError with
+the text of Kafka's brokers.
 """
 
 import binascii
@@ -25,28 +25,28 @@ _CLIENT_FINAL = re.compile(r"(c=biws,r=([\x21-\x2b\x2d-\x7e]+)),p=([A-Za-z0-9+/=
 
 
 class SaslServer(Protocol):
-    """One authentication under way, seen from the broker."""
+    """One authentication in progress."""
 
     @property
     def done(self) -> bool:
-        """Whether the client is authenticated."""
+        """True if the client is authenticated."""
         ...
 
     @property
     def user(self) -> str:
-        """Who the client is; empty until `done`."""
+        """The authenticated user; empty until `done`."""
         ...
 
     def step(self, message: bytes) -> bytes:
-        """Take what the client sent and return what to answer.
+        """Process a client message and return the response.
 
-        Raises: AuthenticationError: the client is refused, with the words to send it.
+        Raises: AuthenticationError: the client is rejected; the text is sent to it.
         """
         ...
 
 
 class PlainServer:
-    """PLAIN against a table of passwords."""
+    """PLAIN with passwords by user."""
 
     def __init__(self, passwords: Mapping[str, str]) -> None:
         self.done = False
@@ -70,7 +70,7 @@ class PlainServer:
 
 
 class ScramCredential(NamedTuple):
-    """What a broker keeps of a user's password for one mechanism."""
+    """Stored credential of a user for one SCRAM mechanism."""
 
     salt: bytes
     iterations: int
@@ -140,7 +140,7 @@ class ScramServer:
 
 
 class OauthBearerServer:
-    """OAUTHBEARER; `user_of` returns whom a token stands for, or raises ValueError."""
+    """OAUTHBEARER; `user_of` returns the user of a token, or raises ValueError."""
 
     def __init__(self, user_of: Callable[[str], str]) -> None:
         self.done = False
@@ -167,7 +167,7 @@ class OauthBearerServer:
 
 
 def unsecured_user(token: str, wall_ms: int) -> str:
-    """Return the subject of an unsigned JWT that is valid at `wall_ms`; ValueError for any other token."""
+    """Return the subject of an unsigned JWT that is valid at `wall_ms`. Raises: ValueError: another token."""
     header, _, rest = token.partition(".")
     payload, _, signature = rest.partition(".")
     claims = _json_part(payload)

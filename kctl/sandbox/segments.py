@@ -1,6 +1,6 @@
-"""Segments of a log: where each begins, how large it is, and how new its records are. Cleanup goes by whole segments.
+"""Segments of a log: start, size, and timestamps. Source: segment.bytes, segment.ms, max.compaction.lag.ms.
 
-Batches are not kept here. Source: segment.bytes, segment.ms, max.compaction.lag.ms.
+Cleanup affects entire segments. The batches are in the log.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,15 +9,15 @@ from kctl.sandbox.batches import BatchHeader
 from kctl.sandbox.settings import TopicSettings
 
 _FURTHEST_OFFSET = 2**31 - 1
-"""Offsets of a segment are kept as 32-bit distances from its first."""
+"""Maximum distance of offsets in a segment: Kafka stores 32-bit distances from the first one."""
 
 
 class Segment:
-    """One segment.
+    """Segment of a log.
 
     Attributes:
-        first_timestamp_ms: of its first batch; -1 while it has none.
-        greatest_timestamp_ms: of all its records; the time at which it was made while it has none.
+        first_timestamp_ms: max timestamp of the first batch; -1 without batches.
+        greatest_timestamp_ms: greatest timestamp of all records; the time of creation without batches.
     """
 
     __slots__ = ("base_offset", "first_timestamp_ms", "greatest_timestamp_ms", "size_bytes")
@@ -29,7 +29,7 @@ class Segment:
         self.greatest_timestamp_ms = made_at_ms
 
     def add(self, header: BatchHeader, size_bytes: int) -> None:
-        """Take in a batch."""
+        """Add a batch."""
         newest_ms = header.max_timestamp_ms
         if self.first_timestamp_ms < 0:
             self.first_timestamp_ms = self.greatest_timestamp_ms = newest_ms
@@ -38,7 +38,7 @@ class Segment:
 
 
 class Segments:
-    """The segments of one log in order; the last is active: it is written to, and neither compacted nor deleted."""
+    """Ordered segments of one log. The last one is active: it is neither compacted nor deleted."""
 
     def __init__(self) -> None:
         self._all: list[Segment] = []
@@ -48,11 +48,11 @@ class Segments:
 
     @property
     def active_offset(self) -> int:
-        """Where the active segment begins; 0 in a new log."""
+        """The start of the active segment; 0 in a new log."""
         return self._all[-1].base_offset if self._all else 0
 
     def place(self, header: BatchHeader, size_bytes: int, wall_ms: int, settings: TopicSettings) -> None:
-        """Take in the next batch, in a new segment where the active one is full or old."""
+        """Add the next batch, in a new segment if the active one is full or old."""
         if not self._all or self._is_over(header, size_bytes, settings):
             self._all.append(Segment(header.base_offset, wall_ms))
         self._all[-1].add(header, size_bytes)
@@ -69,7 +69,7 @@ class Segments:
         )
 
     def merged(self, until_offset: int, size_bytes: int) -> list[int]:
-        """Return where segments begin when those below `until_offset` are joined up to a size, as compaction does."""
+        """Return the starts of segments after merging those below `until_offset` up to a size, as compaction does."""
         bounds: list[int] = []
         group_bytes = 0
         for segment in self._all:
@@ -80,11 +80,11 @@ class Segments:
         return bounds
 
     def roll(self, end_offset: int, wall_ms: int) -> None:
-        """Let a new segment begin at the end of the log."""
+        """Start a new segment at the end of the log."""
         self._all.append(Segment(end_offset, wall_ms))
 
     def keep(self, batches: Iterable[tuple[BatchHeader, bytes]], bounds: list[int]) -> None:
-        """Have these batches and no others, in segments that begin at `bounds`."""
+        """Replace the batches, in segments that start at `bounds`."""
         ages = {one.base_offset: one.greatest_timestamp_ms for one in self._all}
         made = [Segment(bound, ages.get(bound, 0)) for bound in bounds]
         number = 0

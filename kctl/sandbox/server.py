@@ -1,9 +1,9 @@
-"""The sandbox on real sockets: all nodes in one thread.
+"""Sandbox on sockets: all nodes in one thread.
 
     with Sandbox(nodes=3).serve() as served:
         served.bootstrap                         # 127.0.0.1:40001,127.0.0.1:40002,...
 
-`run_until_signal` is the same for a command: it says that it is ready, and ends on a signal.
+`run_until_signal` serves until a signal, for the command line.
 """
 
 import json
@@ -29,11 +29,11 @@ from kctl.sandbox.status import status_of
 
 
 class SandboxFailure(Exception):
-    """The sandbox itself made a mistake while it served; its cause is the first of them."""
+    """Internal error of the sandbox; its cause is the first error."""
 
 
 class SystemEntropy:
-    """The system's randomness."""
+    """Random numbers of the system."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class SystemEntropy:
 
 
 class ServedSandbox:
-    """A sandbox that listens, until `stop`."""
+    """Sandbox that serves until `stop`."""
 
     def __init__(self, sandbox: Sandbox, host: str, port: int, advertised_host: str) -> None:
         """Listen and start the thread; see `Sandbox.serve`."""
@@ -66,10 +66,10 @@ class ServedSandbox:
         self._loop.start()
 
     def serve_commands(self, path: Path) -> None:
-        """Take commands on a Unix socket (commands.py has them) until `stop`.
+        """Receive commands on a Unix socket until `stop`; commands.py has them.
 
         Raises:
-            OSError: the path is in use, too long, or cannot be made.
+            OSError: the path is in use, overlong, or cannot be created.
         """
 
         def listen() -> None:
@@ -80,7 +80,7 @@ class ServedSandbox:
         self._loop.carry_out(listen)
 
     def _carry_out(self, words: list[str]) -> str | None:
-        """Carry out a command; return why it is refused."""
+        """Execute a command and return an error text or None."""
         try:
             commands.carry_out(self.sandbox, words)
         except commands.CommandRefused as refusal:
@@ -103,24 +103,24 @@ class ServedSandbox:
 
     @property
     def bootstrap(self) -> str:
-        """bootstrap.servers of the whole cluster, as advertised."""
+        """The advertised addresses of all nodes, for bootstrap.servers."""
         return self.sandbox.bootstrap
 
     def listens_on(self, node_id: int) -> tuple[str, int]:
-        """Return host and port that a node listens on, whatever it advertises."""
+        """Return the host and port on which a node listens, which may differ from its advertised address."""
         listening = self._sockets[node_id]
         return listening.host, listening.port
 
     @property
     def open_connections(self) -> int:
-        """How many accepted sockets are open."""
+        """The number of open accepted sockets."""
         return len(self._wires)
 
     def stop(self) -> None:
-        """Close every socket and end the thread. Idempotent, and without effect in a forked child.
+        """Close all sockets and stop the thread. Idempotent. No effect in a forked child.
 
         Raises:
-            SandboxFailure: something went wrong inside of the sandbox while it served.
+            SandboxFailure: the sandbox had an internal error.
         """
         if self._is_stopped or self._loop.is_forked:
             return
@@ -164,7 +164,7 @@ def _close_all(bound: dict[int, socket.socket]) -> None:
 
 
 _LOOK_S = 1.0
-"""Python looks for signals so often: one that comes just before a wait begins does not end it."""
+"""Interval of wakeups, in s: a signal just before a wait does not interrupt it."""
 
 
 def run_until_signal(
@@ -175,15 +175,15 @@ def run_until_signal(
     advertised_host: str | None = None,
     on_ready: Callable[[ServedSandbox], None],
 ) -> signal.Signals:
-    """Serve until SIGINT, SIGTERM, or SIGHUP if it is not ignored, and return which; only the main thread may call it.
+    """Serve until SIGINT, SIGTERM, or SIGHUP unless ignored; return the signal. Call this in the main thread.
 
     Args:
-        sandbox: what to serve.
-        host, port, advertised_host: as for `Sandbox.serve`.
-        on_ready: called once connections are accepted.
+        sandbox: the cluster.
+        host, port, advertised_host: see `Sandbox.serve`.
+        on_ready: called when connections are accepted.
     Raises:
-        OSError: an address cannot be listened on.
-        SandboxFailure: something went wrong inside of the sandbox.
+        OSError: an address is not available.
+        SandboxFailure: the sandbox had an internal error.
     """
     stopped_by: list[signal.Signals] = []
     stop = Event()

@@ -1,4 +1,4 @@
-"""What a broker of the sandbox is configured to; the names are Kafka's broker and topic properties."""
+"""Settings of a sandbox cluster and of topics, by Kafka's broker and topic properties."""
 
 import re
 from collections.abc import Container, Mapping
@@ -8,7 +8,7 @@ from kctl.client.config import TOPIC_PROPERTIES
 
 
 class ClusterSettings(NamedTuple):
-    """Broker properties that the sandbox knows; the defaults are Kafka's unless said."""
+    """Supported broker properties, with Kafka's defaults unless noted."""
 
     auto_create_topics_enable: bool = True
     num_partitions: int = 1
@@ -17,7 +17,7 @@ class ClusterSettings(NamedTuple):
     min_insync_replicas: int = 1
     replica_lag_time_max_ms: int = 30_000
     replication_delay_ms: int = 0
-    """How much later than the leader followers have a record: the milliseconds that Kafka takes to copy it."""
+    """Replication delay of followers in ms."""
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
     group_initial_rebalance_delay_ms: int = 0
@@ -28,50 +28,51 @@ class ClusterSettings(NamedTuple):
     group_consumer_heartbeat_interval_ms: int = 5_000
     max_incremental_fetch_session_cache_slots: int = 1_000
     replica_selector_class: str = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    """Kafka's default is none: consumers are never sent to a follower. Any other text stands for that here."""
+    """Kafka's default is none: consumers never fetch from followers. Any other value has the same effect."""
     offset_metadata_max_bytes: int = 4_096
     group_version: int = 1
-    """The feature group.version: 0 switches the consumer protocol (KIP-848) off."""
+    """Level of the feature group.version; 0 disables the consumer protocol (KIP-848)."""
     transaction_version: int = 2
-    """The feature transaction.version: below 2 an epoch lasts longer than a transaction (before KIP-890)."""
+    """Level of the feature transaction.version; below 2, transactions share an epoch (before KIP-890)."""
     transaction_max_timeout_ms: int = 900_000
     reassignment_ms: int = 200
-    """How long a moved partition is copied."""
+    """Duration of a reassignment in ms."""
     metadata_delay_ms: int = 0
-    """How much later than the controller brokers know the replicas of a partition."""
+    """Delay until brokers learn of changed replicas, in ms."""
     transaction_marker_delay_ms: int = 0
-    """How long a decided transaction stays incomplete: the milliseconds that Kafka takes to write its markers.
+    """Time to write the markers of a transaction, in ms. They are written one after the other, so records may become
 
-    They are written one after the other: records may count before the offsets that belong to them do."""
+    visible before the offsets of the transaction do.
+    """
     authorizer: bool = False
-    """Whether ACL rules decide who may do what: authorizer.class.name is Kafka's StandardAuthorizer."""
+    """True enables ACLs, as authorizer.class.name with Kafka's StandardAuthorizer does."""
     super_users: tuple[str, ...] = ()
-    """Principals that may do everything, such as User:admin."""
+    """Principals with all permissions, such as User:admin."""
     allow_everyone_if_no_acl_found: bool = False
     offsets_topic_num_partitions: int = 50
-    """Partitions of __consumer_offsets, which the first look-up of a group makes; 0: groups leave no records."""
+    """Partitions of __consumer_offsets, created when a client first looks up a group. 0 disables the topic."""
     offsets_topic_replication_factor: int = 3
-    """At most; a cluster of fewer nodes has one replica on each."""
+    """Maximum; limited by the number of nodes."""
     offsets_topic_segment_bytes: int = 1_048_576
-    """Kafka's default is 104857600: this bounds what a sandbox keeps in memory of commits that later ones replace."""
+    """Kafka's default is 104857600. A smaller value bounds the memory for superseded commits."""
     log_cleaner_backoff_ms: int = 15_000
-    """How long after a log could be compacted it is."""
+    """Delay of compaction after a log is ready for it, in ms."""
     log_retention_check_interval_ms: int = 300_000
     connections_max_reauth_ms: int = 0
-    """How long an authentication is good for (KIP-368); 0 means for as long as the connection."""
+    """Maximum session lifetime (KIP-368), in ms; 0 means no limit."""
 
 
 NO_PROPERTIES = frozenset(
     {"cluster_id", "group_version", "transaction_version", "replication_delay_ms", "transaction_marker_delay_ms"}
 )
-"""Settings that no broker property of Kafka stands for."""
+"""Settings without a Kafka broker property."""
 
 
 def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) -> ClusterSettings:
-    """Return settings with broker properties by Kafka's names.
+    """Return settings changed by broker properties with Kafka's names.
 
     Raises:
-        InvalidSetting: one is unknown here, or has an impossible value.
+        InvalidSetting: a property is not supported, or its value is invalid.
     """
     known = {name.replace("_", "."): name for name in settings._fields if name not in NO_PROPERTIES}
     changed: dict[str, object] = {}
@@ -84,7 +85,7 @@ def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) ->
 
 
 def _parsed(key: str, text: str, default: object) -> bool | int | str:
-    """Return a value of the type that the default has."""
+    """Return a value with the type of the default."""
     if isinstance(default, bool):
         if text not in ("true", "false"):
             raise InvalidSetting(f"{key} must be true or false, not {text!r}")
@@ -100,13 +101,13 @@ _POLICIES = ("compact", "delete")
 
 
 class TopicSettings(NamedTuple):
-    """Topic properties that have an effect here."""
+    """Topic properties with an effect in the sandbox."""
 
     max_message_bytes: int
     is_log_append_time: bool = False
     min_insync_replicas: int = 1
     timestamp_after_max_ms: int = 3_600_000
-    """How far ahead of the broker's clock a record's timestamp may be."""
+    """Maximum distance of record timestamps ahead of the broker's clock, in ms."""
     is_compacted: bool = False
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
@@ -115,24 +116,24 @@ class TopicSettings(NamedTuple):
     segment_bytes: int = 1_073_741_824
     segment_ms: int = 604_800_000
     retention_ms: int = -1
-    """-1: for ever, which is so here where the topic sets neither retention.ms nor compact,delete."""
+    """Retention in ms; -1 means no limit. Without retention.ms, only topics with compact,delete have a limit."""
     retention_bytes: int = -1
 
     @property
     def roll_ms(self) -> int:
-        """How much newer than the first record of a segment the next one begins."""
+        """The maximum age of the active segment, in record time, in ms."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
 
 
 class InvalidSetting(Exception):
-    """A topic property is unknown or has an impossible value; the text names it."""
+    """Unknown topic or broker property, or an invalid value; the text has its name."""
 
 
 def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> TopicSettings:
-    """Return what `properties` of a topic amount to.
+    """Return the settings of a topic with `properties`.
 
     Raises:
-        InvalidSetting: unknown property, or a value it cannot have.
+        InvalidSetting: a property is unknown or has an invalid value.
     """
     for name in properties:
         if name not in TOPIC_PROPERTIES:
@@ -208,7 +209,7 @@ def _ratio(text: str) -> float:
 
 
 def check_number(name: str, value: str, default: str) -> None:
-    """Raise InvalidSetting where a property whose default is a whole number has another value than one."""
+    """Raise InvalidSetting if the value of an integer property is not an integer."""
     if re.fullmatch(r"-?\d+", default) and not re.fullmatch(r"[-+]?\d{1,19}", value, re.ASCII):
         raise InvalidSetting(f"Invalid value {value} for configuration {name}: Not a number of type LONG")
 

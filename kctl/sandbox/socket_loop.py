@@ -1,7 +1,6 @@
-"""A loop in one thread over sockets, timers and functions handed in from other threads.
+"""Event loop in one thread for sockets, timers, and functions from other threads. Independent of Kafka.
 
-It is the sandbox's own, apart from the client's selector, so that a mistake there is not repeated here. It knows
-nothing of Kafka.
+It is separate from the client's selector, to detect mistakes in either.
 """
 
 import heapq
@@ -17,15 +16,15 @@ from kctl.client.clock import Clock, SystemClock
 from kctl.client.lifetime import follow_forks
 
 LONGEST_WAIT_MS = 86_400_000
-"""Of one wait; epoll takes no more than 24 days."""
+"""Maximum duration of one wait; epoll supports 24 days."""
 
 
 class SocketLoopError(Exception):
-    """The loop has ended; nothing can be carried out any more."""
+    """The loop has stopped."""
 
 
 class LoopTimer:
-    """Something that will happen, and may be called off."""
+    """Scheduled call."""
 
     __slots__ = ("action", "is_cancelled")
 
@@ -34,16 +33,16 @@ class LoopTimer:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Call it off. Idempotent."""
+        """Cancel the call. Idempotent."""
         self.is_cancelled = True
 
 
 class SocketLoop:
-    """The loop; it also is the core's `Scheduler`."""
+    """Event loop, and the `Scheduler` of the broker core."""
 
     def __init__(self, name: str, clock: Clock | None = None) -> None:
         self.failures: list[BaseException] = []
-        """What went wrong inside handlers and timers; each is a mistake of the sandbox."""
+        """Errors in handlers and timers, which are bugs of the sandbox."""
         self._clock = clock or SystemClock()
         self._selector = selectors.DefaultSelector()
         self._timers: list[tuple[int, int, LoopTimer]] = []
@@ -57,21 +56,21 @@ class SocketLoop:
         self._is_over = False
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self.is_forked = False
-        """Whether this is the copy in a forked child, where the thread does not exist."""
+        """True in a forked child, which does not have the thread."""
         follow_forks(self)
 
-    # --- from any thread --------------------------------------------------------------------------------------------
+    # --- for any thread -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
     def carry_out(self, action: Callable[[], None]) -> None:
-        """Run `action` inside the loop and return when it has run.
+        """Call `action` in the loop and return after it.
 
         Raises:
-            SocketLoopError: the loop has ended.
-            Exception: whatever `action` raised.
+            SocketLoopError: the loop has stopped.
+            Exception: any exception of `action`.
         """
         if current_thread() is self._thread:
             action()
@@ -86,7 +85,7 @@ class SocketLoop:
         future.result()
 
     def stop(self) -> None:
-        """End the loop and its thread; idempotent. Sockets of others stay theirs to close."""
+        """Stop the loop and its thread. Idempotent. Sockets stay open."""
         self._is_stopping = True
         self._wake()
         if self._thread.ident is None:
@@ -107,12 +106,12 @@ class SocketLoop:
         try:
             self._writer.send(b"\0")
         except (BlockingIOError, OSError):
-            return  # full: it is awake already; closed: it has ended
+            return  # full: already awake; closed: stopped
 
-    # --- inside the loop --------------------------------------------------------------------------------------------
+    # --- for the thread of the loop -----------------------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        """Return the monotonic instant."""
+        """Return the monotonic time."""
         return self._clock.now_ms()
 
     def wall_ms(self) -> int:
@@ -120,13 +119,13 @@ class SocketLoop:
         return self._clock.wall_ms()
 
     def call_later(self, delay_ms: int, action: Callable[[], None]) -> LoopTimer:
-        """Call `action` once, not before `delay_ms` have passed."""
+        """Call `action` once after `delay_ms`."""
         timer = LoopTimer(action)
         heapq.heappush(self._timers, (self._clock.start_ms() + delay_ms, next(self._numbers), timer))
         return timer
 
     def watch(self, sock: socket.socket, events: int, on_ready: Callable[[int], None]) -> None:
-        """Call `on_ready` with the events that are ready; `events` 0 watches no longer."""
+        """Call `on_ready` with the ready events; `events` 0 stops watching."""
         is_known = sock.fileno() in self._selector.get_map()
         if events == 0:
             if is_known:
@@ -137,7 +136,7 @@ class SocketLoop:
             self._selector.register(sock, events, on_ready)
 
     def guard(self, action: Callable[[], None]) -> bool:
-        """Run `action`; an error is kept in `failures`, so that one connection cannot end the loop. True if it ran."""
+        """Call `action`, and store an error in `failures`. Return whether it succeeded."""
         try:
             action()
         except Exception as error:  # noqa: BLE001  # kept, and raised again when the sandbox is stopped
@@ -153,7 +152,7 @@ class SocketLoop:
         try:
             while not self._is_stopping:
                 for key, events in self._selector.select(self._patience_s()):
-                    self._run_due()  # a request that comes after a limit has passed finds it passed
+                    self._run_due()  # timeouts that have passed take effect before a request
                     if key.fileobj.fileno() >= 0:  # type: ignore[union-attr]  # only sockets are registered here
                         self.guard(lambda key=key, events=events: key.data(events))  # type: ignore[misc]  # bound defaults
                 self._run_due()

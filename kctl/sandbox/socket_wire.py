@@ -1,4 +1,4 @@
-"""One accepted socket: a `Wire` to the core, and what the loop calls when the socket is ready."""
+"""Accepted socket: a `Wire` for the broker core, served by the loop."""
 
 import socket
 import struct
@@ -10,20 +10,20 @@ from kctl.sandbox.socket_loop import SocketLoop
 
 _READ_BYTES = 65_536
 _LINGER_MS = 1_000
-"""How long a closed connection waits for the client to close its side."""
+"""Wait for the client to close its side, in ms."""
 MOST_UNSENT_BYTES = 1 << 20
-"""Answers that wait for a client to read them; further requests stay unanswered until it does."""
+"""Limit for unread output. No further requests are handled until the client reads."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 def reset_socket(sock: socket.socket) -> None:
-    """Close with RST instead of FIN."""
+    """Close a socket with RST instead of FIN."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     sock.close()
 
 
 class SocketWire:
-    """One connection of one node."""
+    """Connection to one node."""
 
     def __init__(self, loop: SocketLoop, sock: socket.socket, on_closed: Callable[["SocketWire"], None]) -> None:
         self._loop = loop
@@ -38,15 +38,15 @@ class SocketWire:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def begin(self, endpoint: Endpoint) -> None:
-        """Feed `endpoint` from now on."""
+        """Start to serve `endpoint`."""
         self._endpoint = endpoint
         self._watch()
 
-    # --- for the core -----------------------------------------------------------------------------------------------
+    # --- for the broker core ------------------------------------------------------------------------------------------
 
     @property
     def is_full(self) -> bool:
-        """Whether the client leaves too much unread."""
+        """True if the client left too much output unread."""
         return len(self._unsent) > MOST_UNSENT_BYTES
 
     def write(self, data: bytes) -> None:
@@ -57,22 +57,22 @@ class SocketWire:
         self._flush()
 
     def close(self) -> None:
-        """Close after all that was written."""
+        """Close after sending pending output."""
         self._is_closing = True
         self._flush()
 
     def reset(self) -> None:
-        """Cut the connection at once."""
+        """Reset the connection immediately."""
         if not self._is_closed:
             self._forget()
             reset_socket(self._sock)
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Leave further bytes in the socket, or read on."""
+        """Pause or resume reading from the client."""
         self._is_paused = is_paused
         self._watch()
 
-    # --- for the loop -----------------------------------------------------------------------------------------------
+    # --- for the loop -------------------------------------------------------------------------------------------------
 
     def _ready(self, events: int) -> None:
         if not self._loop.guard(lambda: self._serve(events)):
@@ -90,9 +90,9 @@ class SocketWire:
         except BlockingIOError:
             return
         except OSError:
-            data = b""  # reset by the client: for a broker the same as its end
+            data = b""  # reset by the client: same effect as FIN
         if self._is_closing:
-            # What the client still sends is read away: unread bytes would turn our FIN into an RST.
+            # discard input: unread bytes would turn the FIN into an RST
             if not data:
                 self.abandon()
         elif data and self._endpoint is not None:
@@ -108,7 +108,7 @@ class SocketWire:
             while self._unsent:
                 del self._unsent[: self._sock.send(self._unsent)]
         except BlockingIOError:
-            pass  # the rest goes when the socket is writable
+            pass  # the rest is sent when the socket is writable
         except OSError:
             self.abandon()
             return
@@ -134,7 +134,7 @@ class SocketWire:
             events |= EVENT_WRITE
         self._loop.watch(self._sock, events, self._ready)
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    # --- end ----------------------------------------------------------------------------------------------------------
 
     def _forget(self) -> None:
         self._is_closed = True
@@ -142,7 +142,7 @@ class SocketWire:
         self._on_closed(self)
 
     def abandon(self) -> None:
-        """The client is gone, or the sandbox stops: close and tell the core. Idempotent."""
+        """Close the socket and notify the broker core. Idempotent."""
         if self._is_closed:
             return
         self._forget()

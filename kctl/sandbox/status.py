@@ -1,4 +1,4 @@
-"""The state of a sandbox that runs, as plain values: nodes with their faults and partitions, topics, groups."""
+"""State of a running sandbox as plain values: nodes, faults, partitions, topics, and groups."""
 
 import os
 
@@ -7,7 +7,7 @@ from kctl.sandbox.sandbox import Sandbox
 
 
 def status_of(sandbox: Sandbox) -> dict[str, object]:
-    """Return the state."""
+    """Return the state of a sandbox, for JSON."""
     cluster = sandbox.cluster
     partitions = [part for topic in cluster.topics.values() for part in topic.partitions.values()]
     return {

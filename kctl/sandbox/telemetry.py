@@ -1,7 +1,6 @@
-"""What one node remembers of the clients that ask which metrics to push: who they are and when they last asked.
+"""Client telemetry of one node: client IDs, times of requests, and checks. Source: KIP-714.
 
-The node behaves as a broker with a receiver and no subscription: it wants nothing and refuses what comes too soon.
-Source: KIP-714.
+The node has a receiver without subscriptions: it requests no metrics and rejects early pushes.
 """
 
 from typing import NamedTuple
@@ -13,14 +12,14 @@ from kctl.sandbox.uuids import stable_uuid
 PUSH_INTERVAL_MS = 300_000
 MAX_BYTES = 1_048_576
 ACCEPTED_COMPRESSION = (4, 3, 1, 2)
-"""Codec numbers, the preferred first: zstd, lz4, gzip, snappy."""
+"""Codec numbers of zstd, lz4, gzip, and snappy, in order of preference."""
 _CODECS = 5
 _RESERVED = (ZERO_UUID, b"\0" * 15 + b"\1")
 _REMEMBERED = 16_384
 
 
 class TelemetryRefused(Exception):
-    """A request is refused; `code` goes to the client."""
+    """Rejected request; `code` is sent to the client."""
 
     def __init__(self, code: ErrorCode, why: str) -> None:
         super().__init__(why)
@@ -28,7 +27,7 @@ class TelemetryRefused(Exception):
 
 
 class Push(NamedTuple):
-    """What a client pushes."""
+    """Fields of a PushTelemetry request."""
 
     client_id: bytes
     subscription_id: int
@@ -47,7 +46,7 @@ class _Client:
 
 
 class Telemetry:
-    """The clients of one node."""
+    """Telemetry clients of one node."""
 
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id
@@ -55,15 +54,15 @@ class Telemetry:
         self._clients: dict[bytes, _Client] = {}
 
     def new_client_id(self) -> bytes:
-        """Return an id that no client has, the same in each run."""
+        """Return an unused, reproducible client ID."""
         self._made += 1
         return stable_uuid(f"telemetry/{self._node_id}/{self._made}")
 
     def subscribe(self, client_id: bytes, now_ms: int) -> int:
-        """Return the id of the client's subscription.
+        """Return the subscription ID of a client.
 
         Raises:
-            TelemetryRefused: it asks again before the push interval is over.
+            TelemetryRefused: the push interval has not passed.
         """
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
@@ -73,10 +72,10 @@ class Telemetry:
         return _subscription_id(client_id)
 
     def push(self, push: Push, now_ms: int) -> None:
-        """Take what a client pushes.
+        """Check a push of a client.
 
         Raises:
-            TelemetryRefused: not from this client, not now, not in this form.
+            TelemetryRefused: the client ID, time, or content is invalid.
         """
         if push.client_id in _RESERVED:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "no client instance id")
@@ -89,7 +88,7 @@ class Telemetry:
         _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:
-        """Return whether a push is due: after the interval, or as the first since the client asked what is wanted."""
+        """Return whether a push is allowed: after the interval, or the first one after a subscription request."""
         before = client.pushed_at_ms
         has_asked = client.got_at_ms is not None and (before is None or client.got_at_ms > before)
         may = before is None or has_asked or now_ms - before >= PUSH_INTERVAL_MS
@@ -115,5 +114,5 @@ def _check_form(push: Push) -> None:
 
 
 def _subscription_id(client_id: bytes) -> int:
-    """Return the id of the empty subscription of one client: any number that depends on it alone."""
+    """Return the subscription ID of a client, which depends on the client ID only."""
     return int.from_bytes(stable_uuid(f"subscription/{client_id.hex()}")[:4], "big", signed=True)

@@ -1,4 +1,4 @@
-"""Offsets by time: what ListOffsets asks of a log."""
+"""Offsets by timestamp, for ListOffsets."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ _NONE = (-1, -1)
 
 
 def _stamped(log: PartitionLog, at_least_ms: int | None) -> Iterator[tuple[int, int]]:
-    """Yield offset and timestamp of the records of batches that reach `at_least_ms`."""
+    """Yield offset and timestamp of records in batches with a max timestamp of at least `at_least_ms`."""
     for header, data in log.batches:
         if at_least_ms is not None and header.max_timestamp_ms < at_least_ms:
             continue
@@ -20,10 +20,10 @@ def _stamped(log: PartitionLog, at_least_ms: int | None) -> Iterator[tuple[int, 
 
 
 def first_at_or_after(log: PartitionLog, timestamp_ms: int) -> tuple[int, int]:
-    """Return offset and timestamp of the first record not older than `timestamp_ms`, or -1 and -1."""
+    """Return offset and timestamp of the first record at or after `timestamp_ms`, or -1 and -1."""
     return next((found for found in _stamped(log, timestamp_ms) if found[1] >= timestamp_ms), _NONE)
 
 
 def greatest(log: PartitionLog) -> tuple[int, int]:
-    """Return offset and timestamp of the record with the greatest timestamp, the first of several, or -1 and -1."""
+    """Return offset and timestamp of the first record with the greatest timestamp, or -1 and -1."""
     return max(_stamped(log, None), key=lambda found: found[1], default=_NONE)

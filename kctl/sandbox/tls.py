@@ -1,4 +1,4 @@
-"""TLS on the broker's end of a connection: plain bytes inside, records outside."""
+"""TLS layer of a broker connection."""
 
 import ssl
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from kctl.client.security.tls import TlsChannel
 from kctl.sandbox.runtime import Endpoint, Wire
 
 _NO_TLS = b"\x15\x03\x03\x00\x02\x02\x50"
-"""The alert with which Kafka's brokers end a connection whose first bytes are not TLS."""
+"""Alert that Kafka's brokers send if the first bytes are not TLS."""
 _HANDSHAKE = b"\x16"
 
 
 class TlsEnd:
-    """An `Endpoint` to the transport, a `Wire` to the broker's end."""
+    """Layer between transport and broker connection: an `Endpoint` for the transport, a `Wire` for the connection."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class TlsEnd:
         self._inner = make_inner(self)
 
     def receive(self, data: bytes) -> None:
-        """Take TLS records of the client."""
+        """Process TLS records from the client."""
         if not self._has_begun and data[:1] != _HANDSHAKE:
             self._wire.write(_NO_TLS)
             self._on_refused(f"the first bytes are not TLS: {data[:16]!r}")
@@ -56,20 +56,20 @@ class TlsEnd:
         self._wire.close()
 
     def writable(self) -> None:
-        """The client has read on."""
+        """Continue output after the client has read."""
         self._inner.writable()
 
     def disconnected(self) -> None:
-        """The client is gone."""
+        """End the connection after the client disconnected."""
         self._inner.disconnected()
 
     @property
     def is_full(self) -> bool:
-        """Whether the client leaves too much unread."""
+        """True if the client left too much output unread."""
         return self._wire.is_full
 
     def write(self, data: bytes) -> None:
-        """Encrypt bytes for the client."""
+        """Encrypt and send bytes."""
         self._channel.write(data)
         self._flush()
 
@@ -80,11 +80,11 @@ class TlsEnd:
         self._wire.close()
 
     def reset(self) -> None:
-        """Cut the connection at once."""
+        """Reset the connection immediately."""
         self._wire.reset()
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Leave further bytes of the client in the socket, or read on."""
+        """Pause or resume reading from the client."""
         self._wire.pause_reading(is_paused)
 
     def _flush(self) -> None:

@@ -1,18 +1,18 @@
-"""Triggers: which requests of an API fail, counted one by one, so that each run fails the same requests."""
+"""Triggers: the requests of an API that fail, by count, so that failures are reproducible."""
 
 from abc import ABC, abstractmethod
 
 MAX_FAILURES = 10_000
-"""The most requests of one API that can be ordered to fail."""
+"""Maximum number of ordered failures of one API."""
 
 
 class Trigger(ABC):
-    """A count of requests, and whether the next one fails."""
+    """Counter that decides whether the next request fails."""
 
     @property
     @abstractmethod
     def left(self) -> int | None:
-        """Requests that are still to fail; None without an end."""
+        """The number of remaining failures; None means no limit."""
 
     @abstractmethod
     def fires(self) -> bool:
@@ -20,7 +20,7 @@ class Trigger(ABC):
 
 
 class Times(Trigger):
-    """The next requests fail."""
+    """Trigger for the next `count` requests."""
 
     def __init__(self, count: int) -> None:
         """Args: count: 1 to MAX_FAILURES."""
@@ -40,7 +40,7 @@ class Times(Trigger):
 
 
 class Every(Trigger):
-    """One request of `step` fails: the first `step - 1` succeed, the next fails, and so on."""
+    """Trigger for every `step`th request: the first `step - 1` succeed, the next fails."""
 
     def __init__(self, step: int) -> None:
         if step < 1:

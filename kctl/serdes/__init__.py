@@ -1,4 +1,4 @@
-"""What is in keys and values: typed producers and consumers, formats, schemas, and their registry.
+"""Typed producers and consumers, formats, schemas, and the client of a schema registry.
 
     registry = Registry({"schema.registry.url": "http://localhost:8081"})
     orders = registry.avro('{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}')
@@ -13,8 +13,7 @@
             print(record.key, record.value["id"])
 
 Values are JSON values; `Mapped` converts them to classes of the application. Formats without a registry: `Raw`, `Text`,
-`Json`, `Avro`, `MessagePack`. Each format's library is imported when it is first used, and each name when it is first
-used. Knows no command line: `kctl consume --decode`, `kctl produce --encode` and `kctl schemas` use this package, too.
+`Json`, `Avro`, `MessagePack`. Names and the libraries of formats are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -59,7 +58,7 @@ _HOMES = {
     "TypedProducer": "typed",
     "TypedRecord": "typed",
 }
-"""The module of each name."""
+"""Module of each name."""
 
 __all__ = [
     "Avro",

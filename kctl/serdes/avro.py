@@ -1,9 +1,8 @@
-"""AvroCodec: Avro's binary encoding to and from JSON values, by fastavro.
+"""AvroCodec: conversion between Avro's binary encoding and JSON values, by fastavro.
 
-The JSON is Avro's own JSON encoding with three differences that keep it readable and lossless: a union of null and one
-other type is written without the name of its branch; a decimal is a text such as "12.50"; NaN and infinities are texts
-(json_text.py).
-Bytes are texts of one character a byte, dates and timestamps stay numbers, as in Avro's encoding.
+Values have Avro's JSON encoding, with three differences: a union of null and one other type has no branch name, a
+decimal is a string such as "12.50", and NaN and infinities are strings (json_text.py). Bytes are strings with one
+character for each byte; dates and timestamps are numbers.
 
 Source: Avro 1.12 specification, "JSON encoding".
 """
@@ -25,13 +24,13 @@ _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class AvroCodec:
-    """One writer's schema.
+    """Codec of one writer's schema.
 
     Args:
         text: the schema.
-        dependencies: texts of the schemas that it refers to, each after those that it needs.
-        reader: the schema to read by, where it is another one (schema evolution).
-    Raises: SchemaError: a schema is not valid; LibraryMissingError.
+        dependencies: referenced schemas, each after the schemas that it references.
+        reader: another schema to read with (schema evolution).
+    Raises: SchemaError: a schema is invalid; LibraryMissingError.
     """
 
     def __init__(self, text: str, dependencies: Sequence[str] = (), reader: str | None = None) -> None:
@@ -42,14 +41,14 @@ class AvroCodec:
         self._from_json: Convert | None = None
 
     def decode(self, data: bytes) -> Any:
-        """Return the value as JSON. Raises: DecodeError: the bytes are not of this schema, or too large as JSON."""
+        """Return the JSON value. Raises: DecodeError: the bytes do not fit the schema, or are too large as JSON."""
         value = self._reader.read(data)
         if len(data) > self._most_unchecked_bytes:
             check_json_size(value)
         return value
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as Avro. Raises: EncodeError: it does not fit the schema."""
+        """Return a JSON value as Avro. Raises: EncodeError: the value does not fit the schema."""
         if self._schema is None:
             self._schema = self._reader.parsed()
             self._from_json = Shape(self._reader.schema, _FROM_JSON, is_unchecked=True).convert
@@ -69,14 +68,14 @@ class AvroCodec:
 
 
 class _FieldByField:
-    """Leaves that convert records field by field."""
+    """Base of leaves that convert records field by field."""
 
     def record(self, name: str, *, is_top: bool) -> Leaf:  # noqa: ARG002 - of Leaves
         return None
 
 
 class _ToJson(_FieldByField):
-    """JSON values of what fastavro reads."""
+    """Leaves that convert fastavro's values to JSON values."""
 
     def leaf(self, kind: str, schema: Any) -> Leaf:
         if kind not in ("bytes", "fixed"):
@@ -89,11 +88,11 @@ class _ToJson(_FieldByField):
 
 TO_JSON = _ToJson()
 _BYTES_TO_JSON = 'x.decode("latin-1") if x.__class__ is bytes else x'
-"""A default is a text already."""
+"""Expression for bytes; default values are strings already."""
 
 
 def unscaled_of(value: bytes | str) -> int:
-    """Return the number in a decimal, without its scale. Raises: ValueError: it is too long."""
+    """Return the integer of a decimal, without its scale. Raises: ValueError: it is too long."""
     data = value.encode("latin-1") if isinstance(value, str) else value
     if len(data) > MOST_PRECISION:
         raise ValueError(f"a decimal of {len(data)} bytes")
@@ -115,7 +114,7 @@ def _decimal_to_json(scale: int) -> Convert:
 
 
 class _FromJson(_FieldByField):
-    """What fastavro writes of JSON values."""
+    """Leaves that convert JSON values for fastavro."""
 
     def leaf(self, kind: str, schema: Any) -> Leaf:
         if kind in ("bytes", "fixed"):
@@ -125,7 +124,7 @@ class _FromJson(_FieldByField):
     def union(self, branches: Mapping[str, Convert | None]) -> Convert:
         def convert(value: Any) -> Any:
             if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in branches:
-                return value  # without a branch: fastavro takes the first that fits
+                return value  # no branch name: fastavro uses the first branch that fits
             name, inner = next(iter(value.items()))
             of_branch = branches[name]
             return name, inner if of_branch is None else of_branch(inner)
@@ -154,7 +153,7 @@ def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
     return convert
 
 
-# fastavro checks none of these: it would write another value, or what no other reader accepts.
+# fastavro does not check these values: it would write others, or bytes that other readers reject
 
 
 def _double_from_json(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Guard: a walk over Avro bytes before fastavro reads them, for the schemas whose bytes could be a bomb.
+"""Guard: check of Avro bytes before fastavro reads them, for schemas with which few bytes can exhaust resources.
 
-Three kinds of schema let a few bytes ask for much: recursive and deep ones (fastavro recurses in C without a bound, and
-the process would crash), and those with values of no bytes: an array has a billion of them in ten bytes, records whose
-fields double at each level have as many in none. All others need no guard: each value in them takes bytes of its own.
+Three kinds of schemas need it. Recursive and deep schemas can crash the process, because fastavro recurses in C without
+a limit. With values of zero bytes, an array of ten bytes can have a billion items, and records whose fields double at
+each level have as many values. In all other schemas, each value has bytes.
 """
 
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from kctl.serdes.errors import DecodeError
 
 MOST_DEPTH = 500
 MOST_LEVELS = 32
-"""Of a schema that is not recursive; one with more has a guard."""
+"""Maximum levels of a schema without a guard."""
 MOST_VALUES, MOST_VALUES_A_BYTE = 100_000, 8
-"""In data of some length: a base, and a number for each byte."""
+"""Limit of values in data: a base, and a number for each byte."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
 class Guard:
-    """The guard of one schema."""
+    """Guard of one schema."""
 
     def __init__(self, schema: Any, names: Mapping[str, Any]) -> None:
         self._schema = schema
@@ -27,11 +27,11 @@ class Guard:
 
     @classmethod
     def of(cls, schema: Any, names: Mapping[str, Any]) -> "Guard | None":
-        """Return the guard that a schema needs, or None."""
+        """Return a guard, or None if the schema does not need it."""
         return cls(schema, names) if _facts(schema, names, {}).is_risky else None
 
     def check(self, data: bytes) -> None:
-        """Walk over the bytes. Raises: DecodeError: too deep, too many values, or the bytes end too early."""
+        """Check the bytes. Raises: DecodeError: they are nested too deeply, have too many values, or are incomplete."""
         _Walk(data, self._names).value(self._schema, 0)
 
 
@@ -44,7 +44,7 @@ class _Walk:
         self._most_values = MOST_VALUES + MOST_VALUES_A_BYTE * len(data)
 
     def value(self, schema: Any, depth: int) -> None:
-        """Pass over one value."""
+        """Skip one value."""
         if depth > MOST_DEPTH:
             raise DecodeError(f"the value is nested more than {MOST_DEPTH} levels deep")
         self._values += 1
@@ -102,7 +102,7 @@ class _Walk:
 
 
 class _Facts(NamedTuple):
-    """What is to be known of a type: how deep its values nest, whether they take no bytes, and whether it is risky."""
+    """Properties of a type: nesting levels, whether values have zero bytes, and whether it needs a guard."""
 
     levels: int
     is_empty: bool
@@ -112,7 +112,7 @@ class _Facts(NamedTuple):
 def _facts(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
     """Return the facts of a type.
 
-    Args: seen: those of named types; None while a type is looked at, so that one that contains itself is found.
+    Args: seen: facts of named types; None for types in progress, to detect recursion.
     """
     if isinstance(schema, list):
         branches = [_facts(each, names, seen) for each in schema]

@@ -1,4 +1,4 @@
-"""AvroReader: Avro's binary encoding as values whose types `Leaves` choose, by fastavro."""
+"""AvroReader: reads Avro's binary encoding with fastavro, and converts values with `Leaves`."""
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
@@ -13,15 +13,15 @@ from kctl.serdes.libraries import import_library
 
 
 class AvroReader:
-    """Reads what was written by one schema.
+    """Reader of values with one writer's schema.
 
     Args:
         text: the writer's schema.
-        dependencies: texts of the schemas that it refers to, each after those that it needs.
-        reader: the schema to read by, where it is another one (schema evolution).
-        reader_dependencies: likewise.
-    Attributes: schema: the writer's.
-    Raises: SchemaError: a schema is not valid; LibraryMissingError.
+        dependencies: referenced schemas, each after the schemas that it references.
+        reader: another schema to read with (schema evolution).
+        reader_dependencies: referenced schemas of `reader`.
+    Attributes: schema: the writer's schema.
+    Raises: SchemaError: a schema is invalid; LibraryMissingError.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class AvroReader:
         shape = Shape(self.schema if reader is None else reader, leaves, copies=reader is not None)
         read_by = None if reader is None else self._parsed(reader)
         self.read = _reading(self._fastavro, self._guard, self._writer, read_by, shape)
-        """Return the value. Raises: DecodeError: the bytes are not of this schema, or more than that."""
+        """Return the value of bytes. Raises: DecodeError: they do not fit the schema, or bytes follow the value."""
 
     def most_bytes_of_json(self, json_bytes: int) -> int:
-        """Return how many bytes of data become no more than `json_bytes` of JSON, whatever they contain.
+        """Return the size of data that never exceeds `json_bytes` as JSON.
 
-        Between a value of no records and the schema's root each record type appears once, so that a byte of data has
-        at most all names of the schema in JSON. A schema with a guard has no such bound.
+        A byte of data produces at most all names of the schema in JSON, because each record type appears at most once
+        between the root and a value that is not a record. Schemas with a guard have no such limit: the result is 0.
         """
         if self._guard is not None:
             return 0
@@ -67,7 +67,7 @@ class AvroReader:
         return json_bytes // (8 + sum(len(name) + 8 for name in names))
 
     def parsed(self) -> Any:
-        """Return the writer's schema as fastavro wants it, without logical types."""
+        """Return the writer's schema for fastavro, without logical types."""
         return self._parsed(self.schema)
 
     def _parsed(self, schema: AvroSchema) -> Any:
@@ -75,7 +75,7 @@ class AvroReader:
 
 
 def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape: Shape) -> Callable[[bytes], Any]:
-    """Return `AvroReader.read`: with all that it needs at hand, because small records take half a microsecond."""
+    """Return `AvroReader.read` as a closure, because small records take half a microsecond."""
     names, convert, read_one = shape.names_branches, shape.convert, fastavro.schemaless_reader
 
     def read(data: bytes) -> Any:
@@ -83,7 +83,7 @@ def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape
             guard.check(data)
         source = BytesIO(data)
         try:
-            # In fastavro's order: return_record_name, its override, how broken UTF-8 is handled, return_named_type.
+            # positional: return_record_name, return_record_name_override, handle_unicode_errors, return_named_type
             value = read_one(source, writer, reader, False, False, "strict", names)
             if convert is not None:
                 value = convert(value)

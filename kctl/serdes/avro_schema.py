@@ -1,7 +1,4 @@
-"""Avro schemas as data: full names, references in their place, and without what fastavro would act on.
-
-Knows no values.
-"""
+"""Avro schemas as data: full names, resolved references, and no logical types."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,21 +7,21 @@ from typing import Any, NamedTuple
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 NAMED = ("record", "error", "enum", "fixed")
 MOST_PRECISION = 1000
-"""Digits of a decimal; one that claims more is bytes, as Avro has it for every invalid logical type."""
+"""Maximum digits of a decimal. As in Avro for invalid logical types, a decimal with more digits is read as bytes."""
 _AS_WRITTEN = ("default", "symbols", "aliases", "doc")
 
 
 class AvroSchema(NamedTuple):
-    """A schema in which names are full, and each named type by its name."""
+    """Schema with full names, and its named types by name."""
 
     schema: Any
     names: dict[str, Any]
 
 
 def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
-    """Return a schema, with those that it refers to: each of them after those that it needs itself.
+    """Return a schema with referenced schemas, each after the schemas that it references.
 
-    Raises: ValueError, LookupError, TypeError, RecursionError: it is none.
+    Raises: ValueError, LookupError, TypeError, RecursionError: the schema is invalid.
     """
     names: dict[str, Any] = {}
     for each in dependencies:
@@ -33,7 +30,7 @@ def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
 
 
 def plain(schema: Any) -> Any:
-    """Return a schema without its logical types, which fastavro would turn into objects that JSON has not."""
+    """Return a schema without logical types, which fastavro would convert to objects that JSON does not have."""
     if isinstance(schema, list):
         return [plain(each) for each in schema]
     if isinstance(schema, dict):
@@ -46,7 +43,7 @@ def plain(schema: Any) -> Any:
 
 
 def whole(schema: Any, names: Mapping[str, Any], defined: set[str]) -> Any:
-    """Return a schema in which each name is defined where it is first used, also those of other schemas."""
+    """Return a schema with each name defined at its first use, including names of other schemas."""
     if isinstance(schema, str):
         return schema if schema not in names or schema in defined else whole(names[schema], names, defined)
     if isinstance(schema, list):
@@ -65,7 +62,7 @@ def whole(schema: Any, names: Mapping[str, Any], defined: set[str]) -> Any:
 
 
 def is_decimal(schema: Any) -> bool:
-    """Return whether bytes or fixed are a decimal that is valid."""
+    """Return whether a schema is a valid decimal."""
     if not isinstance(schema, Mapping) or schema.get("logicalType") != "decimal":
         return False
     scale, precision = schema.get("scale", 0), schema.get("precision")
@@ -73,7 +70,7 @@ def is_decimal(schema: Any) -> bool:
 
 
 def branch_name(schema: Any) -> str:
-    """Return how the branch of a union is named."""
+    """Return the branch name of a type in a union."""
     if isinstance(schema, str):
         return schema
     kind: str = schema["type"]
@@ -81,14 +78,14 @@ def branch_name(schema: Any) -> str:
 
 
 def others_than_null(branches: Sequence[Any]) -> list[Any]:
-    """Return the branches of a union besides null."""
+    """Return the branches of a union except null."""
     return [each for each in branches if branch_name(each) != "null"]
 
 
 def needs_names(schema: Any, names: Mapping[str, Any]) -> bool:
-    """Return whether a schema has a union in which the class of a value that fastavro reads does not tell its branch.
+    """Return whether a union in a schema has branches that the class of a fastavro value does not identify.
 
-    Named types are looked at by themselves.
+    Does not descend into named types.
     """
     if isinstance(schema, list):
         return is_ambiguous(schema, names) or any(needs_names(each, names) for each in schema)
@@ -99,9 +96,9 @@ def needs_names(schema: Any, names: Mapping[str, Any]) -> bool:
 
 
 def is_ambiguous(branches: Sequence[Any], names: Mapping[str, Any]) -> bool:
-    """Return whether a named type of a union is read as another branch is: as a dict, or as a text or bytes.
+    """Return whether a named type of a union has the same class or fields as another branch.
 
-    Records differ by the names of their fields. A default of bytes and fixed is a text.
+    Records are distinguished by the names of their fields. Default values of bytes and fixed are strings.
     """
     kinds = [branch_kind(each, names) for each in branches]
     texts = [kind for kind in kinds if kind in ("string", "bytes", "enum", "fixed")]
@@ -114,20 +111,20 @@ def is_ambiguous(branches: Sequence[Any], names: Mapping[str, Any]) -> bool:
 
 
 def record_fields(branches: Sequence[Any], names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return the names of the fields of each record in a union, by the record's name."""
+    """Return the field names of each record in a union, by the record's name."""
     records = [names[branch_name(each)] for each in branches if branch_kind(each, names) in ("record", "error")]
     return {each["name"]: frozenset(field["name"] for field in each["fields"]) for each in records}
 
 
 def branch_kind(schema: Any, names: Mapping[str, Any]) -> str:
-    """Return the type of a branch: that of the type that it names, such as record."""
+    """Return the type of a branch. For a named type, return its kind, such as record."""
     kind: str = schema if isinstance(schema, str) else schema["type"]
     found: str = names[kind]["type"] if kind in names else kind
     return found
 
 
 def _collect_names(schema: Any, space: str, names: dict[str, Any]) -> Any:
-    """Return a schema in which names are full; note each named type under its name."""
+    """Return a schema with full names, and add its named types to `names`."""
     if isinstance(schema, str):
         return schema if schema in PRIMITIVES or "." in schema or not space else _full(schema, space, names)
     if isinstance(schema, list):

@@ -1,8 +1,8 @@
-"""What must be converted between fastavro's values and others, by the schema, as one function made for it.
+"""Conversion of fastavro values by a schema, as a generated function.
 
-`Leaves` say what becomes of a value of each type, and how the branches of a union are named. The function is made as
-source: a record with fields to convert costs some 60 ns a field, where a walk by closures costs as much as fastavro's
-reading itself. Nothing of a schema is in the source, its names are objects that the source refers to.
+`Leaves` supply the conversion of each type and the names of union branches. Generated source takes about 60 ns for each
+field to convert; closures would take as long as fastavro itself. The source contains no text of the schema: it refers
+to names as objects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,41 +21,40 @@ from kctl.serdes.avro_schema import (
 
 Convert = Callable[[Any], Any]
 Leaf = Convert | str | None
-"""A function; or Python's expression of `x`; or None: the value stays as it is."""
+"""Conversion: a function, a Python expression of `x`, or None to keep the value."""
 
 
 class Leaves(Protocol):
-    """What becomes of values."""
+    """Conversions by type."""
 
     def leaf(self, kind: str, schema: Any) -> Leaf:
-        """Return what converts a value of a type, those inside of it converted before; never of a record or null."""
+        """Return the conversion of a type other than record and null. Inner values are converted first."""
         ...
 
     def record(self, name: str, *, is_top: bool) -> Leaf:
-        """Return what converts a record at once, with all that is in it; None: field by field."""
+        """Return the conversion of an entire record; None converts field by field."""
         ...
 
     def union(self, branches: Mapping[str, Convert | None]) -> "Convert | dict[str, str]":
-        """Return what converts a value of a union of several types besides null.
+        """Return the conversion of a union with several types other than null.
 
-        Of a value that fastavro has read that is how an object names the branch, which is its only entry.
-
-        Args: branches: what converts those of each branch, by its name.
+        For values read by fastavro, return the key of each branch in an object with one entry.
+        Args: branches: conversions by branch name.
         """
         ...
 
 
 class Shape:
-    """The conversion of values of a schema.
+    """Conversion of values of a schema.
 
     Args:
-        schema: by which they were read, or are to be written.
-        copies: records may be of others, as defaults are, and are not changed in place.
-        is_unchecked: values may be anything, as those that users write.
-        is_part: of a larger schema of which fastavro must name branches, so that it does in any case.
+        schema: the schema of the values.
+        copies: copy records before changes, because default values are shared.
+        is_unchecked: check types, because users wrote the values.
+        is_part: the fastavro must name branches, for a larger schema.
     Attributes:
         names_branches: whether fastavro must name the branches of unions.
-        convert: what converts a value; None where nothing must be converted.
+        convert: the conversion; None if values stay unchanged.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Shape:
         self.convert = self._function(self._expression(schema.schema))
 
     def _expression(self, schema: Any) -> str | None:
-        """Return the expression of `x` that converts a value; None where nothing must be."""
+        """Return the expression of `x` that converts a value, or None."""
         is_top, self._is_top = self._is_top, self._is_top and _is_optional(schema)
         if isinstance(schema, list):
             return self._union(schema)
@@ -156,7 +155,7 @@ class Shape:
         return None if made is None else f"(None if x is None else {made})"
 
     def _named_branches(self, keys: Mapping[str, str], inner: Mapping[str, str | None]) -> str:
-        """Return the beginning of the expression for a value whose branch fastavro names."""
+        """Return the start of the expression, for values whose branch fastavro names."""
         made = "{x[0]: x[1]}"
         if any(key != name for name, key in keys.items()):
             made = f"{{{self._name(keys)}[x[0]]: x[1]}}"
@@ -169,7 +168,7 @@ class Shape:
     def _by_fields(
         self, keys: Mapping[str, str], inner: Mapping[str, str | None], records: Mapping[str, frozenset[str]]
     ) -> str:
-        """Return the beginning of the expression, for a record whose fields determine its branch."""
+        """Return the start of the expression, for records identified by their fields."""
         if all(inner[name] is None for name in records):
             made = f"{{{self._name({fields: keys[name] for name, fields in records.items()})}[frozenset(x)]: x}}"
         else:
@@ -179,9 +178,9 @@ class Shape:
         return f"{made} if x.__class__ is dict else "
 
     def _by_class(self, keys: Mapping[str, str], inner: Mapping[str, str | None], kinds: Mapping[str, str]) -> str:
-        """Return the end of the expression, for a value whose class determines its branch.
+        """Return the end of the expression, for values identified by their class.
 
-        Args: kinds: these branches, by their type.
+        Args: kinds: branch names by type.
         """
         made, plain = "", {}
         for of_class, names in _CLASSES:
@@ -196,7 +195,7 @@ class Shape:
                 made += f"{{{self._name(keys[name])}: {known}}} if x.__class__ is {self._name(of_class)} else "
         return f"{made}{{{self._name(plain)}[x.__class__]: x}}"
 
-    # --- source -----------------------------------------------------------------------------------------------------
+    # --- source -------------------------------------------------------------------------------------------------------
 
     def _name(self, value: object) -> str:
         name = self._reserve()
@@ -209,7 +208,7 @@ class Shape:
         return name
 
     def _define(self, lines: Sequence[str], name: str | None = None) -> str:
-        """Define a function of `x`, and return its name."""
+        """Define a function of `x` and return its name."""
         name = name or self._reserve()
         source = "".join(f"    {line}\n" for line in lines)
         exec(f"def {name}(x):\n{source}", self._objects)  # noqa: S102 - made of our own names and expressions only
@@ -218,7 +217,7 @@ class Shape:
     def _function(self, expression: str | None) -> Convert | None:
         if expression is None:
             return None
-        made = self._objects.get(expression.removesuffix("(x)"))  # a function as it is, which saves a call
+        made = self._objects.get(expression.removesuffix("(x)"))  # use the function itself, which saves a call
         if made is None:
             made = self._objects[self._define([f"return {expression}"])]
         found: Convert = made
@@ -230,15 +229,15 @@ def _is_optional(schema: Any) -> bool:
 
 
 def must_name_branches(schema: AvroSchema) -> bool:
-    """Return whether a schema has a union anywhere in which the class of a value does not tell its branch.
+    """Return whether a union in a schema has branches that the class of a value does not identify.
 
-    That fastavro names branches costs a tenth of its time.
+    Naming branches takes a tenth of fastavro's time.
     """
     return any(needs_names(each, schema.names) for each in [schema.schema, *schema.names.values()])
 
 
 def _changing_types(names: Mapping[str, Any], leaves: Leaves, *, has_unions: bool) -> set[str]:
-    """Return the names of the records that have something to convert, also in those that they have."""
+    """Return the names of records with values to convert, including values in nested records."""
     inner: dict[str, set[str]] = {}
     found: set[str] = set()
     for name, each in names.items():
@@ -253,7 +252,7 @@ def _changing_types(names: Mapping[str, Any], leaves: Leaves, *, has_unions: boo
 
 
 def _changes(schema: Any, names: Mapping[str, Any], leaves: Leaves, inner: set[str], has_unions: bool) -> bool:
-    """Return whether a value is converted in any case; note the records in it."""
+    """Return whether a value is always converted, and add its records to `inner`."""
     if isinstance(schema, list):
         others = others_than_null(schema)
         is_named = len(others) > 1 or (has_unions and any(branch_name(each) in names for each in others))
@@ -276,7 +275,7 @@ _CLASSES: tuple[tuple[type, tuple[str, ...]], ...] = (
     (int, ("long", "int", "double", "float")),
     (float, ("double", "float")),
     (bytes, ("bytes", "fixed")),
-    (str, ("string", "bytes", "enum", "fixed")),  # bytes that are a default are a text
+    (str, ("string", "bytes", "enum", "fixed")),  # default values of bytes are strings
     (list, ("array",)),
     (dict, ("map", "record", "error")),
 )

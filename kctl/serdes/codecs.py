@@ -1,4 +1,4 @@
-"""Codecs: the codec of each schema, made once."""
+"""Cache of codecs by schema."""
 
 from collections import OrderedDict
 from typing import Any, Protocol
@@ -9,14 +9,14 @@ from kctl.serdes.registry import AVRO, JSON, PROTOBUF
 from kctl.serdes.schema_store import Resolved, SchemaStore
 
 MOST_CODECS = 1000
-"""Schemas in use at a time; a topic with more costs time, not memory."""
+"""Maximum number of cached codecs."""
 
 
 class Codec(Protocol):
-    """A format with its schema."""
+    """Conversion between bytes and JSON values."""
 
     def decode(self, data: bytes) -> Any:
-        """Return the value as JSON. Raises: DecodeError."""
+        """Return the JSON value. Raises: DecodeError."""
         ...
 
     def encode(self, value: Any) -> bytes:
@@ -25,9 +25,9 @@ class Codec(Protocol):
 
 
 class Codecs:
-    """The codecs of a registry's schemas.
+    """Codecs of the schemas in a registry.
 
-    Args: reader: an Avro schema to read all Avro values by.
+    Args: reader: an Avro schema to read all Avro values with.
     """
 
     def __init__(self, store: SchemaStore, reader: str | None = None) -> None:
@@ -38,7 +38,7 @@ class Codecs:
     def codec(self, schema: int | UUID) -> tuple[str, Codec]:
         """Return the type of a schema, such as AVRO, and its codec.
 
-        Raises: KafkaError: the registry's; SchemaError: it is invalid, or of a type that is not known.
+        Raises: KafkaError: from the registry; SchemaError: the schema is invalid or its type is unknown.
         """
         made = self._made.get(schema)
         if made is None:
@@ -51,7 +51,7 @@ class Codecs:
 
 
 def codec_of(resolved: Resolved, reader: str | None = None) -> Codec:
-    """Return the codec of a schema with all that it refers to. Raises: SchemaError, LibraryMissingError."""
+    """Return the codec of a schema. Raises: SchemaError, LibraryMissingError."""
     schema, dependencies = resolved
     if schema.type == AVRO:
         from kctl.serdes.avro import AvroCodec

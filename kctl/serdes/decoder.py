@@ -1,4 +1,4 @@
-"""Decoder: keys or values as JSON, by the schema that each names or by one that is given."""
+"""Decoder: keys or values as JSON, by a schema ID in the record or by a fixed schema."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -11,11 +11,11 @@ from kctl.serdes.registry import AVRO, JSON, PROTOBUF
 from kctl.serdes.wire import Header, read_frame
 
 MOST_VALUE_BYTES = 16 * 1024 * 1024
-"""Of a key or value that is decoded: as objects of Python it is several times as large."""
+"""Maximum size of a decoded key or value: Python objects are several times as large."""
 
 
 class Form(Enum):
-    """How bytes are to be read."""
+    """Format of the bytes."""
 
     AUTO = "auto"
     AVRO = "avro"
@@ -29,7 +29,7 @@ _TYPES = {Form.AVRO: AVRO, Form.PROTOBUF: PROTOBUF, Form.JSON_SCHEMA: JSON}
 
 
 class Decoded(NamedTuple):
-    """A value as JSON, and the schema that its bytes name, with the schema's type; None where they name none."""
+    """JSON value, and the schema and schema type of its bytes, or None."""
 
     value: Any
     schema: int | UUID | None = None
@@ -37,14 +37,14 @@ class Decoded(NamedTuple):
 
 
 class Decoder:
-    """The keys, or the values, of records.
+    """Decoder of the keys or the values of records.
 
     Args:
-        form: how to read them.
-        header: the name of the header that may have the schema.
-        codecs: of the schemas in the registry; None: there is none.
-        local: the codec of bytes that name no schema.
-        framed: the codec of those that name one, without a look into the registry.
+        form: the format.
+        header: name of the header that may have the schema ID.
+        codecs: codecs of the registry, or None.
+        local: codec of bytes without a schema ID.
+        framed: codec of bytes with a schema ID, in place of the registry.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class Decoder:
         self._framed = framed
 
     def decode(self, data: bytes, headers: Sequence[Header] = ()) -> Decoded | None:
-        """Return the value; None where the form is AUTO and the bytes name no schema.
+        """Return the value; None if the form is AUTO and the bytes have no schema ID.
 
-        Raises: DecodeError: the bytes are not as their schema says; KafkaError: the schema is not to be had.
+        Raises: DecodeError: the bytes do not fit the schema; KafkaError: the schema is not available.
         """
         if len(data) > MOST_VALUE_BYTES:
             raise DecodeError(f"it has {len(data)} bytes, and kctl decodes up to {MOST_VALUE_BYTES}")

@@ -1,7 +1,7 @@
-"""Encoder: JSON values as bytes under a schema, with its id before them.
+"""Encoder: JSON values as bytes with a schema ID.
 
-Which schema: the one of a subject, which a strategy names by topic or record, one by id, or the one that the value was
-decoded by. Nothing is registered here, except where the caller gives a schema to register.
+The schema is the schema of a subject, a schema by ID, or the schema that each record specifies. Registers a schema only
+if the caller supplies one.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ MOST_VERSION = 2**31 - 1
 
 
 class Target(NamedTuple):
-    """What to encode by.
+    """Schema to encode with.
 
     Attributes:
-        schema_id: of a schema; or
-        subject: a subject, in which `{topic}` stands for the record's topic; or neither: the record's own schema.
-        version: of the subject.
+        schema_id: ID of the schema.
+        subject: subject of the schema, with `{topic}` for the record's topic. Without both, each record has its schema.
+        version: version of the subject.
     """
 
     schema_id: int | None = None
@@ -33,15 +33,15 @@ class Target(NamedTuple):
 
     @property
     def is_of_record(self) -> bool:
-        """Whether each record names its schema itself."""
+        """True if each record specifies its schema."""
         return self.schema_id is None and self.subject is None
 
 
 def parse_target(text: str, side: str) -> Target:
-    """Return what `auto`, `id:N`, `topic`, `record:NAME`, `topic-record:NAME` or `SUBJECT[@VERSION]` is.
+    """Return the target of `auto`, `id:N`, `topic`, `record:NAME`, `topic-record:NAME`, or `SUBJECT[@VERSION]`.
 
-    Args: side: `key` or `value`, which ends the names of the topic name strategy.
-    Raises: ValueError: an id or version that is no number, or an empty name.
+    Args: side: `key` or `value`, the suffix of the topic name strategy.
+    Raises: ValueError: an ID or version is not a number, or a name is empty.
     Source: the subject name strategies of Confluent's serializers.
     """
     if text == "auto":
@@ -74,13 +74,13 @@ def _number(text: str, what: str) -> int:
 
 
 class Encoder:
-    """The keys, or the values, of records.
+    """Encoder of the keys or the values of records.
 
     Args:
-        target: what to encode by.
-        header: the name of the header that may have the schema.
-        new: a schema to register under the subject before it is first used.
-        codec: of the message of Protobuf schemas that the registry has as text only.
+        target: schema to encode with.
+        header: name of the header that may have the schema ID.
+        new: schema to register under the subject before its first use.
+        codec: codec of Protobuf schemas that the registry has as text only.
     """
 
     def __init__(
@@ -103,18 +103,18 @@ class Encoder:
         self._of_subject: dict[str, tuple[int, Codec]] = {}
 
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:
-        """Return a JSON text as bytes with its schema's id; what names no schema of its own where it is to, as it is.
+        """Return the bytes of a JSON text. If records specify schemas and this one has none, return it unchanged.
 
-        Raises: EncodeError: it is not JSON, or does not fit; KafkaError: the registry's.
+        Raises: EncodeError: it is not JSON, or does not fit; KafkaError: from the registry.
         """
         if self._target.is_of_record:
             return data if schema is None else self._encode_of_record(data, schema, headers)
         return self.encode_value(read_json(data), topic)
 
     def encode_value(self, value: Any, topic: str) -> bytes:
-        """Return a JSON value as bytes with the id of the schema of the target, which is not each record's own.
+        """Return the bytes of a JSON value. The target must have a schema ID or a subject.
 
-        Raises: EncodeError: it does not fit; KafkaError: the registry's.
+        Raises: EncodeError: the value does not fit; KafkaError: from the registry.
         """
         target = self._target
         if target.schema_id is not None:
@@ -124,14 +124,14 @@ class Encoder:
 
     def _encode_of_record(self, data: bytes, schema: int | UUID, headers: Sequence[Header]) -> bytes:
         payload = self._codec_of(schema).encode(read_json(data))
-        if any(name == self._header for name, _ in headers):  # the schema is named there
+        if any(name == self._header for name, _ in headers):  # the header has the schema ID
             return payload
         if isinstance(schema, UUID):
             return bytes([MAGIC_GUID]) + schema.bytes + payload
         return write_frame(schema, payload)
 
     def _found(self, subject: str) -> tuple[int, Codec]:
-        """Return the id and the codec of a subject's schema, looked up once."""
+        """Return the schema ID and codec of a subject, cached."""
         found = self._of_subject.get(subject)
         if found is None:
             if self._new is not None:
@@ -155,7 +155,7 @@ class Encoder:
 
 
 class LocalEncoder:
-    """Keys or values in a format without a registry: the bytes of the codec alone."""
+    """Encoder for a format without a registry."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -166,13 +166,13 @@ class LocalEncoder:
 
 
 Encode = Callable[[bytes, str, "int | UUID | None", Sequence[Header]], bytes]
-"""`Encoder.encode`."""
+"""Signature of `Encoder.encode`."""
 
 
 def check_schema_of(given: object) -> int | UUID | None:
-    """Return the schema that a record of jsonl names, `{"id":7}` or `{"guid":"..."}`, or None for null.
+    """Return the schema in a jsonl record, `{"id":7}` or `{"guid":"..."}`, or None for null.
 
-    Raises: EncodeError: it is something else.
+    Raises: EncodeError: it is malformed.
     """
     if given is None:
         return None

@@ -1,10 +1,10 @@
-"""Errors of schemas, registries and values. Each has an exit code in kctl/cli/failures.py."""
+"""Errors of schemas, registries, and values. Their exit codes are in kctl/cli/failures.py."""
 
 from kctl.client.errors import ErrorKind, KafkaError
 
 
 class SerdesError(KafkaError):
-    """A value, a schema or a registry is not usable; `hint` is one thing to try."""
+    """A value, schema, or registry is not usable; `hint` suggests a fix."""
 
     kind = ErrorKind.DATA
 
@@ -14,14 +14,14 @@ class SerdesError(KafkaError):
 
 
 class DecodeError(SerdesError):
-    """Bytes are not what their schema says."""
+    """Bytes do not fit their schema."""
 
 
 class RecordDecodeError(DecodeError):
-    """A key or value of a record that cannot be decoded.
+    """A key or value of a record cannot be decoded.
 
     Attributes:
-        topic, partition, offset: of the record.
+        topic, partition, offset: position of the record.
         side: `key` or `value`.
         raw: the bytes.
     """
@@ -40,7 +40,7 @@ class EncodeError(SerdesError):
 
 
 class SchemaError(SerdesError):
-    """A schema is invalid, too large, or of a type that is not known."""
+    """A schema is invalid, oversized, or of an unknown type."""
 
 
 class LibraryMissingError(SerdesError):
@@ -50,7 +50,7 @@ class LibraryMissingError(SerdesError):
 
 
 class RegistryError(SerdesError):
-    """The registry answered with an error: `status` of HTTP, and its own `code`, 0 where it has none."""
+    """The registry returned an error: the HTTP `status`, and the registry's `code` or 0."""
 
     kind = ErrorKind.UNEXPECTED
 
@@ -67,27 +67,27 @@ class SchemaNotFoundError(RegistryError):
 
 
 class RegistryLoginError(RegistryError):
-    """The registry wants credentials, or other ones (401)."""
+    """The registry requires credentials, or rejects them (401)."""
 
     kind = ErrorKind.AUTHENTICATION
 
 
 class RegistryDeniedError(RegistryError):
-    """The registry does not allow that (403)."""
+    """The registry denies the request (403)."""
 
     kind = ErrorKind.AUTHORIZATION
 
 
 class IncompatibleSchemaError(RegistryError):
-    """A schema cannot be registered: it is not compatible with the versions before it (409)."""
+    """A schema is not compatible with previous versions and cannot be registered (409)."""
 
     kind = ErrorKind.DATA
 
 
 def is_of_data(error: KafkaError) -> bool:
-    """Return whether an error is about the data or about the schema that the data names.
+    """Return whether an error is caused by the data or its schema.
 
-    Other errors, such as a registry that does not respond, concern data that is not bad.
+    Other errors, such as a registry that does not respond, do not mean that the data is invalid.
     """
     if isinstance(error, RegistryError):
         return isinstance(error, SchemaNotFoundError)

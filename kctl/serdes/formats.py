@@ -1,4 +1,4 @@
-"""Serdes: keys and values of an application as bytes, and back, for typed producers and consumers."""
+"""Formats of keys and values, for typed producers and consumers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,19 +11,19 @@ T = TypeVar("T")
 
 
 class Serde(Protocol[T]):
-    """A format of keys or values of type T. Null keys and values never reach it."""
+    """Format of keys or values of type T. Not called for null."""
 
     def serialize(self, value: T, topic: str) -> bytes:
         """Return the bytes of a value for a topic. Raises: EncodeError: the value does not fit."""
         ...
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> T:
-        """Return the value of bytes. Raises: DecodeError: they are not in this format."""
+        """Return the value of bytes. Raises: DecodeError: the bytes do not have this format."""
         ...
 
 
 class Raw:
-    """Bytes as they are."""
+    """Bytes without conversion."""
 
     def serialize(self, value: bytes, topic: str) -> bytes:  # noqa: ARG002
         if not isinstance(value, bytes):
@@ -53,7 +53,7 @@ class Text:
 
 
 class _ByCodec:
-    """JSON values by a codec that needs no registry."""
+    """Base of formats with a codec that needs no registry."""
 
     _codec: Codec
 
@@ -67,7 +67,7 @@ class _ByCodec:
 class Json(_ByCodec):
     """JSON values as JSON.
 
-    Args: schema: a JSON Schema that written values must fit; empty checks nothing.
+    Args: schema: JSON Schema to check written values with; empty disables checks.
     """
 
     def __init__(self, schema: str = "") -> None:
@@ -77,7 +77,7 @@ class Json(_ByCodec):
 
 
 class Avro(_ByCodec):
-    """JSON values as Avro without a header, all by one schema.
+    """JSON values as Avro, with one schema and without a schema ID.
 
     Raises: SchemaError: the schema is invalid. LibraryMissingError.
     """
@@ -98,12 +98,12 @@ class MessagePack(_ByCodec):
 
 
 class Mapped(Generic[T]):
-    """Another serde whose values two functions convert, such as from and to a dataclass.
+    """Format whose values are converted by two functions, for example for a dataclass.
 
     Args:
-        serde: the format.
-        load: returns the value of the application for a value of the format.
-        dump: returns the value of the format.
+        serde: the underlying format.
+        load: converts a value of the format to a value of the application.
+        dump: converts a value of the application to a value of the format.
     """
 
     def __init__(self, serde: Serde[Any], load: Callable[[Any], T], dump: Callable[[T], Any]) -> None:

@@ -1,6 +1,6 @@
-"""JsonSchemaCodec: JSON, checked against its schema where it is written; by jsonschema-rs.
+"""JsonSchemaCodec: JSON values, checked when written; by jsonschema-rs.
 
-Values that are read are not checked: their writer did, and a reader wants to see those that are wrong.
+Read values are not checked, so that readers can see invalid ones.
 """
 
 import json
@@ -14,11 +14,11 @@ from kctl.serdes.libraries import import_library
 
 
 class JsonSchemaCodec:
-    """One schema.
+    """Codec of one schema.
 
     Args:
-        text: the schema; "" checks nothing.
-        dependencies: texts of the schemas that it refers to, by the names that it has for them.
+        text: the schema; empty disables checks.
+        dependencies: referenced schemas by reference name.
     """
 
     def __init__(self, text: str, dependencies: Mapping[str, str] | None = None) -> None:
@@ -28,14 +28,14 @@ class JsonSchemaCodec:
         self._guard: JsonSchemaGuard | None = None
 
     def decode(self, data: bytes) -> Any:
-        """Return the value. Raises: DecodeError: it is not JSON."""
+        """Return the value. Raises: DecodeError: not JSON."""
         try:
             return parse_json(data)
         except (ValueError, RecursionError) as e:
             raise DecodeError(f"not JSON: {e}"[:300]) from None
 
     def encode(self, value: Any) -> bytes:
-        """Return the JSON of a value. Raises: EncodeError: the schema does not allow it."""
+        """Return the JSON of a value. Raises: EncodeError: the value does not fit the schema."""
         if self._text:
             self._check(value)
         try:
@@ -65,7 +65,7 @@ class JsonSchemaCodec:
             raise EncodeError(f"the value does not fit the JSON Schema{where}: {error.message}"[:300])
 
     def _retrieve(self, uri: str) -> Any:
-        """Return a schema that is referred to; nothing is ever fetched from the network."""
+        """Return a referenced schema. Never uses the network."""
         for name in (uri, uri.rpartition("/")[2]):
             if name in self._dependencies:
                 return json.loads(self._dependencies[name])

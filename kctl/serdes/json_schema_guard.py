@@ -1,8 +1,8 @@
-"""JsonSchemaGuard: a count of what validation would check, for the schemas that make much of a little.
+"""JsonSchemaGuard: limit on the work of validation, for schemas with exponential cost.
 
-A schema whose levels refer twice to the next one has a value checked twice as often at each level, and so has one that
-refers to itself twice for the same value. jsonschema-rs would check without end, and cannot be interrupted. All other
-schemas need no guard. It counts what each keyword leads to and decides nothing: more than is really checked.
+If each level of a schema references the next one twice, or a schema references itself twice for the same value, checks
+double at each level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper bound of the
+checks without evaluating them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ from typing import Any
 from kctl.serdes.errors import EncodeError
 
 MOST_EXPANDED = 10_000
-"""Subschemas that a schema stands for without a guard."""
+"""Maximum number of expanded subschemas without a guard."""
 MOST_CHECKS, MOST_CHECKS_A_VALUE = 100_000, 100
-"""Of one value, beside those for each value that is in it."""
+"""Limit of checks: a base, and a number for each value."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
@@ -24,9 +24,9 @@ Schema = Mapping[str, Any]
 
 
 class JsonSchemaGuard:
-    """The guard of one schema.
+    """Guard of one schema.
 
-    Args: documents: the schema under "", and those that it refers to by their names.
+    Args: documents: the schema under "", and referenced schemas by name.
     """
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
@@ -38,12 +38,12 @@ class JsonSchemaGuard:
 
     @classmethod
     def of(cls, documents: Mapping[str, Any]) -> "JsonSchemaGuard | None":
-        """Return the guard that a schema needs, or None."""
+        """Return a guard, or None if the schema does not need it."""
         guard = cls(documents)
         return guard if guard._is_risky(documents[""]) else None
 
     def check(self, value: Any) -> None:
-        """Count what validation would check. Raises: EncodeError: too much."""
+        """Count the checks of a validation. Raises: EncodeError: too many."""
         left = MOST_CHECKS + MOST_CHECKS_A_VALUE * _count_values(value)
         waiting: list[tuple[Any, Any, frozenset[int]]] = [(self._documents[""], value, frozenset())]
         while waiting:
@@ -53,14 +53,14 @@ class JsonSchemaGuard:
                 raise EncodeError(
                     "the JSON Schema would check the value too often: its levels double at each reference"
                 )
-            if not isinstance(schema, Mapping) or id(schema) in above:  # which refers to itself, for the same value
+            if not isinstance(schema, Mapping) or id(schema) in above:  # references itself for the same value
                 continue
             inside = above | {id(schema)}
             waiting += [(each, instance, inside) for each in self._in_place(schema)]
             waiting += [(each, child, frozenset()) for each, child in _of_children(schema, instance)]
 
     def _is_risky(self, root: Any) -> bool:
-        """Return whether a schema refers to itself, or stands for many subschemas."""
+        """Return whether a schema references itself, or expands to too many subschemas."""
         sizes: dict[int, int | None] = {}
         waiting: list[tuple[Any, bool]] = [(root, False)]
         while waiting:
@@ -82,7 +82,7 @@ class JsonSchemaGuard:
         return False
 
     def _in_place(self, schema: Schema) -> Iterator[Any]:
-        """Yield the subschemas of the same value."""
+        """Yield the subschemas for the same value."""
         for word in _REFERENCES:
             if isinstance(schema.get(word), str):
                 yield self._referred(schema[word], self._home.get(id(schema), ""))
@@ -138,7 +138,7 @@ def _children(schema: Schema) -> Iterator[Any]:
 
 
 def _of_children(schema: Schema, instance: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the subschemas of properties and items, each with the values that it may be checked with."""
+    """Yield pairs of a subschema of properties or items and a value that it may apply to."""
     if isinstance(instance, Mapping):
         named = schema.get("properties")
         if isinstance(named, Mapping):

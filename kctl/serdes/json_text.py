@@ -1,4 +1,4 @@
-"""Decoded values as JSON text."""
+"""JSON text of decoded values."""
 
 import json
 import math
@@ -9,9 +9,9 @@ from kctl.serdes.errors import DecodeError, EncodeError, SerdesError
 
 
 def show_json(value: Any, *, is_ascii: bool = False) -> str:
-    """Return a value as compact JSON; NaN and infinities, which JSON has not, as the texts that Protobuf and Avro use.
+    """Return a value as compact JSON, with NaN and infinities as strings, as in Protobuf and Avro.
 
-    Args: is_ascii: write everything but ASCII as escapes, for a terminal; so is half a surrogate pair, always.
+    Args: is_ascii: escape non-ASCII characters, for a terminal. Lone surrogates are always escaped.
     Raises: SerdesError: the value is nested too deeply.
     """
     try:
@@ -34,9 +34,9 @@ def _text_of(value: Any, *, is_ascii: bool) -> str:
 
 
 def check_json_size(value: Any) -> None:
-    """Check the size of a decoded value as JSON, without its escapes.
+    """Check the approximate size of a value as JSON.
 
-    Names of fields and symbols, which the schema has once, appear in JSON at each use.
+    JSON repeats the names of fields and symbols, so it can be much larger than the data.
     Raises: DecodeError: too large.
     """
     size_bytes = 0
@@ -56,15 +56,15 @@ def check_json_size(value: Any) -> None:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return the value of a JSON text in UTF-8. Raises: ValueError, RecursionError: it is none.
+    """Return the value of JSON in UTF-8. Raises: ValueError, RecursionError: not JSON.
 
-    json.loads reads bytes as UTF-16 or UTF-32, too, where they look so: text of an id in front of other data does.
+    json.loads would also detect UTF-16 and UTF-32, and read bytes with a schema ID as text.
     """
     return json.loads(data.decode("utf-8-sig"))
 
 
 def read_json(data: bytes) -> Any:
-    """Return the value of a JSON text. Raises: EncodeError: it is none."""
+    """Return the value of a JSON text. Raises: EncodeError: not JSON."""
     try:
         return parse_json(data)
     except (ValueError, RecursionError) as e:

@@ -1,4 +1,4 @@
-"""Import of the libraries that formats need: only when a value of that format is met, and with a clear error."""
+"""Import of the optional libraries of formats, on first use."""
 
 import importlib
 from typing import Any
@@ -10,8 +10,8 @@ from kctl.version import install_command
 def import_library(module: str, extra: str) -> Any:
     """Return a module of an optional library.
 
-    Args: extra: the extra of the distribution that installs it.
-    Raises: LibraryMissingError: it is not installed.
+    Args: extra: extra of the distribution that installs the library.
+    Raises: LibraryMissingError: the library is not installed.
     """
     try:
         return importlib.import_module(module)

@@ -1,8 +1,8 @@
-"""MessagePackCodec: MessagePack to and from JSON values, by msgpack.
+"""MessagePackCodec: conversion between MessagePack and JSON values, by msgpack.
 
-What JSON has not is an object: bytes `{"base64": "..."}`, a map with keys that are not texts `{"map": [[key, value],
-...]}`, an extension type `{"ext": 5, "base64": "..."}`. A map that looks like one of these is written as `map`, so that
-each value comes back as it was.
+Values that JSON does not have are objects: bytes `{"base64": "..."}`, a map with keys other than strings `{"map":
+[[key, value], ...]}`, an extension type `{"ext": 5, "base64": "..."}`. Maps that look like one of these are written as
+`map`, so that every value is restored exactly.
 """
 
 from base64 import b64decode, b64encode
@@ -15,13 +15,13 @@ _BYTES, _MAP, _EXT = {"base64"}, {"map"}, {"ext", "base64"}
 
 
 class MessagePackCodec:
-    """MessagePack, which has no schema."""
+    """Codec of MessagePack, which has no schema."""
 
     def __init__(self) -> None:
         self._msgpack = import_library("msgpack", "msgpack")
 
     def decode(self, data: bytes) -> Any:
-        """Return the value. Raises: DecodeError: the bytes are not one value of MessagePack."""
+        """Return the value. Raises: DecodeError: the bytes are not exactly one MessagePack value."""
         try:
             return self._to_json(
                 self._msgpack.unpackb(data, raw=False, strict_map_key=False, timestamp=0, use_list=False)

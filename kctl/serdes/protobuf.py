@@ -1,9 +1,10 @@
-"""ProtobufCodec: Protobuf messages to and from their JSON form, by the protobuf package; no compiler is run.
+"""ProtobufCodec: conversion between Protobuf messages and JSON values, by the protobuf package, without a compiler.
 
-Files come as FileDescriptorProto: from the registry in its serialized form, or as a FileDescriptorSet of `protoc
---descriptor_set_out --include_imports` or `buf build`. The JSON is Protobuf's own (64-bit numbers are texts, bytes are
-base64), with the names of fields as in the file, and fields without presence are always written. Source: protobuf.dev,
-"ProtoJSON Format".
+Files are FileDescriptorProtos, from the registry or from the FileDescriptorSet of `protoc --descriptor_set_out
+--include_imports` or `buf build`. The JSON is Protobuf's: 64-bit numbers are strings, bytes are base64. Field names are
+as in the file, and fields without presence are always written.
+
+Source: protobuf.dev, "ProtoJSON Format".
 """
 
 import re
@@ -23,9 +24,9 @@ from kctl.serdes.wire import read_indexes, write_indexes
 EXTRA = "protobuf"
 MOST_DEPTH = 100
 _ENTRY_BYTES = 150
-"""Of a field in a dict, besides its name, and of a dict."""
+"""Approximate size of a field or message as a Python dict, without the field name."""
 _TEXT_1 = 0x0A
-"""The tag of field 1 where it is a text."""
+"""Tag of field 1 with a string."""
 _WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]{1,40})\.proto")
 _WELL_KNOWN_FILES = (
     "any",
@@ -43,14 +44,15 @@ _WELL_KNOWN_FILES = (
 
 
 class ProtobufCodec:
-    """The messages of a file.
+    """Codec of the messages in a file.
 
     Args:
-        files: serialized FileDescriptorProtos with the names under which others import them, each after those that it
-            imports; the last one is the file itself. Well-known types may be left out.
-        message: the full name of the message; None: the message indexes before each payload say which.
-        is_framed: whether message indexes stand before the payload.
-    Raises: SchemaError: they are not valid, or there is no such message; LibraryMissingError.
+        files: import names and serialized FileDescriptorProtos, each after its imports; the last one is the file
+            itself.
+            Well-known types are optional.
+        message: full name of the message; None reads message indexes before each payload.
+        is_framed: whether message indexes precede the payload.
+    Raises: SchemaError: the files are invalid, or the message does not exist; LibraryMissingError.
     """
 
     def __init__(self, files: Sequence[tuple[str, bytes]], message: str | None = None, *, is_framed: bool) -> None:
@@ -61,7 +63,7 @@ class ProtobufCodec:
         self._is_framed = is_framed
         self._places: dict[tuple[int, ...], Any] = {}
         self._printed_bytes: dict[Any, int] = {}
-        """By the descriptor of a message, the cost of an empty one as JSON."""
+        """Size of an empty message as JSON, by descriptor."""
         self._file: Any = None
         added: set[str] = set()
         for name, content in files:
@@ -84,7 +86,7 @@ class ProtobufCodec:
         return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
 
     def framed(self) -> "ProtobufCodec":
-        """Return the codec of the same message with what stands before it in Confluent's wire format."""
+        """Return a codec of the same message with the message indexes of Confluent's wire format."""
         other = copy(self)
         other._is_framed = True
         return other
@@ -122,9 +124,9 @@ class ProtobufCodec:
             raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=hint) from None
 
     def descriptor(self, message: str | None) -> Any:
-        """Return the descriptor of a message by its full name; None: of the first one of the file.
+        """Return the descriptor of a message by full name; None means the first message of the file.
 
-        Raises: SchemaError: there is no such message.
+        Raises: SchemaError: the message does not exist.
         """
         if message is not None:
             return self._named(message)
@@ -134,7 +136,7 @@ class ProtobufCodec:
             raise SchemaError("there is no message in the Protobuf schema") from None
 
     def indexed(self, indexes: Sequence[int]) -> Any:
-        """Return the descriptor of a message by its place in the file. Raises: DecodeError: there is none."""
+        """Return the descriptor of a message by indexes. Raises: DecodeError: it does not exist."""
         found: Any = None
         for index in indexes:
             messages = list(
@@ -146,9 +148,9 @@ class ProtobufCodec:
         return found
 
     def split(self, data: bytes) -> tuple[Any, bytes]:
-        """Return the descriptor of a framed message, and its bytes: after message indexes, or Apicurio's type name.
+        """Return the descriptor and the bytes of a framed message, after message indexes or Apicurio's type name.
 
-        Raises: DecodeError: there is no such message.
+        Raises: DecodeError: the message does not exist.
         """
         named = self._type_named(data)
         if named is not None:
@@ -162,7 +164,7 @@ class ProtobufCodec:
         return found, payload
 
     def _type_named(self, data: bytes) -> Any:
-        """Return the descriptor that Apicurio's serializers name: a message of a text alone, its length before it."""
+        """Return the descriptor in the prefix of Apicurio, a delimited message with the type name; otherwise None."""
         if len(data) < 4 or data[1] != _TEXT_1 or data[0] != data[2] + 2:
             return None
         name = data[3 : data[0] + 1].decode("utf-8", "replace")
@@ -171,7 +173,7 @@ class ProtobufCodec:
         return self._file.message_types_by_name.get(name)
 
     def decode(self, data: bytes) -> Any:
-        """Return the message as JSON. Raises: DecodeError: the bytes are not such a message."""
+        """Return the message as JSON. Raises: DecodeError: the bytes are not a message of this schema."""
         descriptor = self._message
         if self._is_framed:
             descriptor, data = self.split(data)
@@ -185,9 +187,9 @@ class ProtobufCodec:
             raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
 
     def _check_json_size(self, message: Any) -> None:
-        """Check the size of a message as JSON: a message of two bytes is printed with all fields without presence.
+        """Check the size of a message as JSON: two bytes can print all fields without presence.
 
-        Raises: DecodeError: too large, or too deep.
+        Raises: DecodeError: the message is too large or nested too deeply.
         """
         size_bytes = 0
         left = [(message, 0)]
@@ -208,10 +210,10 @@ class ProtobufCodec:
         return cost
 
     def _messages_in(self, message: Any) -> Iterator[Any]:
-        """Yield the messages in the fields of a message, and the one in an Any."""
+        """Yield the messages in the fields of a message, or the message in an Any."""
         if message.DESCRIPTOR.full_name == "google.protobuf.Any":
             name = message.type_url.rpartition("/")[2]
-            with suppress(Exception):  # no such message, or damaged: `to_json` reports it
+            with suppress(Exception):  # unknown or damaged message: `to_json` raises the error
                 yield self.parser(self._pool.FindMessageTypeByName(name))(message.value)
             return
         for field, value in message.ListFields():
@@ -226,12 +228,12 @@ class ProtobufCodec:
                 yield value
 
     def parser(self, descriptor: Any) -> Callable[[bytes], Any]:
-        """Return what reads a message; raises what the library does."""
+        """Return the function that parses a message. It raises errors of the library."""
         read: Callable[[bytes], Any] = self._factory.GetMessageClass(descriptor).FromString
         return read
 
     def to_json(self, message: Any) -> Any:
-        """Return a message as JSON; raises what the library does."""
+        """Return a message as JSON. Raises errors of the library."""
         return self._json.MessageToDict(
             message,
             preserving_proto_field_name=True,
@@ -240,9 +242,9 @@ class ProtobufCodec:
         )
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as a message. Raises: EncodeError: it does not fit."""
+        """Return a JSON value as a message. Raises: EncodeError: the value does not fit."""
         descriptor = self._message or self.indexed((0,))
-        if isinstance(value, list):  # taken for an empty message by the library
+        if isinstance(value, list):  # the library would read it as an empty message
             raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is not a message")
         try:
             message = self._factory.GetMessageClass(descriptor)()
@@ -255,9 +257,9 @@ class ProtobufCodec:
 
 
 def file_of(text: str) -> bytes:
-    """Return the FileDescriptorProto of a registry's serialized form.
+    """Return the FileDescriptorProto of a schema from the registry.
 
-    Raises: SchemaError: it is the text of a .proto file, which kctl does not compile.
+    Raises: SchemaError: the schema is the text of a .proto file, which kctl does not compile.
     """
     try:
         return b64decode(text, validate=True)

@@ -1,8 +1,7 @@
-"""SchemaRegistry: the REST interface of a schema registry, one method a request, under our timeouts.
+"""SchemaRegistry: client of the REST API of a schema registry, with one method for each request.
 
-Speaks what Confluent's registry, Apicurio (`/apis/ccompat/v7`), Karapace and Redpanda have in common. Of several URLs
-the next is asked where one does not respond. Owns URLs, logins and what a response may hold; schema_store.py keeps
-schemas.
+Supports Confluent's registry, Apicurio (`/apis/ccompat/v7`), Karapace, and Redpanda. If a URL does not respond, the
+next one is used. schema_store.py caches schemas.
 """
 
 import json
@@ -44,7 +43,7 @@ T = TypeVar("T")
 
 
 class Reference(NamedTuple):
-    """Another schema that one refers to: by which name, and where it is registered."""
+    """Reference to another schema: its name in the schema, and its subject and version."""
 
     name: str
     subject: str
@@ -52,7 +51,7 @@ class Reference(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """A schema: its type (AVRO, PROTOBUF or JSON), its text, and the schemas that it refers to."""
+    """Schema: its type (AVRO, PROTOBUF, or JSON), text, and references."""
 
     type: str
     text: str
@@ -60,7 +59,7 @@ class Schema(NamedTuple):
 
 
 class Registered(NamedTuple):
-    """A version of a subject."""
+    """Version of a subject."""
 
     subject: str
     version: int
@@ -69,13 +68,13 @@ class Registered(NamedTuple):
 
 
 class SchemaRegistry:
-    """A schema registry.
+    """Client of a schema registry.
 
     Args:
-        config: names it and its login.
+        config: URLs and credentials.
         http: sends the requests.
-        timer: makes the timer of one call: of a method, or of `one_timeout`.
-    Raises: ConfigError: no URL, or one that is none.
+        timer: returns the timer of one call, or of one `one_timeout` block.
+    Raises: ConfigError: a URL is missing or invalid.
     """
 
     def __init__(self, config: RegistryConfig, http: "HttpClient", timer: Callable[[], Timer]) -> None:
@@ -91,12 +90,12 @@ class SchemaRegistry:
 
     @property
     def url(self) -> str:
-        """The first URL, without a user."""
+        """The URL of the current server, without credentials."""
         return self._servers[0].url
 
     @contextmanager
     def one_timeout(self) -> Iterator[None]:
-        """Let the requests of the block share the timeout of one call; of blocks in blocks the outermost counts."""
+        """Share the timeout of one call among all requests of the block. Nested blocks share the outermost timeout."""
         outer = self._shared
         self._shared = outer or self._timer()
         try:
@@ -105,26 +104,26 @@ class SchemaRegistry:
             self._shared = outer
 
     def close(self) -> None:
-        """Close the connections that are open."""
+        """Close all connections."""
         self._http.close()
 
-    # --- schemas ----------------------------------------------------------------------------------------------------
+    # --- schemas ------------------------------------------------------------------------------------------------------
 
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
-        """Return a schema by its id or GUID.
+        """Return a schema by ID or GUID.
 
-        Args: serialized: of Protobuf, as the base64 of a FileDescriptorProto, not as text.
+        Args: serialized: return Protobuf as the base64 of a FileDescriptorProto, not as text.
         """
         place = f"/schemas/guids/{schema}" if isinstance(schema, UUID) else f"/schemas/ids/{schema}"
         return _schema_of(self._get(place + ("?format=serialized" if serialized else "")))
 
     def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
-        """Return the subjects that begin with `prefix`, in order; those that are deleted softly too where wanted."""
+        """Return the sorted subjects with a prefix. `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(name for name in _list_of(self._get(f"/subjects{query}"), str) if name.startswith(prefix))
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
-        """Return the versions of a subject, in order; those that are deleted softly too where wanted."""
+        """Return the sorted versions of a subject. `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(_list_of(self._get(f"/subjects/{_quoted(subject)}/versions{query}"), int))
 
@@ -135,14 +134,14 @@ class SchemaRegistry:
         return Registered(subject, _number(found, "version"), _number(found, "id"), _schema_of(found))
 
     def register(self, subject: str, schema: Schema) -> int:
-        """Register a schema, and return its id; where the subject has it already, its id.
+        """Register a schema and return its ID. If the subject has the schema already, return the existing ID.
 
-        Raises: IncompatibleSchemaError: the subject's compatibility level forbids it.
+        Raises: IncompatibleSchemaError: the compatibility level of the subject forbids it.
         """
         return _number(self._call("POST", f"/subjects/{_quoted(subject)}/versions", _body_of(schema)), "id")
 
     def check(self, subject: str, schema: Schema, version: int | str = LATEST) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a schema is compatible with a version of a subject, and what is not."""
+        """Return whether a schema is compatible with a version of a subject, and the incompatibilities."""
         place = f"/compatibility/subjects/{_quoted(subject)}/versions/{version}?verbose=true"
         found = self._call("POST", place, _body_of(schema))
         messages = found.get("messages") if isinstance(found, dict) else None
@@ -150,28 +149,28 @@ class SchemaRegistry:
         return _field(found, "is_compatible", bool), texts
 
     def delete(self, subject: str, version: int | str | None = None, *, permanent: bool = False) -> list[int]:
-        """Delete a subject or one version of it, softly or for good; return the versions that are deleted."""
+        """Delete a subject or one version, softly or permanently. Return the deleted versions."""
         place = f"/subjects/{_quoted(subject)}" + ("" if version is None else f"/versions/{version}")
         found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None)
         return [found] if isinstance(found, int) else _list_of(found, int)
 
     def compatibility(self, subject: str | None = None) -> str:
-        """Return the compatibility level of a subject, or the one that holds where a subject has none."""
+        """Return the compatibility level of a subject, or the global level if the subject has none."""
         place = "/config" if subject is None else f"/config/{_quoted(subject)}?defaultToGlobal=true"
         found = self._get(place)
         return _field(found, "compatibilityLevel", str)
 
     def set_compatibility(self, level: str, subject: str | None = None) -> None:
-        """Set the compatibility level."""
+        """Set the compatibility level of a subject, or the global level."""
         self._call("PUT", "/config" if subject is None else f"/config/{_quoted(subject)}", {"compatibility": level})
 
-    # --- requests ---------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def _get(self, place: str) -> Any:
         return self._call("GET", place, None)
 
     def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
-        """Send a request to the first server that responds, and return the JSON of its response."""
+        """Send a request to the servers until one responds. Return the JSON of its response."""
         timer = self._shared or self._timer()
         failed: KafkaError | None = None
         for server in list(self._servers):
@@ -183,7 +182,7 @@ class SchemaRegistry:
             if response.status >= 500 and server is not self._servers[-1]:
                 failed = _refusal(response, server.url, place)
                 continue
-            if server is not self._servers[0]:  # the next call begins where this one ended
+            if server is not self._servers[0]:  # the next call starts with this server
                 self._servers.remove(server)
                 self._servers.insert(0, server)
             return _json_of(response, server.url, place)
@@ -203,7 +202,7 @@ class SchemaRegistry:
         return self._http.request(method, url, timer, setting=setting, body=content, headers=headers, plain_login=plain)
 
     def _plain_login(self) -> "PlainLogin":
-        from kctl.client.http import PlainLogin  # imports TLS, which data without a registry does without
+        from kctl.client.http import PlainLogin  # deferred import: loads TLS, unused without a registry
 
         return PlainLogin(
             RegistryConfig.schema_registry_allow_http_login.name, self._config.schema_registry_allow_http_login
@@ -225,7 +224,7 @@ class SchemaRegistry:
         return headers
 
     def _fetch_token(self, timer: Timer) -> str:
-        from kctl.client.oauth import ClientCredentials, fetch_token  # wanted for this login alone
+        from kctl.client.oauth import ClientCredentials, fetch_token  # deferred import: for this login only
 
         config = self._config
         url = config.schema_registry_bearer_auth_issuer_endpoint_url
@@ -244,7 +243,7 @@ class SchemaRegistry:
 
 
 class _Server(NamedTuple):
-    """One URL of the registry, without a slash at its end, and the headers of its login."""
+    """URL without trailing slash, and headers with credentials."""
 
     url: str
     headers: Mapping[str, str]
@@ -256,7 +255,7 @@ def _basic(user_info: str) -> dict[str, str]:
 
 def _server_of(url: str, config: RegistryConfig) -> _Server:
     name = RegistryConfig.schema_registry_url.name
-    from kctl.client.http import http_url  # imports TLS, which data without a registry does without
+    from kctl.client.http import http_url  # deferred import: loads TLS, unused without a registry
 
     try:
         parts = http_url(url)
@@ -271,17 +270,17 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
     return _Server(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/"), headers)
 
 
-# --- what a response may hold ----------------------------------------------------------------------------------------
+# --- responses --------------------------------------------------------------------------------------------------------
 
 
 def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
     if not 200 <= response.status < 300:
         raise _refusal(response, url, place)
-    from kctl.client.http import read_json  # imports TLS, which data without a registry does without
+    from kctl.client.http import read_json  # deferred import: loads TLS, unused without a registry
 
     try:
         found = read_json(response.body)
-        if b"\\u" in response.body:  # half a surrogate pair is no text
+        if b"\\u" in response.body:  # rejects lone surrogates
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except (ValueError, RecursionError):
@@ -289,7 +288,7 @@ def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
 
 
 def _code_and_text(response: "HttpResponse") -> tuple[int, str]:
-    """Return the registry's own code, 0 where it has none, and what it says."""
+    """Return the registry's error code, or 0, and its message."""
     try:
         found = json.loads(response.body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Registry: serdes of Avro, Protobuf and JSON Schema whose schemas are in a registry."""
+"""Registry: formats for Avro, Protobuf, and JSON Schema with a schema registry."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _NO_CLUSTER = {"bootstrap.servers": "registry:1"}
 
 
 class RegistrySerde:
-    """JSON values with the id of their schema before them; any thread."""
+    """Format of JSON values with a schema ID. Thread-safe."""
 
     def __init__(self, encoder: Encoder, decoder: Decoder, lock: threading.Lock) -> None:
         self._encoder = encoder
@@ -27,24 +27,24 @@ class RegistrySerde:
         self._lock = lock
 
     def serialize(self, value: Any, topic: str) -> bytes:
-        """Return the bytes of a value. Raises: EncodeError; KafkaError: of the registry."""
+        """Return the bytes of a value. Raises: EncodeError; KafkaError: from the registry."""
         with self._lock:
             return self._encoder.encode_value(value, topic)
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
-        """Return the value of bytes. Raises: DecodeError; KafkaError: of the registry."""
+        """Return the value of bytes. Raises: DecodeError; KafkaError: from the registry."""
         with self._lock:
             decoded = self._decoder.decode(data, headers)
-        assert decoded is not None  # the format is given
+        assert decoded is not None  # the form is not AUTO
         return decoded.value
 
 
 class Registry:
-    """A schema registry, and serdes whose schemas are in it.
+    """Schema registry, and formats with its schemas.
 
-    Args: config: properties `schema.registry.*`, and those of a Kafka client for timeouts.
-    Attributes: client: the requests to the registry, such as `subjects()` and `register()`.
-    Raises: ConfigError: no URL, or a property is unknown or malformed.
+    Args: config: properties `schema.registry.*`, and properties of a Kafka client for timeouts.
+    Attributes: client: requests to the registry, such as `subjects()` and `register()`.
+    Raises: ConfigError: the URL is missing, or a property is unknown or malformed.
     """
 
     def __init__(self, config: Mapping[str, object]) -> None:
@@ -59,24 +59,24 @@ class Registry:
     def avro(
         self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False, reader: str | None = None
     ) -> RegistrySerde:
-        """Return the serde of Avro.
+        """Return the format for Avro.
 
         Args:
-            schema: registered under the subject before the first value is written; None: the subject has it.
-            subject: names the schema of written values: `topic` (TOPIC-value, or TOPIC-key), `record:NAME`,
-                `topic-record:NAME`, `SUBJECT`, `SUBJECT@VERSION`, or `id:N`. Read values name their schema.
-            is_key: whether keys are meant.
-            reader: a schema to read all values by.
+            schema: schema to register under the subject before the first write; None uses the schema of the subject.
+            subject: schema of written values: `topic` (TOPIC-value, or TOPIC-key), `record:NAME`, `topic-record:NAME`,
+                `SUBJECT`, `SUBJECT@VERSION`, or `id:N`. Read values have a schema ID.
+            is_key: whether the format is for keys.
+            reader: schema to read all values with.
         Raises: ValueError: the subject is malformed.
         """
         return self._serde(Form.AVRO, AVRO, schema, subject, is_key=is_key, reader=reader)
 
     def protobuf(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
-        """Return the serde of Protobuf; as `avro`."""
+        """Return the format for Protobuf; see `avro`."""
         return self._serde(Form.PROTOBUF, PROTOBUF, schema, subject, is_key=is_key)
 
     def json_schema(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
-        """Return the serde of JSON Schema; as `avro`. Written values are checked."""
+        """Return the format for JSON Schema; see `avro`. Checks written values."""
         return self._serde(Form.JSON_SCHEMA, JSON, schema, subject, is_key=is_key)
 
     def _serde(

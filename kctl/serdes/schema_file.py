@@ -1,4 +1,4 @@
-"""Schemas in files: which type a file has, and the references that go with it."""
+"""Schemas in files, and their references."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ ENDINGS = {".avsc": AVRO, ".proto": PROTOBUF, ".json": JSON}
 
 
 def schema_of(text: str, name: str, kind: str | None, references: Sequence[Reference]) -> Schema:
-    """Return the schema in a file: of the type that is given, else by the ending of its name, else Avro.
+    """Return the schema in a file. The type is `kind`, otherwise it follows from the file name, otherwise it is Avro.
 
     Raises: SchemaError: Avro or JSON Schema that is not JSON.
     """
@@ -25,7 +25,7 @@ def schema_of(text: str, name: str, kind: str | None, references: Sequence[Refer
 
 
 def read_reference(text: str) -> Reference:
-    """Return the reference that `NAME=SUBJECT@VERSION` means. Raises: ValueError: it is malformed."""
+    """Return the reference in `NAME=SUBJECT@VERSION`. Raises: ValueError: malformed."""
     name, equals, place = text.partition("=")
     subject, at, version = place.rpartition("@")
     if not (name and equals and subject and at and version.isdecimal()) or not 0 < int(version[:11]) < 2**31:

@@ -1,8 +1,7 @@
-"""SchemaStore: each schema is asked for once; then it is in memory, and on disk for the next command.
+"""SchemaStore: schemas of a registry, cached in memory, and on disk for later commands.
 
-A schema id never changes its meaning, so what is cached needs no expiry. What failed is not asked for again for
-RETRY_MS, and nothing is where the registry did not respond, so that one that is down delays a command once and not at
-each record.
+Schema IDs never change their meaning, so entries do not expire. A failed request is repeated after RETRY_MS at the
+earliest. If the registry does not respond, no request is sent for RETRY_MS, so it delays a command once only.
 """
 
 import json
@@ -26,32 +25,32 @@ from kctl.serdes.registry import MOST_SCHEMA_CHARS, PROTOBUF, Reference, Registe
 V = TypeVar("V")
 RETRY_MS = 30_000
 MOST_SCHEMAS = 200
-"""Schemas that one may refer to, over all levels."""
+"""Maximum number of references of a schema, over all levels."""
 MOST_IN_MEMORY = 1000
-"""Schemas, and failures; further ones take the place of the oldest."""
+"""Maximum number of cached schemas, and of cached failures. The oldest entries are replaced."""
 _ANY = ""
 _MOST_FILE_BYTES = 8 * MOST_SCHEMA_CHARS
 
 
 class Resolved(NamedTuple):
-    """A schema, and before it those that it refers to, in the order in which they can be parsed, by their names."""
+    """Schema with its references by name, in an order in which they can be parsed."""
 
     schema: Schema
     dependencies: tuple[tuple[str, Schema], ...] = ()
 
 
 class Registry(Protocol):
-    """What is used of a schema registry."""
+    """Used part of `SchemaRegistry`."""
 
     @property
     def url(self) -> str: ...
 
     def one_timeout(self) -> AbstractContextManager[None]:
-        """Let the requests of a block share one timeout."""
+        """Share one timeout among all requests of the block."""
         ...
 
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
-        """Return a schema by its id."""
+        """Return a schema by ID or GUID."""
         ...
 
     def version(self, subject: str, version: int | str = "latest", *, serialized: bool = False) -> Registered:
@@ -60,9 +59,9 @@ class Registry(Protocol):
 
 
 class SchemaStore:
-    """The schemas of one registry.
+    """Cache of the schemas of one registry.
 
-    Args: folder: where they are kept between commands; None: nowhere.
+    Args: folder: directory of the cache on disk, or None.
     """
 
     def __init__(self, registry: Registry, clock: Clock, folder: Path | None) -> None:
@@ -73,11 +72,9 @@ class SchemaStore:
         self._failed: dict[str, tuple[int, KafkaError]] = {}
 
     def resolve(self, schema: int | UUID) -> Resolved:
-        """Return a schema by its id or GUID, with all that it refers to; Protobuf in its serialized form.
+        """Return a schema with its references, by ID or GUID, within one timeout; Protobuf in serialized form.
 
-        All of it within the timeout of one call, however many schemas it refers to.
-
-        Raises: KafkaError: the registry's, also the one of a look-up that failed a short while ago.
+        Raises: KafkaError: from the registry, including a recent failure.
         """
         with self._registry.one_timeout():
             found = self._kept(f"id-{schema}", lambda: self._registry.schema(schema))
@@ -86,9 +83,9 @@ class SchemaStore:
             return self.with_references(found)
 
     def with_references(self, schema: Schema) -> Resolved:
-        """Return a schema with all that it refers to.
+        """Return a schema with its references.
 
-        Raises: SchemaError: too many, or one refers to itself; KafkaError: the registry's.
+        Raises: SchemaError: too many references, or a cycle; KafkaError: from the registry.
         """
         found: dict[str, Schema] = {}
         with self._registry.one_timeout():
@@ -135,10 +132,10 @@ class SchemaStore:
             _keep(self._failed, _ANY if is_down else name, (self._clock.now_ms() + RETRY_MS, e))
             raise
 
-    # --- on disk ----------------------------------------------------------------------------------------------------
+    # --- disk ---------------------------------------------------------------------------------------------------------
 
     def _read(self, name: str) -> Schema | None:
-        """Return what another command kept; None where there is nothing, or nothing usable."""
+        """Return a schema from disk; None if it is missing or unusable."""
         if self._folder is None or not _is_own(self._folder):
             return None
         try:
@@ -150,7 +147,7 @@ class SchemaStore:
             return None
 
     def _write(self, name: str, schema: Schema) -> None:
-        """Keep a schema for other commands; one that cannot be kept is fetched again by them."""
+        """Write a schema to disk. Errors are ignored."""
         if self._folder is None:
             return
         content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})
@@ -174,7 +171,7 @@ def _keep(kept: dict[str, V], name: str, value: V) -> None:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether a folder is this user's alone to write, and no symlink: another user's schemas are not used."""
+    """Return whether a path is a directory that only this user can write, and not a symlink."""
     try:
         found = folder.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The schema registry over the system's sockets, with the timeouts of a Kafka client."""
+"""Schema registry client with sockets of the system and the timeouts of a Kafka client."""
 
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 def open_system_registry(
     config: RegistryConfig, client: ClientConfig, clock: Clock, *, one_timeout: bool = False
 ) -> SchemaRegistry:
-    """Return the registry.
+    """Return the client of the registry.
 
     Args:
-        client: its connect, request and API timeouts are those of the registry.
-        one_timeout: all calls share the API timeout, which starts now; else each has its own.
-    Raises: ConfigError: no URL, or a TLS property is invalid.
+        client: supplies the connect, request, and API timeouts.
+        one_timeout: share the API timeout among all calls, starting now; otherwise each call has its own.
+    Raises: ConfigError: the URL is missing, or a TLS property is invalid.
     """
-    from kctl.client.http import HttpClient, HttpLimits  # imports TLS, which data without a registry does without
+    from kctl.client.http import HttpClient, HttpLimits  # deferred import: loads TLS, unused without a registry
 
     def context() -> "ssl.SSLContext":
-        from kctl.client.security import TlsSettings  # wanted at the first https URL
+        from kctl.client.security import TlsSettings  # deferred import: for https URLs only
 
         return TlsSettings.from_config(tls).context()
 

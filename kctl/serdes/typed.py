@@ -1,6 +1,6 @@
-"""Typed producers and consumers: records with keys of type K and values of type V, by serdes.
+"""Typed producers and consumers: records with keys of type K and values of type V.
 
-A record that cannot be decoded is an error with its place and its bytes, or goes to a handler such as DeadLetters.
+A record that cannot be decoded raises an error with its position and bytes, or goes to a handler such as DeadLetters.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,11 +19,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 C = TypeVar("C", Consumer, Producer)
 OnError = Callable[[ConsumerRecord, RecordDecodeError], object]
-"""Handles a record that cannot be decoded; the consumer continues behind it. If it raises, the record comes again."""
+"""Handler of records that cannot be decoded. If it raises, the consumer retries the record; otherwise it continues."""
 
 
 class TypedRecord(Generic[K, V]):
-    """A record with its decoded key and value. Attributes: record: as it was read, with its bytes and headers."""
+    """Record with decoded key and value. Attributes: record: the original record, with its bytes and headers."""
 
     __slots__ = ("key", "record", "value")
 
@@ -58,7 +58,7 @@ class TypedRecord(Generic[K, V]):
 
 
 class _Typed(Generic[C]):
-    """A client with formats; it ends with the end of its block, as the client does."""
+    """Client with formats. Leaving the `with` block closes the client."""
 
     client: C
 
@@ -72,14 +72,13 @@ class _Typed(Generic[C]):
 
 
 class TypedConsumer(_Typed[Consumer], Generic[K, V]):
-    """Reads records with a consumer and decodes them.
+    """Consumer that decodes records.
 
-    `client` is the consumer: subscribe, commit, seek and pause with it. Closing this closes the consumer.
-
+    Use `client` to subscribe, commit, seek, and pause. Leaving the `with` block closes the consumer.
     Args:
         client: the consumer.
         key, value: the formats. Null keys and values are None.
-        on_error: handles records that cannot be decoded; None: `poll` and the loop raise the error.
+        on_error: handler of records that cannot be decoded; None raises the error.
     """
 
     def __init__(self, client: Consumer, key: Serde[K], value: Serde[V], *, on_error: OnError | None = None) -> None:
@@ -89,13 +88,13 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         self._on_error = on_error
 
     def poll(self, timeout: Timeout = None) -> list[TypedRecord[K, V]]:
-        """Return the next records, decoded; as `Consumer.poll`.
+        """Return the next decoded records; see `Consumer.poll`.
 
-        After an error the position is at its record: the next poll meets it again, and a seek passes it. Records
-        before it are returned first.
-
+        If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
+        stays at the record; seek to skip it.
         Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-            not respond, and as `Consumer.poll`.
+        not respond,
+            or as `Consumer.poll`.
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []
@@ -116,7 +115,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         return found
 
     def __iter__(self) -> Iterator[TypedRecord[K, V]]:
-        """Yield decoded records for ever; as the loop over a `Consumer`. Raises: as `poll`."""
+        """Yield decoded records without end, as the loop over a `Consumer`. Raises: see `poll`."""
         for record in self.client:
             try:
                 typed = self._decoded(record)
@@ -127,7 +126,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
                 yield typed
 
     def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V] | None:
-        """Return a record; None if the handler has taken it."""
+        """Return a record; None if the handler processed it."""
         try:
             key = self._read("key", self._key, record.key, record)
             return TypedRecord(key, self._read("value", self._value, record.value, record), record)
@@ -152,7 +151,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
             ) from error
 
     def _return_to(self, records: Sequence[ConsumerRecord]) -> None:
-        """Let records come again."""
+        """Seek back to the first of these records in each partition."""
         first: dict[TopicPartition, int] = {}
         for record in records:
             first.setdefault(TopicPartition(record.topic, record.partition), record.offset)
@@ -163,10 +162,9 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
 
 
 class TypedProducer(_Typed[Producer], Generic[K, V]):
-    """Encodes records and sends them with a producer.
+    """Producer that encodes records.
 
-    `client` is the producer: flush and transactions are its methods. Closing this closes the producer.
-
+    Use `client` to flush and for transactions. Leaving the `with` block closes the producer.
     Args:
         client: the producer.
         key, value: the formats. None is sent as null.
@@ -187,9 +185,9 @@ class TypedProducer(_Typed[Producer], Generic[K, V]):
         timestamp_ms: int | datetime | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
-        """Return the future of one record; as `Producer.send`.
+        """Return the future of one record; see `Producer.send`.
 
-        Raises: EncodeError: key or value does not fit its format. KafkaError: of the registry; as `Producer.send`.
+        Raises: EncodeError: key or value does not fit its format. KafkaError: from the registry, or as `Producer.send`.
         """
         value_bytes = None if value is None else self._value.serialize(value, topic)
         key_bytes = None if key is None else self._key.serialize(key, topic)
@@ -197,14 +195,13 @@ class TypedProducer(_Typed[Producer], Generic[K, V]):
 
 
 class DeadLetters:
-    """Sends records that cannot be processed to a topic, with the reason and their place as headers.
+    """Handler that sends records to a dead letter topic, with the reason and their position in headers.
 
-    A handler for `on_error` of a typed consumer; call `send` for records that your own code rejects. Key, value and
-    headers stay as they are. The headers of the reason have the names of Kafka Connect.
-
+    Use it for `on_error` of a typed consumer, or call `send` for records that your code rejects. Key, value, and
+    headers are unchanged. The added headers have the names of Kafka Connect.
     Args:
-        producer: sends the records; it stays open.
-        topic: of the dead letters.
+        producer: sends the records; is not closed.
+        topic: the dead letter topic.
     """
 
     def __init__(self, producer: Producer, topic: str) -> None:
@@ -212,11 +209,11 @@ class DeadLetters:
         self._topic = topic
 
     def __call__(self, record: ConsumerRecord, error: Exception) -> RecordMetadata:
-        """Send a record and wait for its acknowledgement, so that its offset can be committed."""
+        """Send a record and wait for its acknowledgment, so that its offset can be committed."""
         return self.send(record, error).result()
 
     def send(self, record: ConsumerRecord, error: Exception) -> SendFuture:
-        """Send a record; await the result before its offset is committed."""
+        """Send a record. Wait for the result before you commit its offset."""
         reasons = {
             "topic": record.topic,
             "partition": str(record.partition),

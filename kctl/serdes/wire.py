@@ -1,10 +1,11 @@
-"""How a serialized key or value names its schema, before its payload or in a header.
+"""Wire format of keys and values with a schema ID.
 
-    magic 0: 0x00, schema id as big-endian int32, payload (Protobuf: message indexes first)
+    magic 0: 0x00, schema ID as big-endian int32, payload (Protobuf: message indexes first)
     magic 1: 0x01, schema GUID of 16 bytes, payload; also alone in the header __key_schema_id or __value_schema_id
 
-Source: Confluent's wire format; the GUID forms as of its clients 8.0. Message indexes are zigzag varints, their count
-first; a single 0 stands for the first message of the file.
+Message indexes are zigzag varints, preceded by their count; a single 0 means the first message of the file.
+
+Source: Confluent's wire format; GUIDs as of its clients 8.0.
 """
 
 from collections.abc import Sequence
@@ -20,22 +21,22 @@ MAGIC_GUID = 1
 _ID_BYTES = 5
 _GUID_BYTES = 17
 MOST_INDEXES = 100
-"""Levels of nested messages in a file."""
+"""Maximum nesting levels of messages in a file."""
 
 Header = tuple[str, bytes | None]
 
 
 class Framed(NamedTuple):
-    """A schema's id or GUID, and the bytes behind it."""
+    """Schema ID or GUID, and the payload."""
 
     schema: int | UUID
     payload: bytes
 
 
 def read_frame(data: bytes, headers: Sequence[Header] = (), header: str = "") -> Framed | None:
-    """Return the schema and the payload of a key or value; None where no schema is named.
+    """Return the schema and the payload of a key or value; None without a schema.
 
-    Args: header: the name under which the record's headers may have the schema instead; the last one counts.
+    Args: header: name of the header that may have the schema; the last one counts.
     """
     for name, value in reversed(headers):
         if name == header and value is not None:
@@ -52,14 +53,14 @@ def read_frame(data: bytes, headers: Sequence[Header] = (), header: str = "") ->
 
 
 def write_frame(schema_id: int, payload: bytes) -> bytes:
-    """Return the payload with the magic byte and the id of its schema before it."""
+    """Return the payload preceded by the magic byte and the schema ID."""
     return bytes([MAGIC_ID]) + schema_id.to_bytes(4) + payload
 
 
 def read_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
-    """Return the message indexes of a Protobuf payload, and the message behind them.
+    """Return the message indexes of a Protobuf payload, and the message after them.
 
-    Raises: DecodeError: they are cut, negative or too many.
+    Raises: DecodeError: the indexes are incomplete, negative, or too many.
     """
     count, at = _read_zigzag(data, 0)
     if not 0 <= count <= MOST_INDEXES:
@@ -76,7 +77,7 @@ def read_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Return message indexes as they stand before a Protobuf message."""
+    """Return the encoding of message indexes."""
     if tuple(indexes) == (0,):
         return b"\x00"
     return b"".join(_zigzag(number) for number in (len(indexes), *indexes))

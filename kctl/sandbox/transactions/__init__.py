@@ -1,5 +1,5 @@
-"""Transactions of a sandbox: `coordinator.py` has all, `transaction.py` one, `markers.py` how they end in the logs,
-`group_offsets.py` what they commit for groups, `verification.py` what a leader asks before it appends.
+"""Transactions of a sandbox. Source: KIP-98, KIP-360, KIP-890.
 
-Source: KIP-98, KIP-360, KIP-890.
+coordinator.py is the entry point, transaction.py the state of one transactional ID, markers.py its markers,
+group_offsets.py its committed offsets, and verification.py the check before an append.
 """
