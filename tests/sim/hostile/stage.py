@@ -200,6 +200,7 @@ def run_alone(line: str, stdin: bytes = b"", edit: Edit | None = None) -> tuple[
 
 
 def _play(monkeypatch: pytest.MonkeyPatch, hub: Hub, scene: Callable[[Stage], None], stages: list[Stage]) -> None:
+    gc.unfreeze()  # the cluster of the scene before is garbage now, though it was frozen
     gc.collect()
     gc.freeze()  # `Stage.run` collects the garbage of one command, not of everything that is imported
     cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
