@@ -73,8 +73,11 @@ def test_the_same_groups_and_lags(both: Both, protocol: str) -> None:
         partitions = ours["partition_offsets"]
         assert isinstance(partitions, list)
         shown = sorted(tuple(text(each[field]) for field in fields) for each in partitions)
-        assert [(*row[:6], row[6].lstrip("/"), row[7]) for row in column(theirs, *names)] == shown
-        assert len(shown) == (2 if member is None else 3)
+        # Kafka's tool shows a partition without a committed offset only if a member has it; kctl shows each of the topic.
+        unread = [] if member is not None else [(both.topic, "2", "-", "3", "-", "-", "-", "-")]
+        rows = [(*row[:6], row[6].lstrip("/"), row[7]) for row in column(theirs, *names)]
+        assert sorted([*rows, *unread]) == shown
+        assert len(shown) == 3
         state = both.java("--describe", "--group", group, "--state")
         words = "Stable" if member is not None else "Empty"
         assert words in state[1]
