@@ -1,6 +1,6 @@
 """Kafka client: Consumer, Producer, Admin, their arguments and results, and errors.
 
-Names are imported on first use, so that a program loads only what it uses.
+Names are imported on first use, so that programs load only the modules that they use.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -2,7 +2,7 @@
 
     from kctl.client.broker_errors import NotLeaderOrFollowerError
 
-Codes, names, `retriable`, and STALE_METADATA are those of Kafka 4.3 (`tools/check_broker_errors.py`); the texts are
+Codes, names, `retriable`, and STALE_METADATA are as in Kafka 4.3 (`tools/check_broker_errors.py`); the texts are
 kctl's.
 """
 

@@ -79,7 +79,7 @@ class ClusterClient:
     def poll(self, until_ms: int) -> None:
         """Refresh due metadata, do ready I/O, and call back for finished requests.
 
-        Args: until_ms: end of the wait; I/O, wake-ups, and deadlines end it earlier.
+        Args: until_ms: end of the wait; I/O, wake-ups, and deadlines shorten it.
         """
         now_ms = self.clock.now_ms()
         until_ms = min(until_ms, self.send_due_requests(now_ms))

@@ -99,7 +99,7 @@ def _can_travel(cause: BaseException | None) -> bool:
 
 
 class Account(NamedTuple):
-    """Time breakdown of a call, for the error that ends it.
+    """Time breakdown of a call, for its timeout error.
 
     Attributes:
         time_breakdown: time by activity, one entry each.

@@ -83,7 +83,7 @@ class AsyncConsumer:
 
     Only one task may wait in a call. Other calls (`pause`, `seek`, `commit_async`, ...) may come from any task, even
     while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation. Cancellation
-    loses no records and commits only records that were returned; the next call returns the rest. Errors are those of
+    loses no records and commits only records that were returned; the next call returns the rest. Errors are as in
     `Consumer`. `async for record in consumer` returns one record at a time; commits and close() commit the records
     returned. `async with` closes; if the block raises, the last records returned are not committed.
     Args: as for `Consumer`; `events` is called on the network thread.

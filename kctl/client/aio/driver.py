@@ -1,4 +1,4 @@
-"""AsyncDriver: waits as awaits of the running event loop; threads are those of the driver beneath.
+"""AsyncDriver: waits as awaits of the running event loop; threads belong to the driver beneath.
 
 Outside of a bridge (network threads, interpreter exit) it behaves like the driver beneath.
 """

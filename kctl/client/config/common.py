@@ -1,6 +1,6 @@
 """ClientConfig: properties of every client. AdminConfig: with defaults of admin clients.
 
-Defaults are those of Kafka 4.x clients; kctl's own properties are marked.
+Defaults are as in Kafka 4.x clients; kctl's own properties are marked.
 """
 
 from typing import ClassVar, Self

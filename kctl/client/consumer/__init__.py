@@ -1,30 +1,30 @@
-"""The consumer: reads records of partitions, its own choice or its share in a group.
+"""Consumer: reads records of partitions that it chooses, or that its group assigns.
 
-    consumer.py          the public face: arguments, timers, what is promised      application
-    one_user.py          refuses a second thread that uses the consumer            application
-    application_side.py  what it is made of behind that face, and a poll's turn    application
-    subscription.py      what is assigned, and the position in each partition      application
-    fetched_data.py      what was fetched and not yet delivered                    application
-    lookups.py           questions to the cluster, with a timer or in background   application
-    mailbox.py           the queues between the two threads; all waiting           both
-    events.py            the events in the two queues: all that is shared          both
-    offset_tracker.py    offsets to commit while worker threads process records    both
-    waiting.py           why nothing arrives, as a value                           both
-    close.py             a consumer's part of the close sequence                   both
-    network_loop.py      owns the sockets and the request managers                 network
-    fetch/               fetches, their sessions, and why partitions wait          network
+    consumer.py          public API: arguments, timers, guarantees                 application
+    one_user.py          rejects a second thread                                   application
+    application_side.py  parts of the consumer on the application thread, poll     application
+    subscription.py      assignment, and the position in each partition            application
+    fetched_data.py      fetched data that was not yet returned                    application
+    lookups.py           requests to the cluster, blocking or in the background    application
+    mailbox.py           queues between the two threads; all waiting               both
+    events.py            events in the two queues: the only shared data            both
+    offset_tracker.py    offsets to commit if worker threads process records       both
+    waiting.py           reasons why no records arrive                             both
+    close.py             the consumer's part of the close sequence                 both
+    network_loop.py      sockets and request managers                              network
+    fetch/               fetches, fetch sessions, reasons of waits                 network
     offset_queries.py    offsets by timestamp: calls and positions                 network
-    broker_queries.py    calls that any broker can answer                          network
-    group/               membership by both protocols, commits, and the application's part of it
-    assignors/           who gets which partition, where members decide that
-    chunk.py             what one fetch brought of one partition, undecoded
+    broker_queries.py    calls that any broker can handle                          network
+    group/               membership by both protocols, and commits                 both
+    assignors/           assignment of partitions by members
+    chunk.py             undecoded result of one fetch of one partition
 
-A record's way: the fetch manager asks a leader, walks the headers of what came and hands it over as a chunk; the
-application decodes it in poll and moves the position past it. Every decision about a partition (assign, seek, reset)
-gets a number, the epoch; what answers an older one is dropped.
+The fetch manager reads the batch headers of a response and passes it on as a chunk. The application decodes the chunk
+in poll and moves the position. Every decision about a partition (assign, seek, reset) has a number, the epoch;
+responses to older ones are dropped.
 
-In a group every change of the assignment is one numbered event. The application applies and confirms it in poll; the
-network lets others have a partition only then, and only when the commits made before have ended.
+Each change of a group's assignment is a numbered event, which the application applies and confirms in poll. Only then,
+and after earlier commits have ended, does the network thread release the partitions.
 """
 
 from kctl.client.consumer.chunk import FetchedChunk

@@ -1,8 +1,4 @@
-"""ApplicationSide: the parts of a consumer on the application thread, and the steps of every poll.
-
-Owns the subscription, the fetched data, the group's part and the application's end of the mailbox, and dispatches the
-events of the network thread. Its callers have checked the arguments and made the timers.
-"""
+"""ApplicationSide: parts of a consumer on the application thread, and the steps of a poll."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -47,12 +43,12 @@ T = TypeVar("T")
 
 
 class ApplicationSide:
-    """The application's part of one consumer; the constructor starts the network thread.
+    """Application side of one consumer.
 
     Attributes:
-        group: the part for the group; None without a group.id.
-        closing: the timer of close(), once it was called.
-        close_result: the result of close(); None while the consumer is open.
+        group: part for the group; None without a group.id.
+        closing: timer of close(), once called.
+        close_result: result of close(); None while the consumer is open.
     """
 
     def __init__(
@@ -90,7 +86,7 @@ class ApplicationSide:
             WaitReport: self._on_waits,
             **({} if self.group is None else self.group.handlers),
         }
-        """The handler of each type of event of the network thread."""
+        """Handler of each event type of the network thread."""
         self._is_polling = False
         self._polls = PollTimes()
         self._counts = loop.counts
@@ -98,24 +94,24 @@ class ApplicationSide:
         self._is_in_close = False
         self.close_result: CloseResult | None = None
         self.open_loop = OpenLoop(self.mailbox, DEFAULT_CLOSE_TIMEOUT_MS)
-        """Positions are not committed by it: the records of the last poll may not have been processed."""
+        """Does not commit positions: the records of the last poll may not have been processed."""
         self._spawn = partial(runtime.driver.spawn, loop.run, "kctl-consumer-network")
 
     def start(self) -> None:
-        """Start the network thread; from then on `open_loop` or `close` ends it."""
+        """Start the network thread; `open_loop` or `close` stops it."""
         self._task = self.mailbox.task = self._spawn()
         self.open_loop.follow()
 
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName) -> None:
-        """Set the assignment, and drop the fetched data of partitions that are no longer part of it."""
+        """Set the assignment, and drop fetched data of removed partitions."""
         self.data.settle()
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
 
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Take partitions out of the assignment, and drop their fetched data."""
+        """Remove partitions from the assignment, and drop their fetched data."""
         self.data.settle()
         for tp in topic_partitions:
             if self.subscription.remove(tp):
@@ -144,10 +140,10 @@ class ApplicationSide:
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
-        """Return the position, from the same sources as a poll: explicit reset, committed offset, reset policy.
+        """Return the position, from the sources of a poll: explicit reset, committed offset, reset policy.
 
-        The first call of many looks up all positions. Leaders and coordinator answer in order, so the look-up of one
-        position that follows ends after the look-up of all.
+        The first call also queries the positions of all other partitions; as brokers respond in order, the last
+        response completes them all.
         """
         self.data.settle()
         state = self.subscription.state(topic_partition)
@@ -174,7 +170,7 @@ class ApplicationSide:
     # --- the poll ---------------------------------------------------------------------------------------------------
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
-        """Wait until `take` returns something, and serve the group meanwhile."""
+        """Wait until `take` returns a result, and serve the group during the wait."""
         if self._is_polling:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         group = self.group
@@ -196,7 +192,7 @@ class ApplicationSide:
             self._polls.ended(timer.now_ms)
 
     def _advance(self) -> None:
-        """Apply the events of the network thread, and post the changes since the last time."""
+        """Apply the events of the network thread, and post new changes."""
         self.mailbox.look()
         if self.group is not None:
             self.group.advance()
@@ -206,7 +202,7 @@ class ApplicationSide:
             raise self._unpositioned(unpositioned)
 
     def _wait(self, timer: Timer) -> bool:
-        self._report_changes()  # an offset out of range has asked for a new position
+        self._report_changes()  # an offset out of range needs a new position
         return self.mailbox.wait(timer, FOREVER_MS if self.group is None else self.group.next_deadline_at_ms)
 
     def _report_changes(self) -> None:
@@ -240,7 +236,7 @@ class ApplicationSide:
         return None if self.group is None or self.group.subscribed is None else self.group.waiting
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return how many offsets lie between position and known end; None while one of them is not known."""
+        """Return the number of offsets between position and known end; None if one is unknown."""
         self.data.settle()
         self.mailbox.drain()
         state = self.subscription.state(topic_partition)
@@ -252,7 +248,7 @@ class ApplicationSide:
         return 0 if is_at_end and not self.data.has(topic_partition) else None
 
     def metrics(self) -> dict[str, float]:
-        """Return what the consumer has counted; any thread."""
+        """Return the counters of the consumer; any thread."""
         return {
             "records-consumed-total": self.data.records_given,
             "bytes-consumed-total": self.data.bytes_fetched,
@@ -264,7 +260,6 @@ class ApplicationSide:
         }
 
     def learn_ends(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Store the end offsets that the leaders returned."""
         for tp, end_offset in ends.items():
             if tp in self.subscription:
                 self.subscription.state(tp).end_offset = end_offset
@@ -305,10 +300,10 @@ class ApplicationSide:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
-        """Close once, also when a listener or callback raises; further calls return the same result.
+        """Close once, even if a listener or callback raises; further calls return the first result.
 
-        A KeyboardInterrupt during the wait for the network thread leaves the close in progress: a further call waits
-        for the rest of it, or shortens it.
+        After a KeyboardInterrupt in the wait for the network thread, a further call waits for the rest of the close, or
+        shortens it.
         """
         if self.close_result is None:
             self.data.settle()

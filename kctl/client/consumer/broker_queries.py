@@ -1,7 +1,4 @@
-"""BrokerQueries: the calls that any broker can answer: descriptions of topics, and the client instance id.
-
-Owns the open calls, each repeated until its deadline, and the client instance id (KIP-714), which is requested once.
-"""
+"""BrokerQueries: calls that any broker can handle: topics, and the client instance id (KIP-714)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,11 +20,11 @@ from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRul
 from kctl.client.requests.topics import described_topics, metadata_request
 
 Read = Callable[[Response], TopicsAnswer | bytes | KafkaError]
-"""Returns the result of a call, or the error in the response."""
+"""Function that returns the result in a response, or its error."""
 
 
 class BrokerQuery:
-    """One open call. Attributes: what: it is waiting for, for messages; node: the broker that was asked."""
+    """An open call. Attributes: what: awaited result, for messages. node: the queried broker."""
 
     __slots__ = ("call_id", "deadline_at_ms", "error", "node", "pause", "read", "request", "rule", "what")
 
@@ -52,7 +49,7 @@ class BrokerQuery:
 
 
 class BrokerQueries:
-    """Open calls that any broker can answer."""
+    """Open calls that any broker can handle."""
 
     def __init__(
         self, config: ConsumerConfig, client: ClusterClient, rng: Random, report: Callable[[Report], None]
@@ -65,12 +62,12 @@ class BrokerQueries:
         self._client_instance_id: bytes | None = None
 
     def ask_topics(self, call: AskTopics) -> None:
-        """Describe topics, or all."""
+        """Query some topics, or all."""
         what = "the metadata of all topics" if call.topics is None else f"the metadata of {', '.join(call.topics)}"
         self._ask(call, what, metadata_request(call.topics), partial(read_topics, call.topics), METADATA)
 
     def ask_client_instance_id(self, call: AskClientInstanceId) -> None:
-        """Return the id that the cluster gives this client; a request with the null id lets the broker choose one."""
+        """Query the client instance id; a request with the null id lets the broker choose one."""
         if self._client_instance_id is not None:
             self._report(CallDone(call.call_id, self._client_instance_id, None))
         else:
@@ -146,7 +143,7 @@ class BrokerQueries:
 
 
 def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
-    """Return the partitions of each topic by number; topics in error are left out where all were asked for."""
+    """Return the partitions of each topic by number. If all topics were requested, failed ones are left out."""
     assert isinstance(response, MetadataResponse)
     topics = described_topics(response)
     if isinstance(topics, KafkaError):

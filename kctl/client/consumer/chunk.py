@@ -1,7 +1,4 @@
-"""FetchedChunk: what one fetch brought of one partition, undecoded, with the position that goes with it.
-
-Owns the value, the walk over batch headers that finds where the next fetch starts, and the way into the decoder.
-"""
+"""FetchedChunk: undecoded result of one fetch of one partition, and the walk over batch headers."""
 
 from struct import Struct
 from typing import NamedTuple
@@ -17,16 +14,16 @@ class FetchedChunk(NamedTuple):
     """Raw record batches of one partition.
 
     Attributes:
-        epoch: the decision of the application that this answers (see events.py).
-        fetch_offset: records before it were not asked for, though the first batch may hold some.
-        next_offset: the position after the whole chunk; past compacted gaps and control batches.
-        buffer, start, end: `buffer[start:end]` are batches as they lie in the log; the last may be cut short, which the
-            reader knows as the end. The buffer may be the whole response. `end` None: that of the buffer.
-        aborted_transactions: those that touch the data; None with read_uncommitted.
-        check_crcs: whether the reader checks them.
-        high_watermark, log_start_offset, last_stable_offset: the partition's ends at that time, -1: unknown.
-        leader_epoch: in which the last batch was written, -1 where that is not known.
-        max_decompressed_bytes: the largest batch that is decompressed.
+        epoch: decision of the application for which it was fetched (see events.py).
+        fetch_offset: first requested offset; the first batch may contain earlier records.
+        next_offset: position after the chunk, past compacted gaps and control batches.
+        buffer, start, end: `buffer[start:end]` are batches; the last may be incomplete. The buffer may be the whole
+            response. `end` None: end of the buffer.
+        aborted_transactions: aborted transactions in the data; None with read_uncommitted.
+        check_crcs: the reader checks CRCs.
+        high_watermark, log_start_offset, last_stable_offset: at the time of the fetch, -1: unknown.
+        leader_epoch: of the last batch, -1 if unknown.
+        max_decompressed_bytes: limit for a batch.
     """
 
     topic_partition: TopicPartition
@@ -50,7 +47,7 @@ class FetchedChunk(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """The batches by themselves, copied unless they are the whole buffer."""
+        """Bytes of the batches, copied unless they are the whole buffer."""
         return self.buffer[self.start : self.end]
 
     @property
@@ -62,7 +59,7 @@ class FetchedChunk(NamedTuple):
         return self.topic_partition.partition
 
     def reader(self, stop_offset: int = MAX_OFFSET) -> BatchReader:
-        """Return a decoder of the chunk's records up to `stop_offset`: as objects, or as output bytes by a plan."""
+        """Return a decoder of the records before `stop_offset`."""
         return BatchReader(
             self.buffer,
             start=self.start,
@@ -78,21 +75,21 @@ class FetchedChunk(NamedTuple):
 
 
 class BatchWalk(NamedTuple):
-    """What the headers of some batches say: the offset after the last whole one, and where it ends in the buffer."""
+    """Result of walking batch headers: the offset after the last complete batch, and its end in the buffer."""
 
     next_offset: int
     end: int
     damage: str = ""
-    """Why the walk ended before the data did, where that is not a batch cut short."""
+    """Reason of an early end, except for an incomplete batch."""
     leader_epoch: int = NO_EPOCH
-    """Of the last whole batch."""
+    """Leader epoch of the last complete batch."""
 
 
 _BASE_OFFSET_AND_LENGTH = Struct(">qi")
 _LEADER_EPOCH = Struct(">i")
 _LAST_OFFSET_DELTA = Struct(">i")
 _LENGTH_FROM = 12
-"""The length of a batch counts the bytes after itself."""
+"""Start of the bytes that the length of a batch counts."""
 _LEADER_EPOCH_AT = 12
 _MAGIC_AT = 16
 _LAST_OFFSET_DELTA_AT = 23
@@ -101,10 +98,10 @@ _SHORTEST_V0 = 26
 
 
 def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | None = None) -> BatchWalk:
-    """Return where the batches in `data[start:limit]` end, reading nothing but their headers.
+    """Find the ends of the batches in `data[start:limit]` by their headers.
 
-    Source: message formats 0 to 2. In a batch (v2) the last offset is base offset + last offset delta; in a message
-    of v0 and v1, compressed or not, the leading offset is the last one. Batches before `fetch_offset` move nothing.
+    Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta; in v0 and v1 the
+    leading offset is the last one. Batches before `fetch_offset` do not change `next_offset`.
     """
     size = len(data) if limit is None else limit
     next_offset, at, last_at, last_offset = fetch_offset, start, -1, -1
@@ -127,14 +124,14 @@ def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | No
 
 
 def _leader_epoch(data: bytes, at: int) -> int:
-    """Return the leader epoch of the batch at `at`; messages of v0 and v1 have none."""
+    """Return the leader epoch of the batch at `at`; v0 and v1 have none."""
     if at < 0 or data[at + _MAGIC_AT] != 2:
         return NO_EPOCH
     return max(NO_EPOCH, int(_LEADER_EPOCH.unpack_from(data, at + _LEADER_EPOCH_AT)[0]))
 
 
 def base_offset_behind(data: bytes, at: int) -> int | None:
-    """Return where the batch behind the one at `at` begins; None where the damage hides that."""
+    """Return the base offset of the next batch after the one at `at`; None if damage hides it."""
     if len(data) - at < _LENGTH_FROM:
         return None
     length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)[1]
@@ -146,7 +143,7 @@ def base_offset_behind(data: bytes, at: int) -> int | None:
 
 
 def offset_after(data: bytes, base_offset: int) -> int:
-    """Return the offset after the batch that holds `base_offset`, by the headers; `base_offset + 1` if none does."""
+    """Return the offset after the batch that contains `base_offset`; `base_offset + 1` without one."""
     at = 0
     while at < len(data):
         header = data[at : at + _LENGTH_FROM]

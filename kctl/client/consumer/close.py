@@ -1,4 +1,4 @@
-"""Consumer close: the steps on the application thread, the group's on the network thread, and how it ended.
+"""Close of a consumer: steps on the application thread, and the group's steps on the network thread.
 
 `kctl/client/loop/close.py` has the whole sequence.
 """
@@ -24,7 +24,7 @@ OnClose = Literal["leave", "remain"]
 
 
 def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
-    """Return whether a close makes the member leave: unless it is asked to remain, or is static and not asked."""
+    """Return whether a close leaves the group: unless "remain" is requested, or the member is static."""
     is_static = group.metadata.group_instance_id is not None
     return group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
 
@@ -32,10 +32,10 @@ def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
 def close(
     mailbox: ConsumerMailbox, task: Task, group: GroupSide | None, timer: Timer, on_close: OnClose | None
 ) -> tuple[CloseResult, BaseException | None]:
-    """Release the partitions, let the network thread commit and leave the group, and join it, all within the timer.
+    """Release the partitions, let the network thread commit and leave the group, and join it, within the timer.
 
-    Args: on_close: whether to leave the group; None leaves it, unless this is a static member.
-    Returns: the result, and what a rebalance listener or a callback raised on the way.
+    Args: on_close: "leave" or "remain"; None leaves unless the member is static.
+    Returns: the result, and the exception of a rebalance listener or callback.
     Source: KIP-102, KIP-345, KIP-1092.
     """
     mailbox.ignore_wakeups()
@@ -60,7 +60,7 @@ def close(
         expired_in = report.expired_in
     elif timer.timeout_ms:
         expired_in = ENDING
-    else:  # the thread ends by itself: what counts is what was outstanding
+    else:  # the thread ends later: only unfinished work counts
         expired_in = COMMITTING if committed is False else LEAVING if left_group is False else None
     result = CloseResult(committed=committed, left_group=left_group, expired_in=expired_in, elapsed_ms=timer.elapsed_ms)
     return result, error
@@ -70,10 +70,9 @@ class GroupClose:
     """The group's part of a close on the network thread: commits, then LeaveGroup.
 
     Attributes:
-        report: how it ended; None while there is something left to do.
-        deadline_at_ms: when the present step expires.
-
-    Source: KIP-102. Each step has request.timeout.ms at most, so that a close without a limit ends as well.
+        report: result; None until done.
+        deadline_at_ms: deadline of the current step.
+    Source: KIP-102. Each step has at most request.timeout.ms, so that a close without a limit ends.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class GroupClose:
         group.commits.insist()
 
     def advance(self, now_ms: int) -> None:
-        """Start the next step when the present one is done or has expired."""
+        """Start the next step if the current one is done or has expired."""
         commits, membership = self._group.commits, self._group.membership
         if not self._is_leaving and (commits.is_idle or now_ms >= self.deadline_at_ms):
             self._leave(now_ms)
@@ -115,7 +114,7 @@ class GroupClose:
             membership.remain(self.deadline_at_ms)
 
     def send_last(self, client: ClusterClient, now_ms: int) -> None:
-        """Send commits and LeaveGroup, and hand them to the system without waiting for a response."""
+        """Send commits and LeaveGroup without waiting for responses."""
         until_ms = now_ms + self._request_timeout_ms
         for request in self._group.last_requests(now_ms, until_ms, is_leaving=self._request.is_leaving):
             client.send(request)

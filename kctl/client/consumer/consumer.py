@@ -1,7 +1,5 @@
-"""Consumer: the public blocking API: arguments, guarantees and errors of each call.
-
-Owns the checking of arguments and the one Timer of each blocking call; `application_side.py` carries the calls out.
-Never touches a socket.
+"""Consumer: the public blocking API. It checks arguments and creates timers; `application_side.py` carries out the
+calls.
 """
 
 import logging
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("kctl.client.consumer")
 _THREADS_OF_ASYNCIO = "asyncio_"
-"""What the names of the threads of asyncio's executor begin with."""
+"""Prefix of thread names of asyncio's executor."""
 
 ConsumerRecord = Record
 Timeout = float | timedelta | None
@@ -54,28 +52,25 @@ Timeout = float | timedelta | None
 
 
 class Consumer(NotCopied):
-    """Reads records of assigned partitions.
+    """Kafka consumer.
 
-    One thread at a time may use it: a call while another thread is inside of one raises ConcurrentModificationError.
-    `wakeup()` alone may be called from any thread and from signal handlers. A network thread does the I/O and ends
-    with close().
+    Only one thread at a time may use it: calls during a call of another thread raise ConcurrentModificationError.
+    `wakeup()` may be called from any thread and from signal handlers. A network thread does the I/O until close().
 
-    Errors of every call, besides those that it names itself: ValueError for an argument that makes no sense, a
-    negative timeout among them; IllegalStateError after close(); and in those that wait (all with a timeout)
-    WakeupError; ApiTimeout except in poll and close; AuthenticationError, TlsError and WrongPeerError where no broker
-    accepts the connection; UnsupportedVersionError where the broker lacks the API. KeyboardInterrupt may end any call;
-    the consumer stays usable, and the next call returns what the interrupted one did not.
+    Errors of all calls: ValueError for invalid arguments; IllegalStateError after close(). Calls that wait also raise
+    WakeupError; ApiTimeout (except poll and close); AuthenticationError, TlsError, or WrongPeerError if no broker
+    accepts the connection; UnsupportedVersionError. KeyboardInterrupt may end any call; the consumer stays usable, and
+    the next call returns the records of the interrupted one.
 
-    A loop over the consumer (`for record in consumer`) is given one record at a time: commits and close() commit what
-    it was given, and its rest comes from the next poll or loop. `with` that ends with an exception does not commit
-    what was given last, unless that was committed since: the record of a loop, or all of a poll.
-
+    Iteration (`for record in consumer`) returns one record at a time: commits and close() commit the records returned,
+    and the next poll or loop returns the rest. If a `with` block raises, the last records returned (one of a loop, all
+    of a poll) are not committed.
     Args:
         config: Kafka property names and values, or a parsed ConsumerConfig.
-        runtime: clock, threads and sockets; None for the system's.
-        events: gets every connection event, on the network thread.
-        prefetch_bytes: how much may lie fetched and undelivered, over all partitions.
-        max_decompressed_bytes: the largest batch that is decompressed; one at a time is.
+        runtime: clock, threads, and sockets; None for the system's.
+        events: called with every connection event, on the network thread.
+        prefetch_bytes: limit of fetched data of all partitions.
+        max_decompressed_bytes: limit of a decompressed batch; batches are decompressed one by one.
     """
 
     def __init__(
@@ -111,12 +106,12 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
-        """Share the partitions of these topics with the other members of the group, from the next poll on.
+        """Subscribe to topics as a member of the group, from the next poll on.
 
         Args:
-            topics: names, or a compiled pattern for the whole names of all topics there are and will be.
-            listener: what to do when partitions come and go; replaces the one before.
-        Raises: IllegalStateError: no group.id, or partitions are assigned by hand. ValueError: no topic's name.
+            topics: names, or a compiled pattern that full names of current and future topics match.
+            listener: callbacks for assignment changes; replaces the previous listener.
+        Raises: IllegalStateError: no group.id, or partitions are assigned manually. ValueError: invalid topic name.
         """
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
@@ -131,7 +126,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def unsubscribe(self) -> None:
-        """Revoke every partition and leave the group; calls the listener, waits for nothing."""
+        """Revoke all partitions and leave the group; calls the listener, and does not wait."""
         self._check_open()
         if self._side.group is not None:
             self._side.group.unsubscribe()
@@ -140,7 +135,7 @@ class Consumer(NotCopied):
     @property
     @for_one_user
     def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
-        """What was subscribed to; None without a subscription."""
+        """Subscribed topics or pattern; None without a subscription."""
         subscribed = None if self._side.group is None else self._side.group.subscribed
         return None if subscribed is None else subscribed.pattern or subscribed.topics
 
@@ -148,14 +143,14 @@ class Consumer(NotCopied):
     def commit_sync(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
-        """Commit, and wait for it; the callbacks of every commit_async before it have run when this returns.
+        """Commit and wait; the callbacks of all earlier commit_async calls run before it returns.
 
-        Args: offsets: the next offset to read of each partition; None for the positions, or with
-            enable.auto.offset.store=false for the stored offsets.
+        Args: offsets: next offset to read of each partition; None for the positions, or for the stored offsets with
+            enable.auto.offset.store=false.
         Raises:
-            CommitFailedError: the group has given the partitions away; what was read since is read by others again.
-            ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that trying again does not cure.
-        Source: KIP-266. Differs: a rebalance under way is waited for while this member keeps its partitions.
+            CommitFailedError: the group has assigned the partitions to others, which read the records again.
+            ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that are not retriable.
+        Source: KIP-266. Differs: waits for a rebalance in which this member keeps its partitions.
         """
         group, timer = self._need_group("commit_sync"), self._timer(timeout)
         group.commit_sync(group.to_commit() if offsets is None else checked_offsets(offsets), timer)
@@ -167,9 +162,9 @@ class Consumer(NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         callback: OnCommit | None = None,
     ) -> None:
-        """Commit without waiting; it is retried only if close, unsubscribe or a revocation follows.
+        """Commit without waiting; retried only before close, unsubscribe, or a revocation.
 
-        Args: callback: called with offsets and error (None when all is well) in a later poll, commit_sync or close.
+        Args: callback: called with offsets and error (or None) in a later poll, commit_sync, or close.
         Raises: IllegalStateError: no group.id.
         """
         group = self._need_group("commit_async")
@@ -179,15 +174,14 @@ class Consumer(NotCopied):
 
     @for_one_user
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        """Set the offsets of later commits: of automatic commits, of close, and of commits without offsets.
+        """Set the offsets of later commits: automatic ones, the one of close, and commits without offsets.
 
-        Sends nothing. Needs enable.auto.offset.store=false. A commit with offsets replaces the stored offsets of its
-        partitions. The stored offset of a partition is forgotten once the partition is not assigned any more.
-        Inside `on_partitions_revoked` call `commit_sync` instead: the last automatic commit was sent before it.
-
-        Args: offsets: the next offset to read of each partition.
+        Sends nothing. Requires enable.auto.offset.store=false. Commits with offsets replace the stored offsets of their
+        partitions; unassigned partitions lose them. In `on_partitions_revoked` use `commit_sync`: the last automatic
+        commit was sent before.
+        Args: offsets: next offset to read of each partition.
         Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.
-        Source: librdkafka. Differs: Java has none.
+        Source: librdkafka; not in Java.
         """
         group = self._need_group("store_offsets")
         if self._config.enable_auto_offset_store:
@@ -199,7 +193,7 @@ class Consumer(NotCopied):
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what the group has committed for each partition, by whomever; None where nothing is.
+        """Return the committed offset of the group for each partition, or None.
 
         Raises: ApiTimeout, GroupAuthorizationFailedError, IllegalStateError (no group.id).
         """
@@ -208,7 +202,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def group_metadata(self) -> GroupMetadata:
-        """Return who this member is at present; does not block."""
+        """Return the current identity of this member, without waiting."""
         group = self._need_group("group_metadata")
         self._side.mailbox.drain()
         return group.metadata
@@ -216,23 +210,23 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
-        """Request a rebalance of the group, with the next polls; does nothing while one is in progress."""
+        """Request a rebalance of the group, carried out by the next polls; no effect during a rebalance."""
         self._need_group("enforce_rebalance").rejoin(reason)
 
     @property
     @for_one_user
     def assignment(self) -> list[TopicPartition]:
-        """The assigned partitions in the order they were given."""
+        """Assigned partitions, in the order of assignment."""
         return self._side.subscription.assignment
 
     @for_one_user
     @checked
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
-        """Read exactly these partitions from now on; those already assigned keep their position.
+        """Read exactly these partitions; partitions that stay assigned keep their position.
 
-        Args: topic_ids: by name, the only topic that is read under it: nothing is read of a topic that was deleted and
-            recreated, and `waiting_for()` reports it. Topics without an id are read whatever their id is.
-        Differs: Java has no `topic_ids`.
+        Args: topic_ids: required topic ids by name: if a topic was deleted and recreated, nothing is read, and
+            `waiting_for()` reports it. Topics without an id are not checked.
+        Differs: `topic_ids` is not in Java.
         """
         self._check_open()
         self._check_unsubscribed()
@@ -245,9 +239,9 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop reading these partitions; all others keep their position. Partitions that are not assigned are ignored.
+        """Stop reading these partitions; others keep their position, and unassigned ones are ignored.
 
-        Differs: Java has only `assign` with the partitions that are left, whose cost grows with their number.
+        Differs: not in Java, where `assign` of the rest costs time for each remaining partition.
         """
         self._check_open()
         self._check_unsubscribed()
@@ -260,11 +254,10 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
-        """Continue with the record at `offset`; takes effect with the next poll and does not block.
+        """Set the position, from the next poll on, without waiting.
 
-        Args: end_offset: fetch nothing from there on, until the next seek. The last batch that is fetched may hold
-            records behind it, which are delivered like all others.
-        Differs: Java has no `end_offset`.
+        Args: end_offset: end of fetching, until the next seek. The last batch may return records beyond it.
+        Differs: `end_offset` is not in Java.
         """
         self._check_open()
         if offset < 0:
@@ -274,24 +267,24 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with the first record of these partitions (None: all assigned); looked up by the next poll."""
+        """Set the position to the first record of these partitions (None: all assigned) at the next poll."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
     @for_one_user
     @checked
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with what is written after the next poll looks the end up."""
+        """Set the position to the end of the log at the next poll (None: all assigned partitions)."""
         self._reset(topic_partitions, LATEST_TIMESTAMP)
 
     @for_one_user
     @checked
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Continue with the committed offset of these partitions (None: all assigned); looked up by the next poll.
+        """Set the position to the committed offset of these partitions (None: all assigned) at the next poll.
 
-        Records that were read since come again, as after an aborted transaction. If nothing is committed,
-        auto.offset.reset decides.
+        Records read since are returned again, for example after an aborted transaction. Without a commit,
+        auto.offset.reset applies.
         Raises: IllegalStateError: no group.id, or a partition is not assigned.
-        Differs: Java has none.
+        Differs: not in Java.
         """
         self._need_group("seek_to_committed")
         wanted = self._side.subscription.assignment if topic_partitions is None else topic_partitions
@@ -299,16 +292,16 @@ class Consumer(NotCopied):
 
     @for_one_user
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the next offset of each assigned partition, with the leader epoch for a commit; never blocks.
+        """Return the position of each assigned partition, with the leader epoch for a commit, without waiting.
 
         Partitions without a position are left out. Raises: IllegalStateError: no group.id.
-        Differs: Java has none.
+        Differs: not in Java.
         """
         return dict(self._need_group("positions").positions())
 
     @for_one_user
     def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
-        """Request the ends of the assigned partitions, and return how many offsets each position is behind its end.
+        """Query the ends of the assigned partitions, and return the lag of each position.
 
         Raises: ApiTimeout. InvalidOffsetError: no position and auto.offset.reset=none.
         Differs: Java returns the lag of one partition, without a request.
@@ -321,77 +314,75 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
-        """Return the offset of the next record to be delivered, looking it up where there is none yet.
+        """Return the offset of the next record to be returned; queries it if unknown.
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
-        Source: KIP-266. Differs: not assigned is an illegal state, as in later versions of Java, and no argument.
+        Source: KIP-266. Differs: an unassigned partition is an IllegalStateError, as in later versions of Java.
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
     @for_one_user
     @checked
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return how many offsets the position is behind the end that isolation.level makes visible; never blocks.
+        """Return the lag of the position behind the end visible with isolation.level, without waiting.
 
-        None where position or end is not known yet: poll, or ask `end_offsets`. Gaps of compaction count as offsets.
+        None if position or end is unknown; a poll or `end_offsets` sets the end. Compacted offsets count.
         Raises: IllegalStateError: not assigned.
-        Source: KIP-666. Differs: Java also starts a look-up of the end.
+        Source: KIP-666. Differs: Java also queries the end.
         """
         self._check_open()
         return self._side.current_lag(topic_partition)
 
     def metrics(self) -> dict[str, float]:
-        """Return what the consumer has counted since it began, by Kafka's names of the metrics.
+        """Return the consumer's counters since its creation, by Kafka's metric names.
 
-        Costs microseconds and never waits. Any thread may call it, also while another polls and after close(). Metrics
-        without a measurement are NaN. Rates are differences of two totals.
-
+        Never waits. Any thread may call it, even during a poll and after close(). Metrics without a measurement are
+        NaN. Rates are differences of two totals.
         Returns:
-            records-consumed-total: records that the application was given; those of poll_chunk() are not counted.
-            bytes-consumed-total: bytes of fetched batches, compressed.
-            records-lag-max: the greatest current lag of an assigned partition, in offsets.
-            assigned-partitions, rebalance-total: partitions that the consumer has now, rebalances that have ended.
-            fetch-total: Fetch responses. fetch-throttle-time-avg, fetch-throttle-time-max: of each of them, in ms.
-            commit-total: commits that succeeded.
-            last-poll-seconds-ago: since the last poll began, in seconds.
-            time-between-poll-avg, time-between-poll-max: from the beginning of one poll to the next, in ms.
-            poll-idle-ratio-avg: share of the time that the application spent inside of poll, 0 to 1.
-        Source: Kafka's consumer metrics. Differs: counted since the beginning, without time windows.
+            records-consumed-total: records returned, except by poll_chunk().
+            bytes-consumed-total: compressed bytes of fetched batches.
+            records-lag-max: greatest current lag of an assigned partition, in offsets.
+            assigned-partitions, rebalance-total: current partitions; finished rebalances.
+            fetch-total: Fetch responses. fetch-throttle-time-avg, fetch-throttle-time-max: in ms.
+            commit-total: successful commits.
+            last-poll-seconds-ago: seconds since the start of the last poll.
+            time-between-poll-avg, time-between-poll-max: between the starts of polls, in ms.
+            poll-idle-ratio-avg: share of time spent in poll, 0 to 1.
+        Source: Kafka's consumer metrics. Differs: no time windows.
         """
         return self._side.metrics()
 
     @for_one_user
     @checked
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Deliver nothing of these partitions until `resume`; what was fetched is kept."""
+        """Stop returning records of these partitions until `resume`; fetched records are kept."""
         self._set_paused(topic_partitions, True)
 
     @for_one_user
     @checked
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Deliver the records of paused partitions again."""
+        """Return records of paused partitions again."""
         self._set_paused(topic_partitions, False)
 
     @property
     @for_one_user
     def paused(self) -> list[TopicPartition]:
-        """The paused partitions."""
+        """Paused partitions."""
         return self._side.subscription.paused
 
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
-        """Return the next records, up to max.poll.records, as soon as there are any.
+        """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Never waits longer than `timeout` and raises no timeout error: [] then, and the fetches stay in flight. Records
-        of one partition come in offset order; the position is after them when poll returns.
-
+        Raises no timeout error; fetches stay in flight. Records of a partition are in offset order, and the position is
+            after them.
         Raises:
-            IllegalStateError: neither subscribed to topics nor assigned any partition.
-            CorruptBatchError: with topic, partition and offset; polling again tries again, seeking goes past it.
-            InvalidOffsetError: no position, or one that does not exist, and auto.offset.reset=none.
-            TopicAuthorizationFailedError and other BrokerErrors that trying again does not cure.
+            IllegalStateError: no subscription and no assignment.
+            CorruptBatchError: with topic, partition, and offset; another poll retries, a seek skips the batch.
+            InvalidOffsetError: no valid position, and auto.offset.reset=none.
+            TopicAuthorizationFailedError and other BrokerErrors that are not retriable.
             AuthenticationError, WrongPeerError, TlsError: no broker accepts the connection.
             WakeupError: wakeup() was called.
-        Source: KIP-266. Differs: an unknown topic is no error (see `waiting_for`); the timeout may be left out.
+        Source: KIP-266. Differs: an unknown topic is not an error (see `waiting_for`); the timeout is optional.
         """
         if self._is_unpolled:
             self._note_first_poll()
@@ -403,11 +394,11 @@ class Consumer(NotCopied):
         return records
 
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
-        """Return the next fetched chunk undecoded, or None when the timeout passes first.
+        """Return the next fetched chunk undecoded, or None at the timeout.
 
-        For callers that turn batches into bytes or columns without making records of them:
-        `chunk.reader(stop_offset).output(plan)`. The position is after the whole chunk when this returns; a caller that
-        stops in the middle seeks back to `reader.next_offset`. Raises as `poll`; the reader finds damage in batches.
+        For conversion to bytes or columns without record objects: `chunk.reader(stop_offset).output(plan)`. The
+        position is after the chunk; to stop earlier, seek to `reader.next_offset`. Raises as `poll`; the reader reports
+        damaged batches.
         """
         result = self._poll_chunk(timeout)
         if result is None:
@@ -417,9 +408,9 @@ class Consumer(NotCopied):
         return chunk
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Yield records for ever; ends when the consumer is closed.
+        """Yield records until the consumer is closed.
 
-        The position moves record by record: what a loop that ends early was not given comes from the next poll or loop.
+        The position advances with each record: after an early exit, the next poll or loop returns the rest.
         """
         data = self._side.data
         while self._side.close_result is None:
@@ -430,21 +421,23 @@ class Consumer(NotCopied):
             for record in result.records:
                 result.given += 1
                 yield record
-                if data.result is not result:  # a call has taken note of the positions, and may have moved them
+                if data.result is not result:  # a call has read the positions, and may have changed them
                     break
 
     @for_one_user
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
-        """Return, for each assigned partition, why nothing arrives from it right now; does not block."""
+        """Return, for each assigned partition, why no records arrive, without waiting."""
         return self._side.waiting_for()
 
     @for_one_user
     def waiting_for_group(self) -> WaitReason | None:
-        """Return why the group has given this member no partition yet; None when it has, or without a subscription."""
+        """Return why the group has assigned no partitions; None if it has, or without a subscription."""
         return self._side.waiting_for_group()
 
     def wakeup(self) -> None:
-        """Make the present or next blocking call raise WakeupError; any thread, and signal handlers."""
+        """Let the current or next blocking call raise WakeupError. May be called from any thread and from signal
+        handlers.
+        """
         if self._one_user.is_forked:
             self._one_user.refuse()
         self._side.mailbox.wakeup()
@@ -455,13 +448,13 @@ class Consumer(NotCopied):
         """Return the partitions of a topic by number.
 
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
-        Source: KIP-266. Differs: always asks a broker, not only without metadata; Java has null for an unknown topic.
+        Source: KIP-266. Differs: always queries a broker; Java returns null for an unknown topic.
         """
         return list(self._side.lookups.topics((topic,), self._timer(timeout))[topic])
 
     @for_one_user
     def list_topics(self, timeout: Timeout = None) -> dict[str, list[PartitionInfo]]:
-        """Return every topic that may be seen, with its partitions."""
+        """Return the topics that this client may describe, with their partitions."""
         answer = self._side.lookups.topics(None, self._timer(timeout))
         return {topic: list(answer[topic]) for topic in sorted(answer)}
 
@@ -470,7 +463,7 @@ class Consumer(NotCopied):
     def beginning_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset of the first record of each partition."""
+        """Return the first available offset of each partition."""
         return self._side.lookups.ends(topic_partitions, EARLIEST_TIMESTAMP, self._timer(timeout))
 
     @for_one_user
@@ -478,7 +471,7 @@ class Consumer(NotCopied):
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset after the last record of each partition that isolation.level makes visible."""
+        """Return the end offset of each partition that is visible with isolation.level."""
         ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
         self._side.learn_ends(ends)
         return ends
@@ -488,7 +481,7 @@ class Consumer(NotCopied):
     def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int | datetime], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or after a time for each partition; None where all records are older.
+        """Return the first record at or after a time for each partition, or None.
 
         Args: timestamps_ms: milliseconds since the epoch, >= 0, or datetimes with a time zone.
         """
@@ -503,18 +496,18 @@ class Consumer(NotCopied):
     def look_up_offsets(
         self, timestamps_ms: Mapping[TopicPartition, int | datetime], *, log_end: bool = False
     ) -> OffsetLookup:
-        """Start to look up offsets by time, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP; see `OffsetLookup`."""
+        """Start to query offsets by time, EARLIEST_TIMESTAMP, or LATEST_TIMESTAMP; see `OffsetLookup`."""
         self._check_open()
         return self._side.lookups.start(_instants(timestamps_ms), reads_uncommitted=log_end)
 
     @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
-        """Return the id by which the cluster knows this client; asked once, the same from then on.
+        """Return the id of this client in the cluster; requested once.
 
         Raises:
             IllegalStateError: enable.metrics.push=false.
-            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, takes no client metrics, or is silent.
-        Source: KIP-714. Differs: no metrics are sent; the timeout may be left out.
+            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, has no client metrics, or is silent.
+        Source: KIP-714. Differs: no metrics are sent; the timeout is optional.
         """
         if not self._config.enable_metrics_push:
             raise IllegalStateError("client_instance_id() needs enable.metrics.push=true")
@@ -523,14 +516,14 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
-        """Commit where that is automatic, leave the group, close the sockets and end the network thread, in that order.
+        """Commit if enable.auto.commit is set, leave the group, close the sockets, and end the network thread.
 
         Args:
-            timeout: for all steps together, 30 s by default; 0 sends the requests and waits for nothing. With math.inf
-                each step that needs a response still has request.timeout.ms at most.
+            timeout: for all steps together, 30s by default; 0 sends the requests without waiting. With math.inf, each
+                step with a response has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
-        Returns: what was achieved. The same again when called again.
-        Raises: what a rebalance listener or a commit's callback raises; never a timeout, and no wakeup interrupts it.
+        Returns: the result; further calls return it again.
+        Raises: exceptions of rebalance listeners and commit callbacks; never a timeout. wakeup() does not interrupt it.
         Source: KIP-102, KIP-1092.
         """
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
@@ -543,7 +536,7 @@ class Consumer(NotCopied):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, what was given last and not committed since counts as not processed."""
+        """Close; after an exception, the last records returned and not committed count as not processed."""
         if self._one_user.is_forked:
             return
         if kind is not None:
@@ -573,10 +566,10 @@ class Consumer(NotCopied):
         return self._side.poll(self._side.data.pop_chunk, timer)
 
     def _note_first_poll(self) -> None:
-        """Warn of `asyncio.to_thread(consumer.poll)`.
+        """Warn about `asyncio.to_thread(consumer.poll)`.
 
-        A poll in a thread returns its records to asyncio, which drops them if the coroutine was cancelled. The
-        next poll comes as it does after records that were processed, so the consumer cannot tell the two.
+        If the coroutine is cancelled, asyncio drops the records of the poll. The consumer cannot detect it: the next
+        poll looks like one after processed records.
         """
         self._is_unpolled = False
         if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):

@@ -1,8 +1,7 @@
-"""The events between the application thread and the network thread of a consumer: all that the two ever share.
+"""Events between the application thread and the network thread of a consumer: the only shared data.
 
-Owns the types alone. `ToNetwork` and `Query` go one way, `ToApplication` the other, each in order, through one deque.
-An `epoch` numbers every decision of the application about a partition (assign, seek, reset); what the network says
-about an older epoch is dropped, so nothing that was fetched before a seek can be delivered after it.
+An `epoch` numbers each decision of the application about a partition (assign, seek, reset). Events of older epochs are
+dropped, so that records fetched before a seek are never returned after it.
 """
 
 from collections.abc import Mapping
@@ -27,19 +26,19 @@ from kctl.client.runtime import Waiter
 
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
-"""Timestamps that ListOffsets reads as the first and the next offset of a partition."""
+"""Timestamps that ListOffsets treats as the first and the next offset of a partition."""
 
 
 # --- application to network -----------------------------------------------------------------------------------------
 
 
 class StartFetch(NamedTuple):
-    """Fetch this partition from `offset` on; replaces whatever was asked for it before.
+    """Fetch a partition from `offset` on; replaces earlier requests.
 
     Attributes:
-        leader_epoch: of the record before `offset`, where that is known: the log is checked to hold it still.
-        topic_id: of the only topic that may be read under this name; NO_TOPIC_ID: whichever has it.
-        end_offset: nothing is fetched from there on.
+        leader_epoch: of the record before `offset`, if known, to detect log truncation.
+        topic_id: required topic id; NO_TOPIC_ID: any.
+        end_offset: end of fetching.
     """
 
     topic_partition: TopicPartition
@@ -51,11 +50,11 @@ class StartFetch(NamedTuple):
 
 
 class ResolvePosition(NamedTuple):
-    """Find where the partition starts; stop fetching it until then.
+    """Find the start position of a partition; fetching stops until then.
 
     Attributes:
-        timestamp_ms: where, or None for no reset policy at all.
-        is_committed_first: the group's committed offset comes first, the timestamp only where there is none.
+        timestamp_ms: timestamp of the position, or None without a reset policy.
+        is_committed_first: use the committed offset if there is one.
     """
 
     topic_partition: TopicPartition
@@ -65,20 +64,20 @@ class ResolvePosition(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """The partition is not assigned any more."""
+    """The partition is no longer assigned."""
 
     topic_partition: TopicPartition
 
 
 class Pause(NamedTuple):
-    """Pause or resume fetching, keeping what was fetched."""
+    """Pause or resume fetching; fetched data is kept."""
 
     topic_partition: TopicPartition
     paused: bool
 
 
 class Consumed(NamedTuple):
-    """The application is done with every chunk up to `next_offset`, so as much may be fetched again; repeatable."""
+    """The application has consumed the chunks up to `next_offset`, so that more can be fetched; repeatable."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -86,7 +85,7 @@ class Consumed(NamedTuple):
 
 
 class PositionMoved(NamedTuple):
-    """A position was reset without a call of the application; the event sink is notified on the network thread."""
+    """A position was reset automatically; the network thread notifies the event sink."""
 
     topic_partition: TopicPartition
     old_offset: int
@@ -95,7 +94,7 @@ class PositionMoved(NamedTuple):
 
 
 class AskTopics(NamedTuple):
-    """Look up topics (None: all of them) and answer with `TopicsAnswer`."""
+    """Query topics (None: all); the result is `TopicsAnswer`."""
 
     call_id: int
     topics: tuple[str, ...] | None
@@ -103,11 +102,11 @@ class AskTopics(NamedTuple):
 
 
 class AskOffsets(NamedTuple):
-    """Look up offsets by timestamp and answer with `OffsetsAnswer`.
+    """Query offsets by timestamp; the result is `OffsetsAnswer`.
 
     Attributes:
-        is_background: no call waits: a `LookupNews` reports each partition as its leader responds.
-        reads_uncommitted: the end is that of the log, independent of isolation.level.
+        is_background: no call waits: a `LookupNews` reports each partition.
+        reads_uncommitted: use the end of the log, regardless of isolation.level.
     """
 
     call_id: int
@@ -118,20 +117,20 @@ class AskOffsets(NamedTuple):
 
 
 class AskClientInstanceId(NamedTuple):
-    """Answer with the id that the cluster knows this client by, 16 bytes."""
+    """Query the client instance id, 16 bytes."""
 
     call_id: int
     deadline_at_ms: int
 
 
 class AbandonCall(NamedTuple):
-    """Stop a look-up in the background."""
+    """Stop a background query."""
 
     call_id: int
 
 
 class TryAgain(NamedTuple):
-    """The application has raised the error that no broker accepts the login; it wants another attempt."""
+    """The application has raised the error that no broker accepts the client; try again."""
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
@@ -149,7 +148,7 @@ class Fetched(NamedTuple):
 
 
 class PartitionFailed(NamedTuple):
-    """Nothing more comes for the partition until the application decides: `offset` is where it stopped."""
+    """Fetching has stopped at `offset` until the application decides."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -158,13 +157,13 @@ class PartitionFailed(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """The leader's log is not the one that was read; nothing more comes until the application decides.
+    """The leader's log differs from the log that was read; fetching has stopped until the application decides.
 
     Attributes:
-        offset: where fetching stopped.
-        end_offset: the first offset that may hold another record now; -1 where the leader does not know.
+        offset: offset at which fetching stopped.
+        end_offset: first offset with possibly different records; -1 if unknown.
         leader_epoch: the leader epoch that ends there.
-        is_recreated: the topic was deleted and recreated, so that all of its log is another one.
+        is_recreated: the topic was deleted and recreated.
     """
 
     topic_partition: TopicPartition
@@ -176,14 +175,14 @@ class Truncated(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """Paused partitions hold the room that others need: drop what is unread, it is fetched again when it is wanted."""
+    """Paused partitions use memory that others need: drop unread data, which is fetched again later."""
 
     topic_partition: TopicPartition
     epoch: int
 
 
 class PositionResolved(NamedTuple):
-    """Where the partition starts; `leader_epoch` is that of the record before, where it is known."""
+    """Start position of a partition; `leader_epoch` is of the record before, if known."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -192,11 +191,11 @@ class PositionResolved(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Why nothing comes from the partition right now; an empty reason means that data flows.
+    """Reason why no data arrives from a partition; empty if data arrives.
 
     Attributes:
         kind, node_id, cause: as in `WaitReason`.
-        at_ms: start of the wait; 0: the instant of the report.
+        at_ms: start of the wait; 0: time of the report.
     """
 
     topic_partition: TopicPartition
@@ -209,7 +208,7 @@ class Waiting(NamedTuple):
 
 
 class WaitReport(NamedTuple):
-    """The waits of all partitions of one turn of the network thread, reported at one instant."""
+    """Waits of partitions, reported together."""
 
     waits: list[Waiting]
     at_ms: int
@@ -220,7 +219,9 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """What a background look-up knows of a partition: its offset (None: none found), an error, or what it waits for."""
+    """News of a background query about a partition: its offset (None: none found), an error, or the reason of its
+    wait.
+    """
 
     call_id: int
     topic_partition: TopicPartition
@@ -231,7 +232,7 @@ Result = TopicsAnswer | OffsetsAnswer | CommittedAnswer | bytes | None
 
 
 class CallDone(NamedTuple):
-    """The outcome of a `Question`, from its manager to the loop: an `error`, or the `result` of what was asked."""
+    """Result of a `Question`, from its manager to the loop."""
 
     call_id: int
     result: Result
@@ -239,13 +240,13 @@ class CallDone(NamedTuple):
 
 
 class NetworkFailed(NamedTuple):
-    """No broker accepts the connection, for a reason that waiting does not cure; None: that is over."""
+    """No broker accepts the client, and waiting does not help; None: this is over."""
 
     error: KafkaError | None
 
 
 class Query(Call):
-    """A blocking question of the application; `result` is what was asked."""
+    """A blocking call of the application with a `result`."""
 
     __slots__ = ("question", "result")
 
@@ -269,4 +270,4 @@ ToApplication = (
     | GroupToApplication
 )
 Report = ToApplication | Waiting | CallDone
-"""Reports of managers to the loop: it ends the query of a CallDone, gathers Waitings, and passes on the others."""
+"""Reports of managers to the loop, which finishes the query of a CallDone, collects Waitings, and passes on others."""

@@ -1,12 +1,10 @@
-"""FetchedData: what was fetched and not yet delivered, and the delivery itself.
+"""FetchedData: fetched data that was not yet returned, decoded on the application thread.
 
-Owned by the application thread, which decodes here, so that a slow decode never delays the network. Partitions take
-turns, one chunk each. What belongs to an earlier epoch than the partition's present one is dropped.
+Partitions alternate, one chunk each. Data of earlier epochs is dropped.
 
-A poll only looks at what comes next: `PollResult` holds the records and, as `Run`s, the position of each partition
-after them. No position moves until `PollResult.given` is set to what has reached the application. So a poll that is
-interrupted before it returns (Ctrl-C) is repeated by the next one, and a loop that ends early leaves its rest to it.
-Every change is either made by statements without a call, or may be repeated.
+A poll only reads ahead: `PollResult` has the records and, as `Run`s, the positions after them. Positions move when
+`PollResult.given` is set to the number of records returned. An interrupted poll (Ctrl-C) is therefore repeated, and an
+early exit from a loop loses nothing. Changes are made without calls in between, or are repeatable.
 """
 
 from collections import OrderedDict, deque
@@ -27,12 +25,12 @@ from kctl.client.records.reader import OUTPUT_BYTES
 
 
 class Delivery:
-    """One chunk that is being delivered, some records at a time.
+    """A chunk that is returned in several parts.
 
     Attributes:
-        decoded: the next records, which the application does not have yet.
-        is_decoded: whether no record comes after those.
-        decompressed_bytes: what was decompressed for the last poll.
+        decoded: next records to return.
+        is_decoded: True if there are no further records.
+        decompressed_bytes: decompressed size for the last poll.
     """
 
     __slots__ = ("_next_offset", "_reader", "chunk", "decoded", "decompressed_bytes", "is_decoded")
@@ -50,16 +48,16 @@ class Delivery:
         return self.chunk.epoch
 
     def fill(self, limit: int) -> None:
-        """Decode until `decoded` has `limit` records, fewer of large batches, or the chunk has no more.
+        """Decode up to `limit` records into `decoded`, fewer of large batches.
 
-        Raises: CorruptBatchError: what comes next is damaged, and `decoded` is empty.
+        Raises: CorruptBatchError: the next records are damaged, and `decoded` is empty.
         """
         self.decompressed_bytes = 0
         while len(self.decoded) < limit and not self.is_decoded:
             try:
                 self._decode(limit - len(self.decoded))
             except CorruptBatchError as error:
-                if self.decoded:  # they come first; the next call meets the damage again
+                if self.decoded:  # return them first; the next call finds the damage again
                     return
                 if error.base_offset is not None:
                     error.resume_offset = offset_after(self.chunk.data, error.base_offset)
@@ -68,7 +66,7 @@ class Delivery:
                 return
 
     def _decode(self, limit: int) -> None:
-        """Decode at most `limit` more records; a reader that was interrupted is opened again where `decoded` ends."""
+        """Decode up to `limit` records; an interrupted reader is replaced."""
         reader, self._reader = self._reader, None
         if reader is None:
             reader = self.chunk._replace(fetch_offset=self._next_offset).reader()
@@ -86,11 +84,11 @@ class Run(NamedTuple):
     """The records of a poll that come from one chunk.
 
     Attributes:
-        start, end: where they lie among the records of the poll.
-        first_offset: of the first of them.
-        next_offset, leader_epoch: the position after them.
-        is_last: whether the chunk is used up then.
-        rest: records of the chunk that are decoded and not part of the poll.
+        start, end: their range in the records of the poll.
+        first_offset: offset of the first one.
+        next_offset, leader_epoch: position after them.
+        is_last: True if the chunk is used up.
+        rest: decoded records that are not part of the poll.
     """
 
     delivery: Delivery
@@ -104,14 +102,14 @@ class Run(NamedTuple):
 
 
 class PollResult:
-    """What one poll has found for the application.
+    """Result of a poll.
 
     Attributes:
-        records: in the order of delivery; the caller of poll() may change the list once it has it.
-        chunk: instead of records, a chunk undecoded.
-        count: how many records, or 1 for a chunk.
-        given: how many of them the application has; grows by one record at a time in a loop over the consumer.
-        is_one_by_one: whether the records are given in a loop.
+        records: in order; the caller of poll() may change the list.
+        chunk: undecoded chunk instead of records.
+        count: number of records, or 1 for a chunk.
+        given: number of records returned; grows one by one in a loop over the consumer.
+        is_one_by_one: True in a loop over the consumer.
     """
 
     __slots__ = ("chunk", "count", "given", "is_one_by_one", "records", "runs")
@@ -126,7 +124,7 @@ class PollResult:
 
 
 class FetchedData:
-    """The queues of all partitions, and the turn-taking between them."""
+    """Queues of all partitions, which alternate."""
 
     def __init__(
         self,
@@ -138,20 +136,20 @@ class FetchedData:
         self._max_decompressed_bytes = max_decompressed_bytes
         self._release = release
         self._queues: OrderedDict[TopicPartition, deque[Delivery | PartitionFailed]] = OrderedDict()
-        """In the order of turns."""
+        """In the order of delivery."""
         self.result: PollResult | None = None
-        """The last poll, while the positions do not include it."""
+        """Last poll, until the positions include it."""
         self.bytes_fetched = 0
         self._records_settled = 0
         self._in_hand: dict[TopicPartition, int] = {}
-        """The first record of each partition that the application was given last and may still be working on."""
+        """First offset of each partition in the last records returned, which may still be in processing."""
 
     def add_chunk(self, chunk: FetchedChunk) -> None:
         if self._subscription.current(chunk.topic_partition, chunk.epoch) is not None:
             queue = self._queues.setdefault(chunk.topic_partition, deque())
             last = queue[-1] if queue else None
             if isinstance(last, Delivery) and last.epoch == chunk.epoch and last.chunk.next_offset >= chunk.next_offset:
-                return  # it was taken when an interrupt came
+                return  # a duplicate after an interrupt
             self.bytes_fetched += chunk.size_bytes
             queue.append(Delivery(chunk._replace(max_decompressed_bytes=self._max_decompressed_bytes)))
 
@@ -162,10 +160,10 @@ class FetchedData:
                 queue.append(failure)
 
     def truncated(self, event: Truncated) -> None:
-        """Drop what was fetched of a log that was cut; whether the position is lost depends on what was delivered.
+        """Handle a truncated log: drop fetched data, and reset the position if it is affected.
 
-        Source: KIP-320. With a reset policy the position goes back to the first offset that may hold something else;
-        where the leader does not know that offset, the policy decides.
+        Source: KIP-320. With a reset policy the position returns to the first differing offset; if that is unknown, the
+        policy decides.
         """
         tp = event.topic_partition
         state = self._subscription.current(tp, event.epoch)
@@ -185,14 +183,14 @@ class FetchedData:
             self.drop(tp)
 
     def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Drop the unread records of a paused partition; they are fetched again from the position after resume."""
+        """Drop the unread records of a paused partition; they are fetched again after resume."""
         state = self._subscription.current(topic_partition, epoch)
         if state is not None and state.paused:
             self._subscription.refetch(topic_partition)
             self.drop(topic_partition)
 
     def drop(self, topic_partition: TopicPartition) -> None:
-        """Drop the fetched records of a partition: its position was moved, or it is not assigned any more."""
+        """Drop the fetched records of a partition."""
         self._queues.pop(topic_partition, None)
 
     def has(self, topic_partition: TopicPartition) -> bool:
@@ -201,12 +199,10 @@ class FetchedData:
     # --- delivery ---------------------------------------------------------------------------------------------------
 
     def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
-        """Return up to `limit` records, or None; the positions move past them once they are given.
+        """Return up to `limit` records, or None; positions move when they are returned.
 
-        Fewer after OUTPUT_BYTES of decompressed batches. Fetched data without records to deliver is passed until the
-        timer expires: the next call continues behind it.
-
-        Raises: the error of a partition whose turn it is, when no record comes before it.
+        Fewer after OUTPUT_BYTES of decompressed batches. Data without records is skipped until the timer expires.
+        Raises: the error of the next partition, if no record comes before it.
         """
         while True:
             records: list[Record] = []
@@ -218,7 +214,7 @@ class FetchedData:
                     if isinstance(item, PartitionFailed):
                         raise item.error
                     run, some = _run(item, len(records), limit)
-                except KafkaError as error:  # where there are records, the next poll meets the error again
+                except KafkaError as error:  # after records, the next poll finds the error again
                     failed = (tp, error)
                     break
                 runs.append(run)
@@ -232,7 +228,7 @@ class FetchedData:
                 self.result = result = PollResult(records, runs)
                 if records:
                     return result
-                self.settle()  # control batches and aborted records are not delivered
+                self.settle()  # control batches and aborted records are not returned
                 if timer.is_expired:
                     return None
             elif failed is None:
@@ -241,9 +237,9 @@ class FetchedData:
                 self._on_error(*failed)
 
     def pop_chunk(self) -> PollResult | None:
-        """Return the next chunk undecoded, or None; the position moves past the whole of it once it is given.
+        """Return the next chunk undecoded, or None; the position moves when it is returned.
 
-        Raises: the error of a partition whose turn it is.
+        Raises: the error of the next partition.
         """
         while (turn := next(self._turns(), None)) is not None:
             tp, item = turn
@@ -259,7 +255,7 @@ class FetchedData:
         return None
 
     def settle(self) -> None:
-        """Move the positions past what the application has been given; the rest is delivered by the next poll."""
+        """Move the positions past the returned records; the next poll returns the rest."""
         result = self.result
         if result is None:
             return
@@ -278,12 +274,12 @@ class FetchedData:
 
     @property
     def records_given(self) -> int:
-        """How many records the application was given, not counting those of undecoded chunks; any thread."""
+        """Number of records returned, without undecoded chunks; any thread."""
         result = self.result
         return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 
     def _settle_run(self, run: Run) -> None:
-        """Move one position; a chunk that is used up makes room for the next and lets other partitions have a turn."""
+        """Move one position; a used-up chunk frees memory and lets other partitions follow."""
         delivery, chunk = run.delivery, run.delivery.chunk
         tp = chunk.topic_partition
         state = self._subscription.current(tp, chunk.epoch)
@@ -305,12 +301,12 @@ class FetchedData:
             self.drop(tp)
 
     def processed(self) -> None:
-        """Take note that the application is done with the records it has been given."""
+        """Record that the application has processed all returned records."""
         self.settle()
         self._in_hand = {}
 
     def step_back(self) -> None:
-        """Move the positions back to the records that the application was given last: it failed to process them."""
+        """Move the positions back to the last records returned, which were not processed."""
         self.settle()
         for tp, offset in self._in_hand.items():
             if tp in self._subscription:
@@ -320,7 +316,7 @@ class FetchedData:
         self._in_hand = {}
 
     def _turns(self) -> Iterator[tuple[TopicPartition, Delivery | PartitionFailed]]:
-        """Yield what comes next, one of each partition that is not paused, then the second ones, and so on."""
+        """Yield the next item of each partition that is not paused, then the second ones, and so on."""
         depth, deepest = 0, 1
         while depth < deepest:
             for tp, queue in self._queues.items():
@@ -334,7 +330,7 @@ class FetchedData:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, tp: TopicPartition, error: KafkaError) -> None:
-        """Apply the reset policy where it is about that, else raise; the next poll tries the same position again."""
+        """Apply the reset policy to an offset out of range, otherwise raise; the next poll retries the position."""
         state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:
@@ -352,7 +348,7 @@ class FetchedData:
 
 
 def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]:
-    """Return what a poll that has `start` records already takes of a chunk."""
+    """Return the records of a chunk for a poll that already has `start` records."""
     chunk = delivery.chunk
     delivery.fill(limit - start)
     decoded, room = delivery.decoded, limit - start
@@ -366,7 +362,7 @@ def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]
 
 
 def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
-    """Return the first offset in each partition of what was given last: one record of a loop, all of a poll."""
+    """Return the first offset of each partition in the last records returned: one of a loop, all of a poll."""
     if not result.given:
         return {}
     if result.is_one_by_one:

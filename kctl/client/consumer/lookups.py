@@ -1,7 +1,4 @@
-"""Lookups: the questions that an application asks the cluster, as blocking calls with a timer or in the background.
-
-Owns the way from a question to its answer through the mailbox, nothing of partitions or positions.
-"""
+"""Lookups: requests of the application to the cluster, as blocking calls or in the background."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
@@ -32,15 +29,14 @@ if TYPE_CHECKING:
 
 
 class OffsetLookup(NotCopied):
-    """Offsets that are looked up in the background, each partition as soon as its leader responds; without a timeout.
+    """Background query of offsets; each partition has its result when its leader responds; without a timeout.
 
-    A partition without a leader or with a silent one delays none of the others. Results come during `poll` and
-    `poll_chunk`, which return early and empty when there is one; the look-up ends with `close`. Java has none.
-
+    Partitions without a responding leader do not delay others. Results arrive during `poll` and `poll_chunk`, which
+    return early and empty; `close` ends the query. Not in Java.
     Attributes:
-        found: offsets so far; None where no record is at or after the timestamp.
-        failed: errors that asking again does not cure.
-        waiting: why the others have no result yet, where the network thread has reported that.
+        found: offsets; None without a record at or after the timestamp.
+        failed: errors that are not retriable.
+        waiting: reported reasons of missing results.
     """
 
     def __init__(self, asked: Iterable[TopicPartition], cancel: Callable[[], None]) -> None:
@@ -52,22 +48,22 @@ class OffsetLookup(NotCopied):
 
     @property
     def pending(self) -> list[TopicPartition]:
-        """The partitions without a result."""
+        """Partitions without a result."""
         return list(self._pending)
 
     @property
     def is_over(self) -> bool:
-        """Whether every partition has a result."""
+        """True when every partition has a result."""
         return not self._pending
 
     def cancel(self) -> None:
-        """Look for no more of them."""
+        """Stop the query."""
         self._pending.clear()
         self.waiting.clear()
         self._cancel()
 
     def on_news(self, news: LookupNews) -> bool:
-        """Take what the network thread reports; return whether a result has come."""
+        """Apply a report of the network thread; return whether it is a result."""
         tp, result = news.topic_partition, news.result
         if tp not in self._pending:
             return False
@@ -84,7 +80,7 @@ class OffsetLookup(NotCopied):
 
 
 class Lookups:
-    """Each returns what the cluster answers, or raises ApiTimeout when the timer ends first."""
+    """Requests to the cluster; each raises ApiTimeout when its timer ends."""
 
     def __init__(self, mailbox: ConsumerMailbox) -> None:
         self._mailbox = mailbox
@@ -94,9 +90,9 @@ class Lookups:
     # --- in the background --------------------------------------------------------------------------------------------
 
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
-        """Start to look offsets up; what comes is put into the returned look-up whenever the reports are drained.
+        """Start a background query; its results appear when reports are drained.
 
-        Args: reads_uncommitted: the end is that of the log, independent of isolation.level.
+        Args: reads_uncommitted: use the end of the log, regardless of isolation.level.
         """
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         for tp, timestamp_ms in asked:
@@ -122,25 +118,25 @@ class Lookups:
 
     @property
     def are_open(self) -> bool:
-        """Whether anything is looked up in the background, or was just found."""
+        """True if a background query is open or has a new result."""
         return bool(self._open) or self._has_results
 
     def had_results(self) -> bool:
-        """Return whether a background look-up has had a result since the last time."""
+        """Return whether a background query has had a result since the last call."""
         had, self._has_results = self._has_results, False
         return had
 
     # --- blocking -----------------------------------------------------------------------------------------------------
 
     def topics(self, topics: tuple[str, ...] | None, timer: Timer) -> TopicsAnswer:
-        """Return the partitions of these topics; None asks for all."""
+        """Return the partitions of these topics, or of all."""
         answer = self._mailbox.query(lambda call_id: AskTopics(call_id, topics, timer.deadline_at_ms), timer)
         return cast(TopicsAnswer, answer)
 
     def offsets(
         self, timestamps_ms: Mapping[TopicPartition, int], timer: Timer
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or after each timestamp; None where all are older."""
+        """Return the first record at or after each timestamp, or None."""
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         if not asked:
             return {}
@@ -151,19 +147,19 @@ class Lookups:
     def ends(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int, timer: Timer
     ) -> dict[TopicPartition, int]:
-        """Return the first or the next offset of each partition."""
+        """Return the first or the end offset of each partition."""
         found = self.offsets(dict.fromkeys(topic_partitions, timestamp_ms), timer)
         return {tp: 0 if each is None else each.offset for tp, each in found.items()}
 
     def client_instance_id(self, timer: Timer) -> "UUID":
-        """Return the id by which the cluster knows this client."""
-        from uuid import UUID  # imported where it is wanted: start-up time counts
+        """Return the id of this client in the cluster."""
+        from uuid import UUID  # deferred import: keeps start-up fast
 
         answer = self._mailbox.query(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
         return UUID(bytes=cast(bytes, answer))
 
     def position(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
-        """Return where a partition starts by timestamp; its end where no record is that young."""
+        """Return the start offset of a partition by timestamp; its end without a later record."""
         for wanted_ms in (timestamp_ms, LATEST_TIMESTAMP):
             found = self.offsets({topic_partition: wanted_ms}, timer)[topic_partition]
             if found is not None:
@@ -173,7 +169,7 @@ class Lookups:
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timer: Timer
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return what the group has committed for each partition."""
+        """Return the committed offset of each partition."""
         asked = tuple(TopicPartition(*tp) for tp in topic_partitions)
         if not asked:
             return {}

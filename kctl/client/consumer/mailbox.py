@@ -1,7 +1,6 @@
-"""ConsumerMailbox: the mailbox of a consumer, with the events that its network thread reports.
+"""ConsumerMailbox: mailbox of a consumer, with reports of its network thread.
 
-Owns the reports and the wake-up flag; knows nothing of partitions. A KeyboardInterrupt may come after any call in here:
-an event leaves its queue when it was handled, and its handler expects it twice.
+KeyboardInterrupt is safe after any call: an event leaves its queue after it was handled, and handlers accept it twice.
 """
 
 from collections import deque
@@ -26,11 +25,11 @@ from kctl.client.runtime import Driver, Task
 
 
 class CloseReport(NamedTuple):
-    """What the network thread achieved of a close.
+    """Result of a close on the network thread.
 
     Attributes:
-        has_left: whether the group has confirmed that the member left; None where it stays a member.
-        expired_in: the step in which the deadline passed; None when everything was done.
+        has_left: True if the group confirmed that the member left; None if it stays a member.
+        expired_in: step in which the deadline passed, or None.
     """
 
     has_left: bool | None = None
@@ -38,15 +37,15 @@ class CloseReport(NamedTuple):
 
 
 class ConsumerMailbox(Mailbox[ToNetwork]):
-    """What the application thread and the network thread of a consumer share.
+    """Data shared by the application thread and the network thread of a consumer.
 
-    Args: on_report: a weak reference to what gets the reports of the network thread, in order, on the application
-        thread. The network thread has this mailbox, too: it must not keep alive a listener that refers to its consumer.
+    Args: on_report: weak reference to the handler of reports, called on the application thread. The network thread also
+        has this mailbox, and must not keep alive a listener that refers to its consumer.
     Attributes:
         waiter: wakes the application.
-        reports: from the network thread, which appends to it.
+        reports: appended by the network thread.
         close_report: set by the network thread at its end.
-        wants_room: set by the network thread: it would fetch more if the application had consumed what it holds.
+        wants_room: set by the network thread if it could fetch more after the application consumes data.
     """
 
     CLIENT = "consumer"
@@ -78,7 +77,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all((event,))
 
     def post_all(self, events: Iterable[ToNetwork | Call | CallInterrupted]) -> None:
-        """Hand events to the network thread, and announce those posted quietly; without any, it is left asleep."""
+        """Post events, and wake the network thread for them and for quiet ones, if any."""
         for event in events:
             self.post_quietly(event)
         if self._is_unannounced:
@@ -89,9 +88,9 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced = self._is_unannounced_until_wait = False
 
     def post_each(self, events: deque[ToNetwork]) -> None:
-        """Hand over the events of a queue; each leaves it when the network has it, so it may be handed over twice."""
+        """Post the events of a queue; each leaves the queue afterwards, so it may be posted twice."""
         while events:
-            if isinstance(events[0], Forget):  # wakes no loop: the next fetch leaves the partition out
+            if isinstance(events[0], Forget):  # the next fetch leaves the partition out: no wake-up
                 self.post_until_wait(events[0])
             else:
                 self.post_quietly(events[0])
@@ -99,33 +98,33 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all(())
 
     def post_quietly(self, event: ToNetwork | Call | CallInterrupted) -> None:
-        """Hand over an event that can wait for the next `post` or for the loop's next turn."""
+        """Post an event that can wait for the next `post` or iteration of the loop."""
         self._is_unannounced = True
         self._events.append(event)
 
     def post_consumed(self, event: Consumed) -> None:
-        """Hand over what makes room: where the loop wants none, it can wait for the loop's next turn."""
+        """Post consumption; it wakes the loop only if the loop needs memory."""
         self._events.append(event)
-        if self.wants_room:  # looked at last, as the loop looks at the events last (fall_asleep)
+        if self.wants_room:  # read last: the loop reads the events last (fall_asleep)
             self._is_unannounced = True
 
     def post_until_wait(self, event: ToNetwork) -> None:
-        """Hand over an event that can wait for a `wait`, besides: a poll that has its records at once wakes no loop."""
+        """Post an event that can also wait for a `wait`: a poll that has records does not wake the loop."""
         self._is_unannounced_until_wait = True
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether no close came, nor the room that is wanted: every other event was announced, or can wait."""
+        """Return whether there is no close and no consumption to handle: other events were announced, or can wait."""
         return not self._close_requests and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Take everything the network thread has reported so far.
+        """Handle all reports of the network thread.
 
         Raises:
-            WakeupError: wakeup() was called since the last look.
-            AuthenticationError, WrongPeerError, ...: no broker accepts the client, and waiting does not cure that.
+            WakeupError: wakeup() was called since the last check.
+            AuthenticationError, WrongPeerError, ...: no broker accepts the client, and waiting does not help.
         """
         self.drain()
         if self._is_woken and not self._is_closing:
@@ -139,7 +138,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             raise self.closed_error()
 
     def drain(self) -> None:
-        """Take everything the network thread has reported so far and raise nothing."""
+        """Handle all reports of the network thread, without raising."""
         while self.reports:
             self._handle(self.reports[0])
             self.reports.popleft()
@@ -149,11 +148,11 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             self._fatal_error = report.error
         else:
             on_report = self._on_report()
-            assert on_report is not None  # it is what calls this
+            assert on_report is not None  # its owner calls this
             on_report(report)
 
     def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
-        """Wait for reports until the timer's end, or an earlier instant; return False when the timer's end has come."""
+        """Wait for reports until the timer or `until_ms` ends; return False if the timer has expired."""
         timer.update()
         if timer.is_expired:
             return False
@@ -163,38 +162,38 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         return True
 
     def wakeup(self) -> None:
-        """Make the present or next call raise WakeupError; any thread."""
+        """Let the current or next call raise WakeupError; any thread."""
         self._is_woken = True
         self.waiter.notify()
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def query(self, question: Callable[[int], Question], timer: Timer) -> object:
-        """Ask the network thread and return its result.
+        """Post a query and return its result.
 
-        Raises: ApiTimeout when the timer ends first, what `look` raises, and what the network thread answers.
+        Raises: ApiTimeout at the end of the timer, errors of `look`, and the error of the query.
         """
         call = Query(question(self.next_call_id()), timer, self.waiter)
         self.ask(call)
-        self.drain()  # what was reported before the answer
+        self.drain()  # reports before the result
         return call.result
 
     def next_call_id(self) -> int:
-        """Return a new id, for a call that waits or for one in the background."""
+        """Return a new id for a query."""
         self._last_call_id += 1
         return self._last_call_id
 
     # --- close --------------------------------------------------------------------------------------------------------
 
     def ignore_wakeups(self) -> None:
-        """Let wakeup() interrupt nothing from now on."""
+        """Ignore wakeup() from now on."""
         self._is_closing = True
 
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
-        """Make the loop end by the timer's end, and wait for that; return whether it has ended.
+        """Let the loop end within the timer and join it; return whether it has ended.
 
-        Its last steps are waited for too, so that no thread is left; only with no time at all it ends by itself. What
-        was abandoned was abandoned at the timer's end: the caller waits for that.
+        Waits for the last steps of the thread unless the timeout is 0. If a step expired, returns at the end of the
+        timer.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

@@ -1,6 +1,6 @@
-"""What a consumer counts: plain numbers, each written by one thread and read by any.
+"""Counters of a consumer, each written by one thread and read by any.
 
-A snapshot costs microseconds and blocks no thread, but its numbers may be a response apart from each other.
+Snapshots never block, but their numbers may be from slightly different times.
 """
 
 import math
@@ -11,7 +11,7 @@ from kctl.client.consumer.subscription import PartitionState
 
 
 class NetworkCounts(NamedTuple):
-    """The numbers of the network thread: Fetch responses, their throttle times in ms, and commits that succeeded."""
+    """Counters of the network thread: Fetch responses, their throttle times in ms, and successful commits."""
 
     fetches: int
     throttle_time_ms: int
@@ -20,7 +20,7 @@ class NetworkCounts(NamedTuple):
 
 
 class PollTimes:
-    """When the application polled, in ms: how often, the longest way between two polls, and the time inside of them."""
+    """Times of polls, in ms: number, longest interval, and time in poll."""
 
     __slots__ = ("ended_at_ms", "first_at_ms", "inside_ms", "longest_ms", "polls", "started_at_ms")
 
@@ -42,12 +42,12 @@ class PollTimes:
         self.polls += 1
 
     def ended(self, at_ms: int) -> None:
-        """Count the time inside of the poll that began last."""
+        """Add the time of the last poll."""
         self.inside_ms += at_ms - self.started_at_ms
         self.ended_at_ms = at_ms
 
     def metrics(self, now_ms: int) -> dict[str, float]:
-        """Return the metrics of polls; NaN before there is anything to measure."""
+        """Return the metrics of polls; NaN without measurements."""
         gaps, all_ms = self.polls - 1, self.ended_at_ms - self.first_at_ms
         return {
             "last-poll-seconds-ago": (now_ms - self.started_at_ms) / 1000 if self.polls else math.nan,
@@ -58,7 +58,7 @@ class PollTimes:
 
 
 def network_metrics(counts: NetworkCounts) -> dict[str, float]:
-    """Return the metrics of what the network thread has counted."""
+    """Return the metrics of the network thread."""
     return {
         "fetch-total": counts.fetches,
         "fetch-throttle-time-avg": counts.throttle_time_ms / counts.fetches if counts.fetches else math.nan,
@@ -68,7 +68,7 @@ def network_metrics(counts: NetworkCounts) -> dict[str, float]:
 
 
 def lag_max(states: Iterable[PartitionState]) -> float:
-    """Return the greatest known lag, in offsets; NaN if no partition has a known one."""
+    """Return the greatest known lag, in offsets; NaN without one."""
     lags = [
         max(0, end_offset - position)
         for position, end_offset in ((state.position, state.end_offset) for state in states)

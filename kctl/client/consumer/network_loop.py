@@ -1,6 +1,6 @@
-"""NetworkLoop: the network thread of a consumer, its request managers, and the handler of each event.
+"""NetworkLoop: network thread of a consumer, with its request managers and event handlers.
 
-Of all this the application threads use `counts` alone.
+Application threads use only `counts`.
 """
 
 import sys
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 EARLIER_QUESTIONS = "earlier requests"
-"""Time that a call of several requests, such as position(), spent on the earlier ones."""
+"""Name of the time that a call of several requests, such as position(), spent on earlier ones."""
 
 
 class OpenCall(NamedTuple):
-    """A blocking call of the application: the manager that answers it, and the time breakdown when it began."""
+    """A blocking call, the manager that handles it, and the time breakdown at its start."""
 
     query: Query
     manager: CallManager
@@ -65,7 +65,7 @@ class OpenCall(NamedTuple):
 
 
 class NetworkLoop(ClientLoop[ToNetwork]):
-    """Runs until the consumer is closed. Attributes: open_calls: the calls without an answer, by id."""
+    """Loop of one consumer. Attributes: open_calls: unfinished calls by id."""
 
     EVENTS_PER_TURN = sys.maxsize
 
@@ -97,13 +97,13 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             AbandonCall: lambda event: self._offsets.abandon(event.call_id),
             TryAgain: self._try_again,
         }
-        """The handler of each type of event."""
+        """Handler of each event type."""
         self._questions: dict[type, tuple[CallManager, Callable[[Any], None]]] = {
             AskTopics: (self._queries, self._queries.ask_topics),
             AskOffsets: (self._offsets, self._offsets.ask),
             AskClientInstanceId: (self._queries, self._queries.ask_client_instance_id),
         }
-        """The manager that answers each type of question, and the method that takes it."""
+        """Manager of each type of question, and its method."""
         self._group = group = self._group_of(config, client, leaders, rng, entropy)
         if group is not None:
             self._managers += group.managers
@@ -126,7 +126,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return the client of the group coordinator, None without a group.id. A tenth of all imports, made here."""
+        """Return the group coordinator client, None without a group.id. Deferred import: a tenth of all imports."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -136,7 +136,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         )
 
     def counts(self) -> NetworkCounts:
-        """Return what was counted so far; any thread."""
+        """Return the counters; any thread."""
         fetch, commits = self._fetch, 0 if self._group is None else self._group.commits.committed
         return NetworkCounts(fetch.fetches, fetch.throttle_time_ms, fetch.throttle_time_max_ms, commits)
 
@@ -150,7 +150,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _advance(self, now_ms: int) -> None:
         if now_ms >= self._nearest_deadline_at_ms():
             self._client.poll_arrived()
-        self._notify()  # of the events of the last poll
+        self._notify()  # about events of the last poll
         for call_id, call in list(self.open_calls.items()):
             if now_ms >= call.query.timer.deadline_at_ms:
                 self._time_out(call_id, call)
@@ -179,7 +179,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- from the application ---------------------------------------------------------------------------------------
 
     def _use_topics(self) -> None:
-        """Request the metadata of topics that are fetched, looked up or subscribed to, of all for a pattern."""
+        """Set the wanted topics of the metadata: fetched, queried, and subscribed ones, or all for a pattern."""
         group = () if self._group is None else tuple(self._group.membership.topics)
         if not self._has_new_wishes and group == self._group_topics:
             return
@@ -253,7 +253,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         return call.query
 
     def _time_out(self, call_id: int, call: OpenCall) -> None:
-        """Fail a call at its deadline, with what it waits for and the time breakdown."""
+        """Fail a call at its deadline, with its wait and the time breakdown."""
         query, manager, mark = call
         unseen = "waiting for the network thread to accept the call", self._client.last_error()
         waiting_for, cause = manager.progress(call_id) or unseen
@@ -267,7 +267,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- close --------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
-        """Fetch no more, close the fetch sessions, and leave the group where there is one."""
+        """Stop fetching, close the fetch sessions, and leave the group."""
         has_no_time = now_ms >= request.deadline_at_ms
         if not self._is_closing:
             self._is_closing = True
@@ -315,16 +315,16 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         if isinstance(event, Waiting):
             self._waits.append(event)
             return
-        if not isinstance(event, Fetched):  # data of a partition means the same before and after its wait
+        if not isinstance(event, Fetched):  # data means the same before and after a wait
             self._report_waits()
-        if isinstance(event, GroupWaiting):  # the application reads it on demand: it wakes no thread
+        if isinstance(event, GroupWaiting):  # the application reads it on demand: no wake-up
             self._mailbox.reports.append(event._replace(at_ms=event.at_ms or self._clock.now_ms()))
         else:
             self._mailbox.reports.append(event)
             self._has_news = True
 
     def _report_waits(self) -> None:
-        """Report all waits so far together; the application reads them on demand, so they wake no thread."""
+        """Report all collected waits; the application reads them on demand, so they need no wake-up."""
         if self._waits:
             waits, self._waits = self._waits, []
             self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))

@@ -1,7 +1,6 @@
-"""OffsetQueries: finds offsets by timestamp at the leader of each partition, repeated until the caller's deadline.
+"""OffsetQueries: finds offsets by timestamp at the leaders, with retries.
 
-Serves calls such as `end_offsets`, which have a deadline, and positions of assigned partitions, which have none. Owns
-the open queries; knows nothing of fetching.
+For calls such as `end_offsets`, which have a deadline, and for positions of assigned partitions, which have none.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,11 +32,11 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import LIST_OFFSETS, RetryPause, retry_backoff
 
 POSITIONS = 0
-"""The `call_id` of queries for positions; those of calls count from 1."""
+"""`call_id` of position queries; calls count from 1."""
 
 
 class OffsetQuery:
-    """One partition's open question."""
+    """Open query of one partition."""
 
     __slots__ = (
         "call_id", "epoch", "error", "node_id", "pause", "reason", "since_ms", "timestamp_ms", "topic_partition"
@@ -52,15 +51,15 @@ class OffsetQuery:
         self.epoch = epoch
         self.pause = pause
         self.node_id: int | None = None
-        """The leader that is being asked."""
+        """The queried leader."""
         self.error: KafkaError | None = None
         self.reason = ""
         self.since_ms: int | None = None
-        """When it began to wait; None before its first attempt."""
+        """Start of the wait; None before the first attempt."""
 
 
 class OffsetCall:
-    """A blocking call, a look-up in the background, or the positions: its open queries, and what was found so far."""
+    """A blocking call, a background query, or the positions: open queries, and results."""
 
     __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
 
@@ -82,7 +81,7 @@ class OffsetCall:
 
 
 class OffsetQueries:
-    """Open questions about offsets, grouped by leader."""
+    """Open offset queries, grouped by leader."""
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self._config = config
@@ -90,11 +89,11 @@ class OffsetQueries:
         self._report = report
         self._backoff = retry_backoff(config, rng)
         self._now_ms = 0
-        """The instant of the latest poll."""
+        """Time of the last poll."""
         self._isolation_level = config.isolation_level
         self._calls: dict[int, OffsetCall] = {POSITIONS: OffsetCall(FOREVER_MS, [], 0, self._isolation_level)}
         self._failed: dict[TopicPartition, RetryPause] = {}
-        """The back-off of each position whose last look-up failed: the next one continues it."""
+        """Backoff of each failed position query, continued by the next one."""
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -113,14 +112,14 @@ class OffsetQueries:
         )
 
     def resolve(self, event: ResolvePosition) -> None:
-        """Look for the position of an assigned partition; an older look-up of the same is dropped."""
+        """Query the position of an assigned partition; replaces an older query."""
         assert event.timestamp_ms is not None
         pause = self._failed.pop(event.topic_partition, None) or RetryPause(self._backoff)
         query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, pause, event.epoch)
         self._calls[POSITIONS].queries[event.topic_partition] = query
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Drop the look-up of that partition's position, if there is one."""
+        """Drop the position query of a partition."""
         self._calls[POSITIONS].queries.pop(topic_partition, None)
 
     def abandon(self, call_id: int) -> None:
@@ -145,7 +144,7 @@ class OffsetQueries:
 
     @property
     def topics(self) -> Iterator[str]:
-        """The topics that open queries need metadata of."""
+        """Topics whose metadata is needed."""
         return (tp.topic for call in self._calls.values() for tp in call.queries)
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ class OffsetQueries:
         by_leader: dict[int, list[tuple[OffsetQuery, PartitionInfo]]] = {}
         for query in list(call.queries.values()):
             if query.node_id is not None or query.pause.until_ms > now_ms or not self._is_open(query):
-                continue  # a call that an earlier partition has ended is over for all of them
+                continue  # a call that ended with an earlier partition is over for all
             info = self._leaders.find(query.topic_partition)
             if info is None:
                 self._no_leader(query)
@@ -188,7 +187,7 @@ class OffsetQueries:
         return by_leader
 
     def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
-        """Report that the leader has to respond; the reason of a failed attempt holds until another one succeeds."""
+        """Report the wait for the leader, unless an attempt has failed: its error stays until a success."""
         for query in queries:
             query.since_ms = now_ms if query.since_ms is None else query.since_ms
             if query.error is None:
@@ -239,7 +238,7 @@ class OffsetQueries:
                 self.abandon(query.call_id)
                 self._report(CallDone(query.call_id, call.found, None))
         elif found is None:
-            # No record is that young, so a position by time is the end of the partition.
+            # Without a record that recent, the position is the end of the partition.
             call.queries[tp] = OffsetQuery(POSITIONS, tp, LATEST_TIMESTAMP, RetryPause(self._backoff), query.epoch)
         else:
             del call.queries[tp]
@@ -248,7 +247,7 @@ class OffsetQueries:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, query: OffsetQuery, error: KafkaError, now_ms: int) -> None:
-        """Retry what may pass, with newer metadata; end the question for what will not."""
+        """Retry after newer metadata, or end the query if the error is not retriable."""
         query.pause.failed(now_ms)
         if not LIST_OFFSETS.is_retried(error):
             self._fail(query, error)
@@ -266,9 +265,9 @@ class OffsetQueries:
             self._wait(query, error, no_leader_reason(error))
 
     def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
-        """Return whether the partition is missing in metadata fetched since the call began.
+        """Return whether newer metadata than the call lacks the partition.
 
-        Differs: Java asks again until the call's deadline; a position is waited for here too.
+        Differs: Java retries until the deadline of the call; kctl does so for positions only.
         """
         return (
             query.call_id != POSITIONS
@@ -277,14 +276,14 @@ class OffsetQueries:
         )
 
     def _not_ready(self, node_id: int, queries: list[OffsetQuery]) -> None:
-        """Wait for the connection; a leader that refused is dialled again too."""
+        """Report the wait for the connection to a leader."""
         error = self._leaders.why_not_ready(node_id)
         for query in queries:
             if self._is_open(query):
                 self._wait(query, error, self._leaders.not_ready_reason(node_id, error))
 
     def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:
-        """Report why a query waits; without an error that is known already if an attempt has failed."""
+        """Report the reason of a wait; a known error is kept."""
         if error is None and query.error is not None:
             return
         query.error = error
@@ -319,7 +318,7 @@ class OffsetQueries:
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
     def _end_query(self, call: OffsetCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
-        """Report one partition of a background look-up, which is over with its last one."""
+        """Report one partition of a background query, which ends with the last one."""
         del call.queries[query.topic_partition]
         self._report(LookupNews(query.call_id, query.topic_partition, result))
         if not call.queries:

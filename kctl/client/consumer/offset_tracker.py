@@ -1,4 +1,4 @@
-"""OffsetTracker: offsets to commit while worker threads process records out of order."""
+"""OffsetTracker: offsets to commit if worker threads process records out of order."""
 
 import threading
 from collections import deque
@@ -30,12 +30,12 @@ class _Entry:
 
 
 class _Partition:
-    """The tracked records of one partition.
+    """Tracked records of one partition.
 
     Attributes:
-        entries: in the order of offsets, from the first record that is not done.
-        by_offset: the entries by offset.
-        next_offset: the offset after the last record before which all records are done; None until there is one.
+        entries: in offset order, from the first record that is not done.
+        by_offset: entries by offset.
+        next_offset: offset after the last record before which all are done, or None.
         leader_epoch: of that record.
         unfinished: number of entries that are not done.
     """
@@ -50,7 +50,7 @@ class _Partition:
         self.unfinished = 0
 
     def add(self, offset: int, leader_epoch: int) -> None:
-        """Append a record; one at an earlier offset means that the consumer went back, and replaces all from there."""
+        """Append a record; an earlier offset replaces all entries from there on, because the consumer went back."""
         while self.entries and self.entries[-1].offset >= offset:
             entry = self.entries.pop()
             del self.by_offset[entry.offset]
@@ -62,9 +62,9 @@ class _Partition:
         self.unfinished += 1
 
     def done(self, offset: int, leader_epoch: int) -> None:
-        """Mark a record, and move past all records that are done from the first on.
+        """Mark a record as done, and advance past all leading done records.
 
-        A record of another leader epoch is not the tracked one: the log was truncated in the meantime.
+        Ignores records of another leader epoch: the log was truncated in the meantime.
         """
         entry = self.by_offset.get(offset)
         if entry is None or entry.is_done or entry.leader_epoch != leader_epoch:
@@ -78,18 +78,17 @@ class _Partition:
 
 
 class OffsetTracker(NotCopied, RebalanceListener):
-    """Finds the offsets to commit while worker threads process records out of order.
+    """Offsets to commit if worker threads process records out of order.
 
-    The thread of the consumer calls `add` for each record of a poll, in order. Workers call `done` in any order.
-    `offsets` returns, for each partition, the offset after the last record before which all records are done: a
-    restart repeats records that were done beyond it, and loses none. A record that is never done holds its partition.
+    The consumer's thread calls `add` for each record of a poll, in order; workers call `done` in any order. `offsets`
+    returns the offset up to which all records of a partition are done: after a restart, later done records are
+    repeated, and none is lost. A record that is never done blocks its partition.
 
-    As the listener of `subscribe`, it forgets revoked partitions; their late `done` has no effect.
-
+    As the listener of `subscribe`, it forgets revoked partitions.
     Args:
-        limit: records that are held at most, with those of one poll: pause the consumer while `is_full`. Records that
-            are done count until all records before them are done.
-        runtime: the surroundings; None is the real ones.
+        limit: maximum of held records, apart from one poll: pause the consumer while `is_full`. Done records count
+            until all records before them are done.
+        runtime: clock and threads; None for the system's.
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT, runtime: Runtime | None = None) -> None:
@@ -105,14 +104,14 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def add(self, record: Record) -> None:
-        """Track a record that a poll returned; before a worker gets it."""
+        """Track a record of a poll; call it before a worker gets the record."""
         with self._lock:
             tp = TopicPartition(record.topic, record.partition)
             self._partitions.setdefault(tp, _Partition()).add(record.offset, record.leader_epoch)
 
     @checked
     def done(self, record: Record) -> None:
-        """Note that a record is processed; any thread. Records that are not tracked are ignored."""
+        """Mark a record as processed; any thread. Untracked records are ignored."""
         with self._lock:
             partition = self._partitions.get(TopicPartition(record.topic, record.partition))
             if partition is not None:
@@ -121,12 +120,12 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @property
     def is_full(self) -> bool:
-        """Whether `limit` records are held: pause the consumer and keep polling it."""
+        """True if `limit` records are held: pause the consumer and keep polling."""
         with self._lock:
             return sum(len(each.entries) for each in self._partitions.values()) >= self._limit
 
     def offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the offsets to commit, for `commit_sync`, `commit_async` or `store_offsets`."""
+        """Return the offsets for `commit_sync`, `commit_async`, or `store_offsets`."""
         with self._lock:
             return {
                 tp: OffsetAndMetadata(each.next_offset, leader_epoch=each.leader_epoch)
@@ -136,7 +135,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def unfinished(self, topic_partitions: Iterable[TopicPartition] | None = None) -> int:
-        """Return the number of records of some partitions that are not done; None means all partitions."""
+        """Return the number of unfinished records of some partitions; None means all."""
         with self._lock:
             wanted = self._partitions if topic_partitions is None else dict.fromkeys(topic_partitions)
             return sum(each.unfinished for tp, each in self._partitions.items() if tp in wanted)
@@ -145,12 +144,11 @@ class OffsetTracker(NotCopied, RebalanceListener):
     def wait_done(
         self, topic_partitions: Iterable[TopicPartition] | None = None, timeout: float | timedelta | None = None
     ) -> bool:
-        """Wait until all records of some partitions are done, and return whether they are.
+        """Wait until all records of some partitions are done; return whether they are.
 
-        For a listener that commits before partitions are revoked: `wait_done`, `commit_sync(offsets())`, and then
-        `on_partitions_revoked` of this class. One thread at a time may wait.
-
-        Args: timeout: in seconds; None waits until then.
+        For listeners that commit before a revocation: `wait_done`, `commit_sync(offsets())`, then
+        `on_partitions_revoked` of this class. Only one thread may wait.
+        Args: timeout: in seconds; None for no limit.
         """
         wanted = None if topic_partitions is None else list(topic_partitions)
         timer = Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS))
@@ -161,12 +159,12 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Drop the records and the offsets of some partitions."""
+        """Drop records and offsets of some partitions."""
         with self._lock:
             for tp in topic_partitions:
                 self._partitions.pop(tp, None)
         self._progress.notify()
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Forget the partitions, also if they were lost."""
+        """Forget the partitions, even if they were lost."""
         self.forget(topic_partitions)

@@ -1,8 +1,7 @@
-"""OneUser: holds a consumer to one thread at a time.
+"""OneUser: restricts a consumer to one thread at a time.
 
-Owns the thread that uses the consumer now, and refuses every other one; calls from inside of a call (a listener, a
-callback, a signal handler) are allowed. The driver identifies the caller. There is no lock, so that a KeyboardInterrupt
-at any point leaves the consumer usable.
+Calls within a call (listener, callback, signal handler) are allowed. No lock is used, so that the consumer stays usable
+after a KeyboardInterrupt at any point.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,7 @@ _USER = "user"
 
 
 class OneUser:
-    """Who uses the consumer at present.
+    """Current user of the consumer.
 
     Source: Java's `KafkaConsumer.acquire`, which raises ConcurrentModificationException.
     """
@@ -28,16 +27,16 @@ class OneUser:
         self.caller: Callable[[], object] = driver.caller
         self.is_forked = False
         self.held_by: dict[str, object] = {}
-        """Empty, or the user: `dict.setdefault` decides between two threads in one step."""
+        """Empty, or the user: `dict.setdefault` decides between threads atomically."""
         follow_forks(self)
 
     @property
     def user(self) -> object:
-        """The user at present; None without one."""
+        """Current user, or None."""
         return self.held_by.get(_USER)
 
     def _after_fork(self) -> None:
-        """Make every guarded call raise; asking who calls does, so that the calls themselves check nothing."""
+        """Let every guarded call raise, by replacing `caller`, so that calls need no check."""
         self.is_forked = True
         self.caller = self.refuse
 
@@ -47,7 +46,7 @@ class OneUser:
 
 
 class HasOneUser(Protocol):
-    """The guarded object."""
+    """A guarded object."""
 
     _one_user: OneUser
 
@@ -58,7 +57,7 @@ R = TypeVar("R")
 
 
 def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
-    """Make a method raise ConcurrentModificationError while another thread is inside of a guarded one."""
+    """Decorate a method to raise ConcurrentModificationError during a guarded call of another thread."""
 
     @wraps(method)
     def guarded(self: C, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -69,7 +68,7 @@ def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate
             return method(self, *args, **kwargs)
         try:
             if held_by.setdefault(_USER, me) != me:
-                call = method.__name__.lstrip("_")  # poll() guards the part that works, _poll()
+                call = method.__name__.lstrip("_")  # poll() guards only _poll()
                 text = f"{call}(): another thread is using this consumer; only wakeup() may be called by other threads"
                 raise ConcurrentModificationError(text)
             return method(self, *args, **kwargs)

@@ -1,8 +1,7 @@
-"""Subscription: the assigned partitions and the application's position in each.
+"""Subscription: assigned partitions and the application's position in each, on the application thread.
 
-Owned by the application thread. Knows nothing of brokers: it decides *what* is wanted (`changes` for the network),
-never how it is got. A KeyboardInterrupt may come after any call in here, so a decision is made by statements without a
-call, and changes leave one by one.
+It decides about positions and collects `changes` for the network thread. KeyboardInterrupt is safe after any call:
+decisions are made without calls in between, and changes leave one by one.
 """
 
 from collections import deque
@@ -26,7 +25,7 @@ AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the response of the l
 
 
 class Stage(Enum):
-    """Where a partition stands between being assigned and delivering."""
+    """Stage of a partition between assignment and delivery."""
 
     UNPOSITIONED = "no position yet"
     RESOLVING = "waiting for the starting offset"
@@ -35,11 +34,11 @@ class Stage(Enum):
 
 
 _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
-"""The network has what it needs: there is nothing to do before its next event."""
+"""Stages in which the network thread has all it needs."""
 
 
 class PartitionState:
-    """One assigned partition."""
+    """State of an assigned partition."""
 
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "leader_epoch", "lost_by", "lost_offset", "may_be_committed",
@@ -49,31 +48,31 @@ class PartitionState:
     def __init__(self, epoch: int, topic_id: bytes) -> None:
         self.epoch = epoch
         self.topic_id = topic_id
-        """Of the topic that was assigned; NO_TOPIC_ID: any topic of its name."""
+        """Id of the assigned topic; NO_TOPIC_ID: any topic of that name."""
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
-        """In which the record before the position was written, where that is known."""
+        """Leader epoch of the record before the position, if known."""
         self.fetch_end = MAX_OFFSET
-        """Nothing is fetched from there on: the application reads a range."""
+        """End of fetching, if the application reads a range."""
         self.lost_offset: int | None = None
-        """The position that turned out not to exist, while another is looked for in its place."""
+        """Invalid position that is being replaced."""
         self.lost_by = ResetCause.OUT_OF_RANGE
         self.damage: tuple[int, int] | None = None
-        """The damaged batch in front of the position, which was raised: its first offset and the one behind it."""
+        """First offset of the damaged batch at the position, which was raised, and of the next batch."""
         self.reset_timestamp_ms: int | None = None
-        """Where to start by an explicit seek; None: the reset policy decides."""
+        """Timestamp of an explicit seek; None: the reset policy decides."""
         self.may_be_committed = True
-        """The group's committed offset comes before the reset policy: until a reset, or until there is none."""
+        """False after a reset, or if there is no committed offset."""
         self.paused = False
         self.stored: OffsetAndMetadata | None = None
-        """The offset to commit, with enable.auto.offset.store=false."""
+        """Offset to commit, with enable.auto.offset.store=false."""
         self.stage = Stage.UNPOSITIONED
         self.waiting: WaitReason | None = None
         self.end_offset: int | None = None
-        """The last known end that isolation.level makes visible."""
+        """Last known end offset that is visible with isolation.level."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
-        """Return why nothing arrives; `is_fetched`: records are ready to be delivered."""
+        """Return why no records arrive; `is_fetched`: records are ready to be returned."""
         if self.paused:
             return PAUSED
         if is_fetched:
@@ -84,11 +83,11 @@ class PartitionState:
 
 
 class Subscription:
-    """The assigned partitions in the order of their assignment.
+    """Assigned partitions in the order of assignment.
 
     Attributes:
-        has_reset_policy: auto.offset.reset is not `none`, so a position can always be found.
-        has_group: there are committed offsets to start from.
+        has_reset_policy: auto.offset.reset is not `none`.
+        has_group: committed offsets may exist.
     """
 
     def __init__(self, *, has_reset_policy: bool = True, has_group: bool = False) -> None:
@@ -96,7 +95,7 @@ class Subscription:
         self.has_group = has_group
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
-        """Partitions that are not under way."""
+        """Partitions that need an action of the network thread."""
         self._changes: deque[ToNetwork] = deque()
         self._last_epoch = 0
 
@@ -114,12 +113,12 @@ class Subscription:
 
     @property
     def states(self) -> list[PartitionState]:
-        """The states of all partitions; any thread."""
-        return list(self._partitions.copy().values())  # a copy in one step: another thread may assign
+        """States of all partitions; any thread."""
+        return list(self._partitions.copy().values())  # copied atomically: another thread may assign
 
     @property
     def has_any(self) -> bool:
-        """Whether any partition is assigned."""
+        """True if partitions are assigned."""
         return bool(self._partitions)
 
     @property
@@ -127,23 +126,23 @@ class Subscription:
         return [tp for tp, state in self._partitions.items() if state.paused]
 
     def state(self, topic_partition: TopicPartition) -> PartitionState:
-        """Return the state of an assigned partition, or raise IllegalStateError."""
+        """Return the state of a partition. Raises IllegalStateError if it is not assigned."""
         state = self._partitions.get(topic_partition)
         if state is None:
             raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
         return state
 
     def current(self, topic_partition: TopicPartition, epoch: int) -> PartitionState | None:
-        """Return the state that an event of this epoch is about, or None when the event is out of date."""
+        """Return the state for an event of this epoch, or None if the event is out of date."""
         state = self._partitions.get(topic_partition)
         return state if state is not None and state.epoch == epoch else None
 
     # --- decisions of the application -------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
-        """Make this the assignment and return what was dropped; partitions that stay keep position and pause.
+        """Set the assignment and return removed partitions; partitions that stay keep position and pause.
 
-        Args: topic_ids: of those topics that are assigned by id; a partition of another id than before does not stay.
+        Args: topic_ids: of topics assigned by id; a partition whose id changed does not stay.
         """
         wanted = {tp: topic_ids.get(tp.topic, NO_TOPIC_ID) for tp in topic_partitions}
         before = self._partitions
@@ -156,7 +155,7 @@ class Subscription:
         return dropped
 
     def remove(self, topic_partition: TopicPartition) -> bool:
-        """Take a partition out of the assignment; return whether it was part of it."""
+        """Remove a partition; return whether it was assigned."""
         if self._partitions.pop(topic_partition, None) is None:
             return False
         self._unsettled.pop(topic_partition, None)
@@ -171,9 +170,9 @@ class Subscription:
         *,
         end_offset: int = MAX_OFFSET,
     ) -> None:
-        """Continue from `offset` up to and without `end_offset`; what was fetched before is out of date from now on.
+        """Set the position, up to `end_offset`; fetched data becomes out of date.
 
-        An offset inside the damaged batch that was just raised, but not its first, is a wish to go past that batch.
+        An offset inside a damaged batch that was raised, except its first, skips the batch.
         """
         state, epoch = self.state(topic_partition), self._next_epoch()
         damage, state.damage = state.damage, None
@@ -189,11 +188,11 @@ class Subscription:
         self._unsettled[topic_partition] = None
 
     def reset(self, topic_partition: TopicPartition, timestamp_ms: int) -> None:
-        """Forget the position, and look it up by timestamp."""
+        """Forget the position, and find it by timestamp."""
         self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
 
     def reset_to_committed(self, topic_partition: TopicPartition) -> None:
-        """Forget the position, and look up the group's committed offset."""
+        """Forget the position, and find the committed offset."""
         self._reset(topic_partition, None, None, ResetCause.OUT_OF_RANGE, may_be_committed=True)
 
     def _reset(
@@ -219,11 +218,11 @@ class Subscription:
         self._unsettled[topic_partition] = None
 
     def lose(self, topic_partition: TopicPartition, cause: ResetCause) -> None:
-        """Have the policy find another position: this one does not exist."""
+        """Replace an invalid position by the reset policy."""
         self._reset(topic_partition, None, self.state(topic_partition).position, cause)
 
     def rewind(self, topic_partition: TopicPartition, offset: int, leader_epoch: int) -> None:
-        """Go back to where the log was cut."""
+        """Set the position back to the point of truncation."""
         state = self.state(topic_partition)
         before = state.position
         self.seek(topic_partition, offset, leader_epoch, end_offset=state.fetch_end)
@@ -231,7 +230,7 @@ class Subscription:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition) -> None:
-        """Fetch from the position again, after an error ended the last attempt."""
+        """Fetch from the position again after an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.epoch = epoch
         state.waiting = None
@@ -248,7 +247,7 @@ class Subscription:
     # --- events of the network loop ---------------------------------------------------------------------------------
 
     def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
-        """Set the position that was looked up, unless a later decision made it obsolete."""
+        """Set a position that was found, unless a later decision replaced it."""
         state = self.current(topic_partition, epoch)
         if state is not None and state.stage is Stage.RESOLVING:
             if state.lost_offset is not None:
@@ -260,7 +259,7 @@ class Subscription:
             self._unsettled[topic_partition] = None
 
     def nothing_committed(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Note that there is no committed offset to start at."""
+        """Record that there is no committed offset."""
         state = self.current(topic_partition, epoch)
         if state is not None:
             state.may_be_committed = False
@@ -271,14 +270,14 @@ class Subscription:
 
     @property
     def has_changes(self) -> bool:
-        """Whether `changes` may have something."""
+        """True if `changes` may have items."""
         return bool(self._changes or self._unsettled)
 
     def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:
-        """Return what the network does not know yet; the caller takes out what it has posted.
+        """Return the changes for the network thread; the caller removes posted ones.
 
-        Called when data is wanted, not when it is decided, so that assign() followed by seek() looks up no offset.
-        Partitions for which neither a seek nor the policy (None: `none`) says where to start are left `unpositioned`.
+        Called when data is wanted, so that assign() followed by seek() queries no offset. Partitions without a seek and
+        without a policy (None: `none`) stay `unpositioned`.
         """
         for tp in list(self._unsettled):
             state = self._partitions[tp]
@@ -290,11 +289,11 @@ class Subscription:
 
     @property
     def pending_changes(self) -> deque[ToNetwork]:
-        """Changes that the network does not know yet; the caller takes out what it has posted."""
+        """Changes for the network thread; the caller removes posted ones."""
         return self._changes
 
     def resolve_others(self, topic_partition: TopicPartition, reset_policy_timestamp_ms: int | None) -> None:
-        """Have all positions looked up, except for one that has no look-up yet; start no fetch."""
+        """Find the positions of all partitions except one that has no query yet; start no fetch."""
         if self.state(topic_partition).stage is Stage.UNPOSITIONED:
             for tp in list(self._unsettled):
                 state = self._partitions[tp]
@@ -303,7 +302,7 @@ class Subscription:
 
     @property
     def unpositioned(self) -> list[TopicPartition]:
-        """The partitions without a position and without a policy to find one."""
+        """Partitions without a position and without a policy."""
         return [tp for tp in self._unsettled if self._partitions[tp].stage is Stage.UNPOSITIONED]
 
     def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:

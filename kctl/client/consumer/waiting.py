@@ -1,7 +1,7 @@
-"""WaitReason: why a partition returns no records, or why the group assigns no partition, as a value.
+"""WaitReason: reason why a partition returns no records, or why the group assigns no partition.
 
-Owns the kinds. The network thread reports kind, text, node and error; the application thread adds what only it knows
-(paused, fetched, not started). Messages and exit codes are derived from it.
+The network thread reports most reasons; the application thread adds paused, fetched, and not started. Messages and exit
+codes are derived from it.
 """
 
 from enum import Enum
@@ -20,30 +20,31 @@ class WaitKind(Enum):
     PAUSED = "paused"
     """The application has paused the partition."""
     DELIVERABLE = "deliverable"
-    """Something is fetched; the next poll returns it."""
+    """Records are fetched; the next poll returns them."""
     NOT_STARTED = "not-started"
     """The next poll starts it."""
     COMMITTED_OFFSET = "committed-offset"
-    """The coordinator has not returned the committed offset yet."""
+    """The coordinator has not returned the committed offset."""
     POSITION = "position"
-    """The leader has not returned the offset to start at yet."""
+    """The leader has not returned the start offset."""
     METADATA = "metadata"
     """No leader is known."""
     RECREATED = "recreated"
-    """The topic that was assigned by its id was deleted, and another has its name."""
+    """The topic that was assigned by its id was deleted and recreated."""
     CONNECTION = "connection"
     """The client connects to the leader, or cannot reach it."""
     ANSWER = "answer"
-    """The broker `node_id` has not responded to a request sent at `started_at_ms`; of a fetch that is reported after
-    2 x fetch.max.wait.ms. Without a `started_at_ms` nothing is known yet."""
+    """Broker `node_id` has not responded to a request of `started_at_ms`; fetches are reported after 2 x
+    fetch.max.wait.ms. Without a `started_at_ms` nothing is known yet.
+    """
     REFUSED = "refused"
-    """The broker responded with an error; the request is repeated."""
+    """The broker responded with an error; the request is retried."""
     AT_END = "at-end"
-    """Every record is read."""
+    """All records are read."""
     OPEN_TRANSACTION = "open-transaction"
-    """The next record belongs to a transaction that has not ended."""
+    """The next record belongs to an open transaction."""
     COORDINATOR = "coordinator"
-    """The group's coordinator is looked up, or does not respond."""
+    """The group's coordinator is unknown or does not respond."""
     JOINING = "joining"
     """The group rebalances."""
     NO_SHARE = "no-share"
@@ -53,18 +54,18 @@ class WaitKind(Enum):
 
 
 NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
-"""Reasons that mean that everything up to the visible end of the partition was fetched."""
+"""Kinds that mean that everything up to the visible end was fetched."""
 
 
 class WaitReason(NamedTuple):
-    """Why no record comes now; `str` is the text for people.
+    """Reason of a wait; `str` is the text for people.
 
     Attributes:
-        kind: of the wait.
-        text: the same for people.
-        node_id: the broker that has to respond, if there is one.
-        cause: the last error, if there was one.
-        started_at_ms: when the wait began, by the client's clock; None where it has just begun.
+        kind: kind of wait.
+        text: text for people.
+        node_id: the awaited broker, if any.
+        cause: the last error, if any.
+        started_at_ms: start of the wait by the client's clock; None if it has just begun.
     """
 
     kind: WaitKind
@@ -77,6 +78,6 @@ class WaitReason(NamedTuple):
         return self.text
 
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
-        """Return this reason, with the time of the earlier one where both are the same."""
+        """Return this reason, with the start time of the earlier one if they are equal."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
         return self._replace(started_at_ms=earlier.started_at_ms) if is_same and earlier is not None else self

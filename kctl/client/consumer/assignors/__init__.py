@@ -1,7 +1,4 @@
-"""Assignors of classic groups: pure functions that the leader of a group applies to the subscriptions of its members.
-
-`assignors_of` is the way in: by the names of `partition.assignment.strategy` and of the wire.
-"""
+"""Assignors of classic groups: functions that the leader of a group applies to the members' subscriptions."""
 
 from collections.abc import Iterable
 from types import FunctionType
@@ -22,12 +19,12 @@ _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 
 def assignor_by_name(name: str) -> Assignor:
-    """Return the assignor of Kafka with this name on the wire; KeyError for others."""
+    """Return Kafka's assignor with this name on the wire. Raises KeyError."""
     return _BY_NAME[name]
 
 
 def assignors_of(strategy: Iterable[str | Assignor | Assign]) -> dict[str, Assignor]:
-    """Return the assignors of `partition.assignment.strategy` by their names on the wire, in order."""
+    """Return the assignors of `partition.assignment.strategy` by name, in order."""
     found = [_assignor(each) for each in strategy]
     return {assignor.name: assignor for assignor in found}
 

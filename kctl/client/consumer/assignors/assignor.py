@@ -1,7 +1,5 @@
-"""Assignor: how the leader of a classic group shares partitions out, as a function of values alone.
-
-Owns the types that every assignor takes and gives, and Kafka's order of members. Knows nothing of coordinators, bytes
-or time.
+"""Assignor: protocol of partition assignment by the leader of a classic group, its types, and Kafka's order of
+members.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,14 +11,14 @@ NO_GENERATION = -1
 
 
 class MemberSubscription(NamedTuple):
-    """What one member sent to the group when it joined.
+    """Subscription of a member in JoinGroup.
 
     Attributes:
-        owned: the partitions it holds; empty where it revoked everything before joining.
-        generation: in which it got them, or NO_GENERATION.
-        rack: client.rack, carried for other assignors; ours do not look at it.
-        user_data: what its assignor added by `subscription_user_data`.
-        group_instance_id: the name of a static member.
+        owned: its partitions; empty if it revoked them before joining.
+        generation: in which it received them, or NO_GENERATION.
+        rack: client.rack, for assignors of the application.
+        user_data: result of `subscription_user_data`.
+        group_instance_id: name of a static member.
     """
 
     topics: tuple[str, ...]
@@ -32,15 +30,15 @@ class MemberSubscription(NamedTuple):
 
 
 Assignment = dict[str, list[TopicPartition]]
-"""The partitions of each member id; members without any are there as well."""
+"""Partitions by member id, including members without any."""
 
 
 class Assignor(Protocol):
-    """One strategy.
+    """An assignment strategy.
 
     Attributes:
-        name: as members call it on the wire.
-        supports_cooperative: members may keep their partitions while they join.
+        name: name on the wire.
+        supports_cooperative: members may keep their partitions during a rebalance.
     """
 
     @property
@@ -50,21 +48,21 @@ class Assignor(Protocol):
     def supports_cooperative(self) -> bool: ...
 
     def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:
-        """Return what a member sends along when it joins; empty for nothing."""
+        """Return the user data of a member for JoinGroup; may be empty."""
         ...
 
     def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
-        """Share the partitions of the topics that members subscribe to; the same input gives the same output.
+        """Assign the partitions of subscribed topics; must be deterministic.
 
         Args:
             members: by member id, in any order.
-            partitions_of: the number of partitions by topic; topics that are not in it do not exist.
+            partitions_of: number of partitions by topic; other topics do not exist.
         """
         ...
 
 
 def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
-    """Return the member ids in Kafka's order: static members by instance id, then the others by member id."""
+    """Return the member ids in Kafka's order: static members by instance id, then others by member id."""
 
     def place(member_id: str) -> tuple[bool, bytes]:
         instance_id = members[member_id].group_instance_id
@@ -74,14 +72,14 @@ def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
 
 
 def code_units(text: str) -> bytes:
-    """Return a key that sorts texts as Java does, by UTF-16 code units."""
+    """Return a key that sorts strings as Java does, by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def members_by_topic(
     members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """Return who subscribes to each topic that has partitions: topics sorted, members in Kafka's order."""
+    """Return the subscribers of each topic with partitions: topics sorted, members in Kafka's order."""
     by_topic: dict[str, list[str]] = {}
     for member_id in members_in_order(members):
         for topic in dict.fromkeys(members[member_id].topics):

@@ -1,4 +1,4 @@
-"""RangeAssignor and RoundRobinAssignor: assignments by counting, independent of the previous assignment."""
+"""RangeAssignor and RoundRobinAssignor, which do not depend on the previous assignment."""
 
 from collections.abc import Iterable, Mapping
 from itertools import cycle
@@ -8,10 +8,10 @@ from kctl.client.consumer.assignors.assignor import Assignment, MemberSubscripti
 
 
 class RangeAssignor:
-    """Gives each member of a topic a range of its partitions; the first members get the odd ones.
+    """Assigns a range of each topic's partitions to each subscriber; the first ones get one more if needed.
 
-    Topics with the same number of partitions and the same members are shared alike, so joins by key stay local.
-    Source: Java RangeAssignor. Differs: racks are not looked at (KIP-881).
+    Topics with equal partition counts and members are assigned alike, for joins by key.
+    Source: Java RangeAssignor. Differs: racks are ignored (KIP-881).
     """
 
     name = "range"
@@ -33,7 +33,7 @@ class RangeAssignor:
 
 
 class RoundRobinAssignor:
-    """Deals the partitions of all topics out one by one; who does not subscribe to a topic is passed over.
+    """Assigns partitions of all topics in turn, skipping members that do not subscribe to the topic.
 
     Source: Java RoundRobinAssignor.
     """

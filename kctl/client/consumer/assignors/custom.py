@@ -1,4 +1,4 @@
-"""Assignors of the application: functions as assignors, and the check of what they return."""
+"""Assignors of the application: functions as assignors, and checks of their results."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -7,11 +7,11 @@ from kctl.client.consumer.assignors.assignor import Assignment, Assignor, Member
 from kctl.client.errors import IllegalStateError
 
 Assign = Callable[[Mapping[str, MemberSubscription], Mapping[str, int]], Assignment]
-"""Shares partitions out, as `Assignor.assign`; the name of the function is the name of the assignor."""
+"""Function like `Assignor.assign`; its name is the name of the assignor."""
 
 
 class FunctionAssignor:
-    """A function of the application, by its name. Members revoke their partitions before they join."""
+    """Assignor from a function of the application. Members revoke their partitions before they join."""
 
     supports_cooperative = False
 
@@ -31,19 +31,19 @@ def assignment_of(
 ) -> Assignment:
     """Return the assignment of all members, with a list for each.
 
-    Raises: IllegalStateError: the assignor raised, or its result is not an assignment of the group.
+    Raises: IllegalStateError: the assignor raised, or its result is invalid.
     """
     try:
-        found = assignor.assign(dict(members), dict(partitions_of))  # copies: the application may change them
+        found = assignor.assign(dict(members), dict(partitions_of))  # copies, because the application may change them
         shares = {member_id: list(found.get(member_id, ())) for member_id in members}
         _check(found, shares, members, partitions_of)
-    except BaseException as error:  # sys.exit() too: it would end the network thread
+    except BaseException as error:  # including sys.exit(), which would end the network thread
         raise _failed(assignor, "share out the partitions", error) from error
     return shares
 
 
 def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation: int) -> bytes:
-    """Return the data that a member adds to its subscription for an assignor.
+    """Return the user data of a member for an assignor.
 
     Raises: IllegalStateError: the assignor raised, or its result is not bytes.
     """

@@ -1,8 +1,4 @@
-"""The bytes that members of a classic group hand each other through JoinGroup and SyncGroup.
-
-Owns what ConsumerProtocolSubscription and ConsumerProtocolAssignment hold; protocol/codec.py writes and reads them
-behind their version.
-"""
+"""Encoding of subscriptions and assignments that members of a classic group exchange by JoinGroup and SyncGroup."""
 
 from collections.abc import Iterable
 
@@ -15,12 +11,12 @@ from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProt
 from kctl.client.protocol.codec import decode_member_data, encode_member_data
 
 PROTOCOL_TYPE = "consumer"
-"""What consumers call themselves in JoinGroup."""
+"""Protocol type of consumers in JoinGroup."""
 NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
-    """Return the metadata that a member joins with; its instance id is a field of the request.
+    """Encode the subscription of a member for JoinGroup, without its instance id.
 
     Raises: LocalProtocolError: a value does not fit.
     """
@@ -39,10 +35,10 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
-    """Return the metadata that a member joined with.
+    """Decode the subscription of a member.
 
-    Args: group_instance_id: from the member's entry in the JoinGroup answer.
-    Raises: RemoteProtocolError: the bytes are no subscription.
+    Args: group_instance_id: from the member's entry in the JoinGroup response.
+    Raises: RemoteProtocolError: the bytes are invalid.
     """
     message = decode_member_data(ConsumerProtocolSubscription, data)
     return MemberSubscription(
@@ -60,7 +56,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
 def encode_assignment(
     topic_partitions: Iterable[TopicPartition], user_data: bytes = b"", version: int = NEWEST_VERSION
 ) -> bytes:
-    """Return what the leader gives one member.
+    """Encode the assignment of one member.
 
     Raises: LocalProtocolError: a value does not fit.
     """
@@ -73,9 +69,9 @@ def encode_assignment(
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """Return what the leader gave us; no bytes at all is what a leader sends who gives nothing.
+    """Decode an assignment; empty bytes are an empty assignment.
 
-    Raises: RemoteProtocolError: the bytes are no assignment.
+    Raises: RemoteProtocolError: the bytes are invalid.
     """
     if not data:
         return []
@@ -86,17 +82,17 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
 
 
 def decode_assignment_user_data(data: bytes) -> bytes:
-    """Return what the leader added to an assignment for its member; see `decode_assignment`."""
+    """Return the user data of an assignment; see `decode_assignment`."""
     return (decode_member_data(ConsumerProtocolAssignment, data).user_data or b"") if data else b""
 
 
 def encode_partition_counts(counts: dict[str, int]) -> bytes:
-    """Return partition counts as the user data of a static leader's own assignment, for the process that follows it."""
+    """Encode partition counts as user data of a static leader's assignment, for the next process of that leader."""
     return encode_assignment(TopicPartition(topic, count) for topic, count in counts.items())
 
 
 def decode_partition_counts(user_data: bytes) -> dict[str, int] | None:
-    """Return the partition counts of `encode_partition_counts`; None where another client made the assignment."""
+    """Decode `encode_partition_counts`; None for assignments of other clients."""
     try:
         return dict(decode_assignment(user_data)) or None
     except RemoteProtocolError:

@@ -1,9 +1,8 @@
-"""Even shares of partitions in which members keep what they have, as far as possible.
+"""Even assignments in which members keep as many partitions as possible.
 
-Where all members want the same topics, `even_shares` deals them out. Otherwise, seen as a graph: a member that holds a
-partition of a topic can pass it to every subscriber of that topic. Passing one partition along a path from a member to
-one that holds at least two less makes the shares more even; when no such path is left, no other assignment is more
-even. Short paths come first, because each step moves a partition.
+If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths: a member can
+pass a partition to any subscriber of its topic. A path to a member with at least two partitions less makes the shares
+more even; without such a path they are optimal. Short paths come first, because each step moves a partition.
 """
 
 from collections import deque
@@ -15,15 +14,14 @@ from kctl.client.consumer.assignors.assignor import Assignment
 
 
 def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[TopicPartition]]) -> Assignment:
-    """Return shares that differ by one at most; everybody keeps as much as that allows.
+    """Return shares that differ by at most one, moving as few partitions as possible.
 
-    Of n members and p partitions p % n members get one more than the others: first those that own one more already,
-    then those that reach the smaller share first. What is free is dealt out in turn.
-
+    Of n members and p partitions, p % n members get one more: first those that own one more already, then those that
+    reach the smaller share first. Free partitions are assigned in turn.
     Args:
-        partitions: all of them, in the order in which free ones are dealt out.
-        owned: by member id, in the order in which members are served; all keys take part.
-    Source: Java AbstractStickyAssignor, whose result this is where it serves members in the same order.
+        partitions: all partitions, in the order of assignment.
+        owned: by member id, in the order of members; contains all members.
+    Source: Java AbstractStickyAssignor, with an equal result if it has the same order of members.
     """
     free = dict.fromkeys(partitions)
     share, seats = divmod(len(free), len(owned))  # `seats` members get one more
@@ -50,7 +48,7 @@ def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[T
 
 
 class Step(NamedTuple):
-    """One partition of `topic` goes from `giver` to `taker`."""
+    """Move of one partition of `topic` from `giver` to `taker`."""
 
     giver: str
     topic: str
@@ -62,13 +60,13 @@ def uneven_shares(
     owned: Mapping[str, list[TopicPartition]],
     subscribers_of: Mapping[str, list[str]],
 ) -> Assignment:
-    """Return the most even shares there are; everybody keeps what need not move for that.
+    """Return the most even shares, moving as few partitions as possible.
 
     Args:
-        partitions: all that anybody wants, in the order in which free ones are given away.
-        owned: by member id, in the order of members; each owns only what it subscribes to.
+        partitions: all wanted partitions, in the order of assignment.
+        owned: by member id, in the order of members; only subscribed ones.
         subscribers_of: by topic, in the order of members.
-    Differs: Java stops where no single partition can move for the better, so its shares can be less even.
+    Differs: Java stops if no single move improves the result, so its shares can be less even.
     """
     shares = Shares(owned, subscribers_of)
     shares.give_away(partitions)
@@ -77,7 +75,7 @@ def uneven_shares(
 
 
 class Shares:
-    """Who holds what while it is being levelled."""
+    """Shares of members while they are balanced."""
 
     def __init__(self, owned: Mapping[str, list[TopicPartition]], subscribers_of: Mapping[str, list[str]]) -> None:
         self._subscribers_of = subscribers_of
@@ -95,14 +93,14 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Give each free partition to the subscriber with least; those with fewest subscribers first."""
+        """Assign each free partition to the subscriber with the fewest; partitions with fewest subscribers first."""
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:
             self._put(min(self._subscribers_of[tp.topic], key=self._size.__getitem__), tp)
 
     def level(self) -> None:
-        """Pass partitions on until the shares cannot be more even, first to neighbours, then along longer paths."""
+        """Move partitions until the shares are optimal, first directly, then along longer paths."""
         self._level(longest=1)
         self._level(longest=len(self._size))
 
@@ -117,7 +115,7 @@ class Shares:
                     has_changed = True
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
-        """Return the shortest path to a member that holds at least two less, the one with least among equals."""
+        """Return the shortest path to a member with at least two partitions less, preferring the one with fewest."""
         floor = min(self._size.values())
         ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}
@@ -139,7 +137,7 @@ class Shares:
     def _neighbours(
         self, givers: list[str], came_by: dict[str, Step], seen_topics: dict[str, None], start: str
     ) -> Iterator[str]:
-        """Yield the members that the givers can pass a partition to, and note how."""
+        """Yield the members that can receive a partition from the givers, and record how."""
         for giver in givers:
             for topic, held in self._held[giver].items():
                 if not held or topic in seen_topics:
@@ -151,7 +149,7 @@ class Shares:
                         yield taker
 
     def _move(self, step: Step) -> None:
-        """Pass a partition on, rather one that the giver did not own before; of those the last."""
+        """Move a partition, preferably the last one that the giver did not own before."""
         held = self._held[step.giver][step.topic]
         tp = max(held, key=lambda each: (self._owner.get(each) != step.giver, each.partition))
         held.remove(tp)
@@ -164,7 +162,7 @@ class Shares:
 
 
 def path_to(member_id: str, came_by: Mapping[str, Step]) -> list[Step]:
-    """Return the steps that end at the member, first one first."""
+    """Return the steps that end at the member, in order."""
     path = []
     step = came_by.get(member_id)
     while step is not None:

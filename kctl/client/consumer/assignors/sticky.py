@@ -1,4 +1,4 @@
-"""StickyAssignor and CooperativeStickyAssignor: even assignments in which members keep what they have."""
+"""StickyAssignor and CooperativeStickyAssignor: even assignments in which members keep their partitions."""
 
 import struct
 from collections.abc import Iterable, Mapping
@@ -21,20 +21,20 @@ _GENERATION = struct.Struct(">i")
 
 
 class Claim(NamedTuple):
-    """What one member claims to own, and since which generation."""
+    """Partitions that a member claims to own, and the generation of the claim."""
 
     topic_partitions: Iterable[TopicPartition]
     generation: int
 
 
 class Claims:
-    """The claims of all members, settled: of several claims to one partition that of the newest generation counts.
+    """Resolved claims of all members: the newest generation wins.
 
-    Two claims of the same generation cannot both be right, so neither counts. Members come in the order of their ids.
-    Source: KIP-792. Differs from Java: a claim of a newer generation counts even where two older ones collide.
+    Equal claims of one generation cannot both be right, so none counts. Members are in the order of their ids.
+    Source: KIP-792. Differs: a newer claim counts even if two older ones collide.
     Attributes:
-        claimants: every partition that anybody claims, with all who do.
-        disputed: those that two members claim with equal right, as keys.
+        claimants: members by claimed partition.
+        disputed: partitions with equal claims, as keys.
     """
 
     def __init__(self, claims: Mapping[str, Claim]) -> None:
@@ -56,7 +56,7 @@ class Claims:
     def kept(
         self, topics_of: Mapping[str, Iterable[str]], partitions_of: Mapping[str, int]
     ) -> dict[str, list[TopicPartition]]:
-        """Return the partitions each member owns that exist and that it still wants."""
+        """Return the owned partitions of each member that exist and that it subscribes to."""
         kept: dict[str, list[TopicPartition]] = {}
         for member_id, owned in self._owned.items():
             wanted = dict.fromkeys(topics_of[member_id])
@@ -67,14 +67,14 @@ class Claims:
 
 
 class StickyTopic(Struct):
-    """One topic of what a member held."""
+    """Partitions of one topic."""
 
     topic: str = field("string", "0+", default="")
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
 class StickyUserData(Message, versions=(0, 1), flexible_from=NEVER):
-    """What a member of a sticky group held before it gave everything up to join; KIP-54, generation since KIP-341."""
+    """Partitions of a member before it revoked them to join; KIP-54, generation since KIP-341."""
 
     NAME = "StickyAssignorUserData"
 
@@ -83,7 +83,7 @@ class StickyUserData(Message, versions=(0, 1), flexible_from=NEVER):
 
 
 class StickyAssignor:
-    """Gives even shares and moves as little as that allows; members revoke everything before they join.
+    """Even shares with few moves; members revoke all partitions before they join.
 
     Source: Java StickyAssignor, KIP-54, KIP-341.
     """
@@ -103,10 +103,9 @@ class StickyAssignor:
 
 
 def previous_claim(user_data: bytes) -> Claim:
-    """Return what a member claims to have held.
+    """Decode a member's claim.
 
-    User data that cannot be read counts as nothing held, as in Java: it costs that member its partitions, not the group
-    its rebalance.
+    Invalid user data is an empty claim, as in Java: only this member loses its partitions.
     """
     for version in (1, 0):  # the bytes have no version; the older one is shorter
         try:
@@ -125,7 +124,7 @@ def previous_claim(user_data: bytes) -> Claim:
 def sticky_shares(
     members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int], claims: Claims
 ) -> Assignment:
-    """Return even shares in which members keep what they own, as far as possible."""
+    """Return even shares in which members keep their partitions as far as possible."""
     kept = claims.kept({member_id: member.topics for member_id, member in members.items()}, partitions_of)
     subscribers_of = members_by_topic(members, partitions_of)
     subscribers_of = {topic: sorted(each, key=code_units) for topic, each in subscribers_of.items()}
@@ -136,9 +135,9 @@ def sticky_shares(
 
 
 class CooperativeStickyAssignor:
-    """Gives the shares of the sticky assignor, but leaves a partition that moves unassigned until it is revoked.
+    """Shares of the sticky assignor, without partitions that still have an owner to revoke them.
 
-    The owner sees that it lost the partition, gives it up and joins again; that second round hands it on.
+    The owner revokes the partition and joins again; the second rebalance assigns it.
     Source: Java CooperativeStickyAssignor, KIP-429.
     """
 
@@ -164,7 +163,7 @@ def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) ->
 
 
 def generation_of(subscription: MemberSubscription) -> int:
-    """Return the generation of what a member owns: older clients say it in the user data alone."""
+    """Return the generation of a member's partitions; older clients have it only in the user data."""
     if subscription.generation == NO_GENERATION and len(subscription.user_data) == _GENERATION.size:
         generation: int = _GENERATION.unpack(subscription.user_data)[0]
         return generation

@@ -1,1 +1,1 @@
-"""Fetching: what is read from which broker, and the reports about partitions without records."""
+"""Fetching: requests to brokers, and reports about partitions without records."""

@@ -1,7 +1,7 @@
-"""FormerTopics: topics that were deleted and recreated under their name while they were read.
+"""FormerTopics: topics that were deleted and recreated while they were read.
 
-A position of the former topic means nothing in the present one: an offset of that number may hold another record there.
-Source: KIP-516 (topic ids).
+A position of the former topic is invalid in the current one: other records have its offsets. Source: KIP-516 (topic
+ids).
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from kctl.client.requests.leaders import Leaders
 
 
 class FormerTopics:
-    """The ids of topics that were deleted, as far as partitions of them were read."""
+    """Ids of deleted topics whose partitions were read."""
 
     def __init__(self, leaders: Leaders, reports: PartitionReports) -> None:
         self._leaders = leaders
@@ -21,7 +21,7 @@ class FormerTopics:
         self._ids: set[bytes] = set()
 
     def has(self, tp: TopicPartition, state: FetchState) -> bool:
-        """Return whether the position or the metadata is of a former topic, which is reported: nothing is fetched."""
+        """Return whether position or metadata belong to a former topic, so that nothing is fetched; report it."""
         if state.topic_id != NO_TOPIC_ID:
             is_former = not self._leaders.is_the_one(tp.topic, state.topic_id)
             if is_former:
@@ -40,9 +40,9 @@ class FormerTopics:
         return True
 
     def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
-        """Return the ids of the topics that positions belong to; that of the former one where positions differ.
+        """Return the topic ids of positions; if they differ, the former one.
 
-        Args: states: None where a partition is not read: the id is the present one.
+        Args: states: None for partitions that are not read, which have the current id.
         """
         ids: dict[str, bytes] = {}
         for tp, state in states:

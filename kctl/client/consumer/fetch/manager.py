@@ -1,10 +1,8 @@
-"""FetchManager: keeps one fetch in flight at every node it reads from and hands over what comes, undecoded.
+"""FetchManager: keeps one fetch in flight at each node, and passes on undecoded data.
 
-Owns, per assigned partition, the offset to fetch next, the node to read it from and how much of it the application
-holds. Prefetching continues until a partition holds a response (`max.partition.fetch.bytes`; with room for three of
-each partition: more than one), or all of them hold the budget; what the application has consumed makes room. Partitions
-that brought data go to the end of the order in which they are fetched, so none starves. Knows nothing of records,
-groups or positions.
+Partitions are prefetched until each holds a response (`max.partition.fetch.bytes`; more if memory allows three
+responses of each), or all of them reach the budget. Partitions that returned data move to the end of the fetch order,
+so that none starves.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -44,11 +42,11 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import FETCH
 
 PREFETCH_BYTES = 64 * 1024 * 1024
-"""How much may lie fetched and unconsumed, over all partitions."""
+"""Default limit of fetched, unconsumed data of all partitions."""
 
 
 class FetchManager:
-    """Fetches the assigned partitions, in parallel and within a budget of bytes."""
+    """Fetches assigned partitions in parallel, within a budget of bytes."""
 
     def __init__(
         self,
@@ -67,26 +65,26 @@ class FetchManager:
         self._isolation_level = int(config.isolation_level == "read_committed")
         self._partitions: dict[TopicPartition, FetchState] = {}
         self._topics: dict[str, int] = {}
-        """The number of partitions of each topic."""
+        """Number of partitions of each topic."""
         self._held_bytes = 0
-        """Bytes of all partitions that the application has not consumed."""
+        """Unconsumed bytes of all partitions."""
         self._suspended: dict[TopicPartition, FetchState] = {}
-        """Partitions whose position is being looked up, as they were before."""
+        """Former states of partitions whose position is being queried."""
         self._is_all_waiting = False
-        """Whether no partition was to be looked at in the last poll, which holds until one changes."""
+        """True if the last poll found no partition to fetch; valid until one changes."""
         self._requests = FetchRequests(config, leaders, self._on_answer)
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
         self.fetches = self.throttle_time_ms = self.throttle_time_max_ms = 0
         self.wants_room = False
-        """Whether the last poll would have fetched more, had the application consumed what it holds."""
+        """True if the last poll would have fetched more with more memory."""
 
     # --- what the application decided -------------------------------------------------------------------------------
 
     def start(self, event: StartFetch) -> None:
-        """Fetch from there on; whatever was held or is in flight for the partition no longer counts.
+        """Start to fetch from an offset; earlier data and requests of the partition no longer count.
 
-        The same decision may be reported twice, where a KeyboardInterrupt came in between.
+        Ignores duplicate events, which follow a KeyboardInterrupt.
         """
         before = self._partitions.get(event.topic_partition)
         if before is not None and before.epoch == event.epoch:
@@ -99,7 +97,7 @@ class FetchManager:
             if state.node_id is not None:
                 self._reports.restarted(state.node_id)
         repeated = self._remove(event.topic_partition) or self._suspended.pop(event.topic_partition, None)
-        if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again: its back-off counts
+        if repeated is not None and repeated.next_offset == event.offset:  # the same fetch again keeps its backoff
             state.read_id = repeated.read_id
             state.attempts, state.retry_at_ms = repeated.attempts, repeated.retry_at_ms
         self._partitions[event.topic_partition] = state
@@ -113,7 +111,7 @@ class FetchManager:
         self._suspended.pop(topic_partition, None)
 
     def _remove(self, topic_partition: TopicPartition) -> FetchState | None:
-        """Fetch a partition no more and return its state."""
+        """Stop fetching a partition and return its state."""
         state = self._partitions.pop(topic_partition, None)
         if state is None:
             return None
@@ -126,7 +124,7 @@ class FetchManager:
         return state
 
     def suspend(self, topic_partition: TopicPartition) -> None:
-        """Stop fetching until a position is found; if that is where the last fetch failed, its back-off counts."""
+        """Stop fetching until a position is found; a retry of the same offset keeps its backoff."""
         state = self._remove(topic_partition)
         if state is not None:
             self._suspended[topic_partition] = state
@@ -140,30 +138,30 @@ class FetchManager:
             self._requests.change(state.node_id)
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
-        """Make room: the application is done with the chunks up to there."""
+        """Release the memory of consumed chunks."""
         state = self._partitions.get(topic_partition)
         if state is not None and state.epoch == epoch:
             self._held_bytes -= state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
-        """Fetch no more and close the sessions, by the deadline."""
+        """Stop fetching and close the sessions, by the deadline."""
         fetching = frozenset(self._requests.in_flight)
         self._close = SessionsClose(
             self._requests.sessions, self._leaders, fetching, now_ms=now_ms, deadline_at_ms=deadline_at_ms
         )
 
     def is_stopped(self, now_ms: int) -> bool:
-        """Return whether nothing is left to do after `stop`."""
+        """Return whether all work after `stop` is done."""
         return self._close is not None and self._close.is_over(now_ms)
 
     def ids_of(self, topic_partitions: Iterable[TopicPartition]) -> dict[str, bytes]:
-        """Return the ids of the topics that positions belong to, as far as they are known."""
+        """Return the known topic ids of positions."""
         states = ((tp, self._partitions.get(tp) or self._suspended.get(tp)) for tp in topic_partitions)
         return self._former_topics.ids_of(states)
 
     @property
     def topics(self) -> Iterable[str]:
-        """The topics whose metadata is needed."""
+        """Topics whose metadata is needed."""
         return self._topics
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -216,7 +214,7 @@ class FetchManager:
         return Poll(requests, now_ms if is_due_again else deadline_at_ms)
 
     def _add_checks(self, requests: list[Outgoing], to_check: dict[int, list[Entry]]) -> bool:
-        """Add the questions to new leaders; return whether partitions may be fetched without one."""
+        """Add requests to new leaders; return whether partitions can be fetched without a check."""
         is_due_again = False
         for node_id, entries in to_check.items():
             if not self._leaders.is_ready(node_id):
@@ -230,10 +228,10 @@ class FetchManager:
     def _add_fetches(
         self, requests: list[Outgoing], to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int
     ) -> bool:
-        """Add a fetch for each node that is ready and for which there is room; return whether to look again at once.
+        """Add a fetch for each ready node within the memory budget; return whether to poll again immediately.
 
-        Room is shared by the number of partitions. No node is asked for less than half its share, or a partition's
-        worth: a broker sends a whole batch even where less is asked for, so leftovers would be exceeded all the time.
+        Memory is shared by the number of partitions. A node gets at least half its share or one partition's maximum,
+        because brokers send whole batches even for smaller limits.
         """
         is_due_again = is_out_of_room = False
         fetchable = self._requests.partitions + sum(len(entries) for entries in to_fetch.values())
@@ -252,7 +250,7 @@ class FetchManager:
         return is_due_again
 
     def _room(self, partitions: int, fetchable: int) -> int | None:
-        """Return how many bytes some of the fetchable partitions may bring; None: too few for a fetch."""
+        """Return the byte limit for some of the fetchable partitions; None if it is too small."""
         share = max(1, self._prefetch_bytes * partitions // max(1, fetchable))
         least = min(self._config.max_partition_fetch_bytes, share // 2)
         used = self._held_bytes + self._requests.reserved_bytes
@@ -260,7 +258,7 @@ class FetchManager:
         return None if used > 0 and room < max(1, least) else room
 
     def _add_repeats(self, requests: list[Outgoing], left_out: dict[int, None], now_ms: int) -> int:
-        """Add the fetches that are repeated; return when to look again."""
+        """Add repeated fetches; return the instant of the next ones."""
         next_at_ms = FOREVER_MS
         for node_id, fetch in list(self._requests.idle.items()):
             at_ms = self._pace.next_at_ms(node_id)
@@ -280,21 +278,21 @@ class FetchManager:
             self._end_idle(node_id)
 
     def _join_idle(self, to_fetch: dict[int, list[Entry]]) -> bool:
-        """End the fetches to be repeated from nodes of which more is wanted; return whether there were any."""
+        """End repeated fetches to nodes with additional partitions; return whether there were any."""
         joined = self._requests.idle.keys() & to_fetch.keys()
         for node_id in joined:
-            del to_fetch[node_id]  # with the others, in the next poll
+            del to_fetch[node_id]  # fetched with the others in the next poll
             self._end_idle(node_id)
         return bool(joined)
 
     def _end_idle(self, node_id: int) -> None:
-        """Repeat a fetch no more: the next one is made of what there is now."""
+        """End a repeated fetch: the next one is built from the current partitions."""
         self._return_data(self._requests.idle.pop(node_id).epochs, node_id)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _return_data(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
-        """Free the partitions of a request that has ended; return those of which its answer still counts."""
+        """Release the partitions of a finished request; return the partitions for which its response is current."""
         self._is_all_waiting = False
         asked = {}
         for tp, epoch in epochs.items():
@@ -327,12 +325,12 @@ class FetchManager:
             return
         asked = self._return_data(fetch.epochs, node_id)
         if response.error_code != ErrorCode.NONE:
-            if session.is_full or response.error_code not in SESSION_ERRORS:  # else all is asked again, in full
+            if session.is_full or response.error_code not in SESSION_ERRORS:  # all is requested again, in full
                 error = broker_error(response.error_code, f"fetch from {self._leaders.name_of(node_id)}")
                 self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         if session.is_full and response.throttle_time_ms > 0 and not response.responses:
-            return  # so a full fetch is throttled: it is repeated after that time. Source: KIP-219.
+            return  # throttled responses to a full fetch are empty. Source: KIP-219.
         has_news = False
         requested = tuple(asked) if session.is_full else None
         items = each_once(session.partitions_in(response), requested, "Fetch", self._leaders.name_of(node_id))
@@ -377,7 +375,7 @@ class FetchManager:
             self._on_nothing(tp, state, now_ms)
 
     def _on_nothing(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
-        """Say why a partition brought nothing; one that had to stand back for others has nothing to say."""
+        """Report why a partition returned no data, unless the response had no room for it."""
         state.attempts = 0
         state.checked_epoch = state.asked_epoch
         offset = state.next_offset
@@ -442,7 +440,7 @@ class FetchManager:
     def _on_failure(
         self, asked: dict[TopicPartition, FetchState], node_id: int, error: KafkaError, now_ms: int
     ) -> None:
-        """A whole fetch failed: its partitions are tried again, at their leaders where it was a follower's."""
+        """Retry the partitions of a failed fetch, at the leader after a failed follower."""
         for tp, state in asked.items():
             if state.follower_id == node_id:
                 state.back_to_leader(now_ms)
@@ -459,11 +457,11 @@ class FetchManager:
         has_newer: bool,
         now_ms: int,
     ) -> None:
-        """Go to the leader instead of a follower, to the leader that is named, try again later, or let it fail."""
+        """Handle an error of a partition: go to the leader or a newer leader, retry, or fail."""
         error = broker_error(data.error_code, f"fetch {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
-            # A follower may lag behind: that it lacks an offset does not make the position invalid.
+            # A follower may be behind: a missing offset does not make the position invalid.
             state.back_to_leader(now_ms)
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
@@ -471,7 +469,7 @@ class FetchManager:
             self._leaders.refresh()
             self._reports.wait(tp, state, str(error), WaitKind.REFUSED, error)
         elif is_out_of_range and state.fetched_epoch > NO_EPOCH:
-            # Also the response where the broker does not know the epoch of what was read: fetch again without it.
+            # The broker may not know the epoch of the last record: fetch again without it.
             state.fetched_epoch = NO_EPOCH
         elif data.error_code == ErrorCode.CORRUPT_MESSAGE:
             self._reports.fail(tp, state, error, now_ms)
@@ -479,14 +477,14 @@ class FetchManager:
             self._reports.retry(tp, state, error, now_ms)
 
     def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> bool:
-        """Return whether a newer leader is known than the one that the request was for."""
+        """Return whether a newer leader than the requested one is known."""
         if data.error_code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
             return False
         info = self._leaders.find(tp)
         return info is not None and info.leader_epoch > state.asked_epoch
 
     def _not_ready(self, node_id: int, entries: list[Entry], now_ms: int) -> bool:
-        """Leave a follower that cannot be reached for the leader, and return True; wait for a leader."""
+        """Report the wait for a leader; leave an unreachable follower and return True."""
         at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
         if not at_follower or self._leaders.why_not_ready(node_id) is None:
             self._reports.not_ready(node_id, entries)
@@ -499,7 +497,7 @@ class FetchManager:
 def _named_leaders(
     items: Mapping[TopicPartition, PartitionData | KafkaError], asked: Mapping[TopicPartition, FetchState]
 ) -> dict[TopicPartition, NamedLeader]:
-    """Return the leaders that a response names for partitions with an error, if they are newer than the requested."""
+    """Return newer leaders in a response, for partitions with an error."""
     named: dict[TopicPartition, NamedLeader] = {}
     for tp, data in items.items():
         if isinstance(data, PartitionData) and data.error_code != ErrorCode.NONE and tp in asked:

@@ -1,4 +1,4 @@
-"""FetchState: one assigned partition as the network side sees it, and what is on the wire. Values without decisions."""
+"""FetchState: fetch state of one assigned partition. FetchInFlight: a fetch on the wire."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,24 +10,23 @@ from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.errors import KafkaError
 
 GUESSED_BYTES_PER_OFFSET = 256.0
-"""Before anything is fetched: so a short range with much behind it does not bring that along, and one of large records
-takes a second fetch."""
+"""Initial guess, so that a short range does not fetch much more than needed."""
 MORE_THAN_EXPECTED = 1.125
 LEAST_WANTED_BYTES = 64 * 1024
-"""Records differ in size, and a batch that is cut short has to be fetched again: the last fetch of a range asks for an
-eighth and a few batches more than what came before makes it expect."""
+"""Margin for the last fetch of a range: records differ in size, and an incomplete batch must be fetched again."""
 
 LEADER_ONLY_MS = 5_000
-"""How long a partition is read from its leader after a follower failed: the leader would send us back at once."""
+"""Time to read from the leader after a follower failed, because the leader would choose the follower again."""
 PREFETCH_DEPTH = 3
-"""With room for this many responses of every partition, one is on the wire while the application has another."""
+"""Number of responses of each partition that must fit in memory to fetch while the application holds one."""
 QUIET_MS = 500
-"""How long a partition that brought nothing is not fetched again where its node has full ones: a slow application keeps
-those full, and fetches of SHORT_WAIT_MS each would follow one another. A fetch of any other partition includes it."""
+"""Pause of a partition without data at a node with full partitions, to avoid frequent fetches of SHORT_WAIT_MS. Fetches
+for other partitions include it.
+"""
 
 
 class FetchState:
-    """Where one partition is fetched next, and what is known of it."""
+    """Next fetch of a partition, and known facts."""
 
     __slots__ = (
         "_buffered",
@@ -68,58 +67,57 @@ class FetchState:
         end_offset: int = MAX_OFFSET,
     ) -> None:
         self.epoch = epoch
-        """Of the application's decision that this answers."""
+        """Epoch of the application's decision."""
         self.topic_id = self.read_id = topic_id
-        """Of the only topic that may be read under its name; NO_TOPIC_ID: whichever has it. `read_id`: of the topic
-        that the position belongs to; NO_TOPIC_ID until metadata has one."""
+        """Required topic id; NO_TOPIC_ID: any. `read_id`: topic id of the position; NO_TOPIC_ID until known."""
         self.next_offset = offset
         self.end_offset = end_offset
-        """Nothing is fetched from there on."""
+        """End of fetching."""
         self.bytes_per_offset = GUESSED_BYTES_PER_OFFSET
-        """Of what was fetched last."""
+        """Average of the last fetch."""
         self.fetched_epoch = fetched_epoch
-        """The leader epoch in which the record before `next_offset` was written, where that is known."""
+        """Leader epoch of the record before `next_offset`, if known."""
         self.checked_epoch = NO_EPOCH
-        """The leader epoch at which that record is known to be in the log."""
+        """Leader epoch whose log is known to contain that record."""
         self.asked_epoch = NO_EPOCH
-        """The leader epoch that the latest request named."""
+        """Leader epoch of the last request."""
         self.paused = False
         self.stopped = False
-        """An error was handed over; the application decides how to continue."""
+        """True after an error, until the application decides."""
         self.node_id: int | None = None
-        """Where a request about it is in flight."""
+        """Node of its request in flight."""
         self.buffered_bytes = 0
         self._buffered: deque[tuple[int, int]] = deque()
-        """The chunks that the application has not consumed: where each ends, and its size."""
+        """End offset and size of each unconsumed chunk."""
         self.is_return_requested = False
-        """The application is to give back what it holds of it unread, as others need the room."""
+        """True if the application was requested to drop its unread data."""
         self.is_overdue = self.rests = False
-        """Reported as being without a response; `rests`: its reason is that there is nothing to fetch now."""
+        """True if reported as having no response; `rests`: nothing to fetch at present."""
         self.retry_at_ms = self.attempts = 0
         self.quiet_until_ms = 0
-        """It was at its end; until then it alone is no reason to fetch from a node that has full partitions."""
+        """Until then, the partition alone is not fetched from a node with full partitions."""
         self.reason = ""
         self.cause: KafkaError | None = None
-        """The error of the last attempt."""
+        """Error of the last attempt."""
         self.high_watermark = self.last_stable_offset = -1
         self.follower_id: int | None = None
-        """The replica that the leader sends us to (KIP-392)."""
+        """Replica chosen by the leader (KIP-392)."""
         self.follower_until_ms = 0
         self.leader_only_until_ms = 0
-        """A follower has failed; until then the leader itself is read."""
+        """End of reading from the leader only, after a follower failed."""
 
     @property
     def is_at_its_end(self) -> bool:
-        """Whether all is fetched that the application wants."""
+        """True when the requested range is fetched."""
         return self.next_offset >= self.end_offset
 
     def buffer(self, next_offset: int, size_bytes: int) -> None:
-        """Count a chunk that was handed over."""
+        """Count a chunk that was passed on."""
         self._buffered.append((next_offset, size_bytes))
         self.buffered_bytes += size_bytes
 
     def consumed(self, next_offset: int) -> int:
-        """Count the chunks up to there no longer, and return their bytes."""
+        """Release the chunks up to an offset; return their size."""
         consumed_bytes = 0
         while self._buffered and self._buffered[0][0] <= next_offset:
             consumed_bytes += self._buffered.popleft()[1]
@@ -127,7 +125,7 @@ class FetchState:
         return consumed_bytes
 
     def node_to_read(self, info: PartitionInfo, has_node: Callable[[int], bool], now_ms: int) -> int:
-        """Return the replica that the leader named, for as long as that counts; otherwise the leader."""
+        """Return the valid follower chosen by the leader, otherwise the leader."""
         follower_id = self.follower_id
         if follower_id is None:
             return info.leader_id
@@ -138,12 +136,12 @@ class FetchState:
         return info.leader_id
 
     def back_to_leader(self, now_ms: int) -> None:
-        """Read from the leader for a while, instead of the follower."""
+        """Read from the leader for a while instead of the follower."""
         self.follower_id = None
         self.leader_only_until_ms = now_ms + LEADER_ONLY_MS
 
     def wanted_bytes(self, most: int) -> int:
-        """Return how many bytes to ask for: a little more than what is left to the end should have."""
+        """Return the number of bytes to request: slightly more than the estimated rest of the range."""
         if self.end_offset == MAX_OFFSET:
             return most
         left = (self.end_offset - self.next_offset) * self.bytes_per_offset
@@ -151,7 +149,7 @@ class FetchState:
 
 
 class Entry(NamedTuple):
-    """A partition that can be asked for now, and its leader."""
+    """A partition to fetch, and its leader."""
 
     topic_partition: TopicPartition
     state: FetchState
@@ -159,16 +157,16 @@ class Entry(NamedTuple):
 
 
 class FetchInFlight(NamedTuple):
-    """One fetch on the wire.
+    """A fetch on the wire.
 
     Attributes:
-        epochs: of its partitions.
-        wanted_bytes: sum of the maximum bytes of its partitions.
-        rack: sent with it, so that the leader may name a follower.
-        reserved_bytes: maximum of the response.
-        early_before_ms: an empty response before it is early.
-        cluster: the snapshot of the metadata that it was made by.
-        may_repeat: only a change of a partition or of the metadata makes the next fetch another one.
+        epochs: by partition.
+        wanted_bytes: sum of the limits of its partitions.
+        rack: rack in the request, for follower selection.
+        reserved_bytes: limit of the response.
+        early_before_ms: empty responses before this instant are early.
+        cluster: metadata on which it is based.
+        may_repeat: the next fetch is equal unless a partition or the metadata changes.
     """
 
     epochs: dict[TopicPartition, int]
@@ -182,13 +180,13 @@ class FetchInFlight(NamedTuple):
 
 
 def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: int) -> int:
-    """Return how much of a partition may be held while more of it is fetched: a whole response where there is room."""
+    """Return how much of a partition may be held while more is fetched: a whole response if memory allows."""
     has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
     return partition_bytes if has_room else max(0, partition_bytes - 1)
 
 
 def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:
-    """Drop the fetches of quiet partitions alone at nodes that have full ones; return when the first of them is due."""
+    """Drop fetches of only quiet partitions at nodes with full ones; return the end of the first pause."""
     next_at_ms = FOREVER_MS
     for node_id in left_out:
         entries = to_fetch.get(node_id, ())

@@ -1,9 +1,7 @@
-"""PositionCheck: asks a new leader whether what was read is in its log too, before more is read from it.
+"""PositionCheck: checks by OffsetForLeaderEpoch that a new leader's log contains the records read before.
 
-Owns OffsetForLeaderEpoch: who has to be checked, the request and what its response means.
-
-Source: KIP-320. An election can lose the end of a log; the leader says where the epoch of the record before the
-position ends with it. An end before the position means that other records are there now, or none.
+Source: KIP-320. An election can lose the end of a log. If the epoch of the last record read ends before the position,
+the records there are different or missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,13 +25,13 @@ from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders
 
 FIRST_VERSION_FOR_CONSUMERS = 3
-"""Before it, the right to alter the cluster was asked for; Java leaves the check out, too."""
+"""Earlier versions required permission to alter the cluster; Java skips the check as well."""
 CONSUMER = -1
-"""The replica id of clients."""
+"""Replica id of clients."""
 
 
 class PositionCheck:
-    """The open questions are in the partitions' states: `node_id` says where one is asked."""
+    """Checks of positions; `node_id` of a state is the queried node."""
 
     def __init__(
         self,
@@ -42,7 +40,7 @@ class PositionCheck:
         reports: PartitionReports,
         current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
     ) -> None:
-        """Args: current: takes back the partitions of a request and returns those that still want its answer."""
+        """Args: current: releases the partitions of a request, returns the ones that still need the response."""
         self._request_timeout_ms = config.request_timeout_ms
         self._leaders = leaders
         self._reports = reports
@@ -50,11 +48,11 @@ class PositionCheck:
 
     @staticmethod
     def is_due(state: FetchState, info: PartitionInfo) -> bool:
-        """Return whether the leader has changed since the partition was last known to hold what was read."""
+        """Return whether the leader has changed since the last check."""
         return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
 
     def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:
-        """Return the question to a leader that is ready; None where it is too old for it, and all counts as checked."""
+        """Return the request to a ready leader; if the leader is too old, count all as checked and return None."""
         if not self._leaders.speaks(node_id, OffsetForLeaderEpochRequest, FIRST_VERSION_FOR_CONSUMERS):
             for _, state, info in entries:
                 state.checked_epoch = info.leader_epoch
@@ -106,7 +104,7 @@ class PositionCheck:
     def _on_partition(self, tp: TopicPartition, state: FetchState, found: EpochEndOffset, now_ms: int) -> None:
         if found.error_code != ErrorCode.NONE:
             self._reports.retry(tp, state, broker_error(found.error_code, f"look up the leader epoch of {tp}"), now_ms)
-        elif found.end_offset < state.next_offset:  # -1 where the leader knows nothing of that epoch
+        elif found.end_offset < state.next_offset:  # -1 if the leader does not know that epoch
             self._reports.truncated(tp, state, found.end_offset, found.leader_epoch)
         else:
             state.checked_epoch = state.asked_epoch

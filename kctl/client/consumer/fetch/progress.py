@@ -1,7 +1,6 @@
-"""Responses without progress: back-off at brokers that respond early with nothing new, and batches that end too early.
+"""Responses without progress: backoff after early empty responses, and batches that end before the position.
 
-A broker holds a fetch without records for `fetch.max.wait.ms`. One response that comes early means nothing; a series of
-them would have the client fetch as fast as the network allows.
+Brokers hold a fetch without records for `fetch.max.wait.ms`. A series of early empty responses would cause a busy loop.
 """
 
 from random import Random
@@ -13,11 +12,11 @@ from kctl.client.protocol.api.fetch import PartitionData
 from kctl.client.requests.retry import retry_backoff
 
 EARLY_RESPONSES = 3
-"""Consecutive early responses without records before the next fetch waits for a back-off."""
+"""Consecutive early empty responses before the next fetch waits for a backoff."""
 
 
 class FetchPace:
-    """The earliest instant of the next fetch, by node."""
+    """Earliest instant of the next fetch, by node."""
 
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:
         self._backoff = retry_backoff(config, rng)
@@ -25,11 +24,11 @@ class FetchPace:
         self._next_at_ms: dict[int, int] = {}
 
     def next_at_ms(self, node_id: int) -> int:
-        """Return when the node may be fetched from; 0 where that is at once."""
+        """Return the instant of the next fetch from a node; 0 without backoff."""
         return self._next_at_ms.get(node_id, 0)
 
     def on_response(self, node_id: int, now_ms: int, *, is_early_and_empty: bool) -> None:
-        """Count a response, or reset the back-off after one that brought something or came when it was due."""
+        """Count an early empty response, or reset the backoff."""
         if not is_early_and_empty:
             self._early.pop(node_id, None)
             self._next_at_ms.pop(node_id, None)
@@ -40,20 +39,19 @@ class FetchPace:
 
 
 def is_news(data: PartitionData, next_offset: int) -> bool:
-    """Return whether a response has records, an error or another place to read from for a partition that was asked for.
+    """Return whether a response has records, an error, or another place to read from.
 
-    Source: KIP-595, by which logs differ from an offset on that is before the one that was asked for. A broker that
-    names a later one is fetched from again at the same offset.
+    Source: KIP-595. A diverging epoch must end before the requested offset; otherwise the same offset is fetched again.
     """
     if data.error_code or data.preferred_read_replica >= 0:
         return True
-    if data.diverging_epoch.end_offset >= 0:  # records beside it are not taken
+    if data.diverging_epoch.end_offset >= 0:  # records next to it are ignored
         return data.diverging_epoch.end_offset < next_offset
     return bool(data.records)
 
 
 def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
-    """Return the error for record batches that all end before the position."""
+    """Return the error for record batches that end before the position."""
     return NoProgressError(
         f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
         f"end at offset {position - 1}; the same fetch would return them again",
@@ -66,7 +64,7 @@ def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgres
 def corrupt_batch(
     tp: TopicPartition, base_offset: int, damage: str, whole_bytes: int, resume_offset: int | None
 ) -> CorruptBatchError:
-    """Return the error for record batches that are damaged behind `whole_bytes`."""
+    """Return the error for record batches that are damaged after `whole_bytes`."""
     return CorruptBatchError(
         f"{tp} is damaged at or after offset {base_offset}: {damage}",
         topic=tp.topic,

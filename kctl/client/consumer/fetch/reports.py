@@ -1,7 +1,4 @@
-"""PartitionReports: why a partition brings no records, as the application gets it; each reason is reported once.
-
-Owns the back-off of a partition and the text of its reasons; sends nothing itself.
-"""
+"""PartitionReports: reports to the application why partitions return no records, each reason once."""
 
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
@@ -17,11 +14,11 @@ from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.retry import FETCH, retry_backoff
 
 LEAST_OVERDUE_MS = 500
-"""A fetch without a response for 2 x fetch.max.wait.ms, and at least this long, is reported to the application."""
+"""A fetch is overdue after 2 x fetch.max.wait.ms, and at least this time."""
 
 
 class PartitionReports:
-    """Reports to the application why partitions wait, that they failed, and that their log was truncated."""
+    """Reports waits, failures, and truncations of partitions."""
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self.report = report
@@ -29,7 +26,7 @@ class PartitionReports:
         self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
         self._backoff = retry_backoff(config, rng)
         self._overdue: dict[int, FetchInFlight] = {}
-        """The last fetch of each node that was reported as being without a response."""
+        """Last overdue fetch of each node that was reported."""
 
     def wait(
         self,
@@ -40,9 +37,9 @@ class PartitionReports:
         cause: KafkaError | None = None,
         node_id: int | None = None,
     ) -> None:
-        """Report why nothing comes, unless that was reported; an empty reason means that records come.
+        """Report the reason of a wait if it is new; an empty reason means that records arrive.
 
-        The error of an attempt is the cause of the next one's wait as well, until a response brings no error.
+        While a connection or metadata is awaited, the error of the last attempt stays the cause.
         """
         state.cause = cause or (state.cause if kind in (WaitKind.CONNECTION, WaitKind.METADATA) else None)
         cause = state.cause
@@ -52,14 +49,14 @@ class PartitionReports:
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
     def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
-        """Report that nothing more comes where everything is fetched that the application asked for."""
+        """Report the end of the requested range."""
         if state.is_at_its_end:
             self.wait(tp, state, f"at the requested end, offset {state.end_offset}", WaitKind.AT_END)
 
     def report_overdue(
         self, in_flight: Mapping[int, FetchInFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
     ) -> int:
-        """Report the partitions whose fetch has had no response for too long; return when to look again."""
+        """Report partitions with overdue fetches; return the instant of the next check."""
         next_at_ms = FOREVER_MS
         for node_id, fetch in in_flight.items():
             overdue_at_ms = fetch.sent_at_ms + self._overdue_after_ms
@@ -76,27 +73,27 @@ class PartitionReports:
         return next_at_ms
 
     def is_overdue(self, node_id: int, fetch: FetchInFlight) -> bool:
-        """Return whether that fetch was reported as being without a response."""
+        """Return whether the fetch was reported as overdue."""
         return self._overdue.get(node_id) is fetch
 
     def restarted(self, node_id: int) -> None:
-        """Report a fetch without a response again: a partition of that fetch has a new state."""
+        """Let an overdue fetch be reported again, for a new state of a partition."""
         self._overdue.pop(node_id, None)
 
     def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
-        """Report that the fetch sent to this broker at that instant has had no response."""
+        """Report an overdue fetch."""
         if not state.is_overdue:
             state.is_overdue = True
             state.reason = reason = f"no response from broker {node_id}"
             self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, state.cause, sent_at_ms))
 
     def responded(self, tp: TopicPartition, state: FetchState) -> None:
-        """Take back what `report_overdue` reported; what the response says follows."""
+        """End the report of `report_overdue`; the caller reports the contents of the response."""
         state.is_overdue = False
         self.wait(tp, state, "")
 
     def request_return(self, partitions: Mapping[TopicPartition, FetchState], prefetch_bytes: int) -> None:
-        """If paused partitions hold most of the room, have the application give it back for the others."""
+        """If paused partitions hold most of the memory, request the application to drop their data."""
         paused = [(tp, state) for tp, state in partitions.items() if state.paused and state.buffered_bytes > 0]
         if sum(state.buffered_bytes for _, state in paused) * 2 < prefetch_bytes:
             return
@@ -106,13 +103,13 @@ class PartitionReports:
                 self.report(GiveBack(tp, state.epoch))
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Stop the partition: the application decides how to continue; the same fetch is repeated after a back-off."""
+        """Stop the partition until the application decides; a retry of the same fetch waits for a backoff."""
         state.stopped = True
         self._back_off(state, now_ms)
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Retry after the back-off, with newer metadata; fail the partition where that cannot help."""
+        """Retry after the backoff with newer metadata, or fail the partition if the error is not retriable."""
         if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
@@ -133,7 +130,7 @@ class PartitionReports:
         *,
         is_recreated: bool = False,
     ) -> None:
-        """Stop the partition: its leader's log differs from `end_offset` on, or it does not know (-1)."""
+        """Stop the partition: the leader's log differs from `end_offset` on (-1: unknown)."""
         state.stopped = True
         self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch, is_recreated))
 
@@ -146,14 +143,14 @@ class PartitionReports:
             self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
-        """Report that metadata names another topic than the one that was assigned; either may be out of date."""
+        """Report that metadata and assignment have different topic ids; either may be out of date."""
         reason = f"topic {tp.topic} was deleted and recreated: metadata has another topic id than the assignment"
         self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
-        """Report why the leader of these is not connected; one that refused the client is dialled again, too."""
+        """Report why the leader of the partitions is not connected."""
         if self._leaders.has_connection(node_id):
-            return  # it is throttled, or its SASL session is renewed: a wait of neither a connection nor metadata
+            return  # throttled, or renewing its SASL session: a wait for neither connection nor metadata
         error = self._leaders.why_not_ready(node_id)
         reason = self._leaders.not_ready_reason(node_id, error)
         for tp, state, _ in entries:

@@ -1,7 +1,7 @@
-"""FetchRequests: the Fetch request to each node, those on the wire, and those that are repeated.
+"""FetchRequests: Fetch requests to nodes, in flight and to be repeated.
 
-A fetch that brought nothing is sent again as it was, at a cost that does not depend on its partitions. They stay with
-their node until one of them or the metadata changes: then the manager makes a fetch of what there is.
+An empty fetch is repeated unchanged, at a cost independent of its partitions, until a partition or the metadata
+changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,19 +16,19 @@ from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.client.requests.leaders import Leaders
 
 SHORT_WAIT_MS = 20
-"""Wait of a fetch that leaves out a partition for lack of room: its turn comes when the application has caught up."""
+"""Wait of a fetch that leaves out a partition for lack of memory, which may become available soon."""
 LAST_VERSION_WITH_NAMES = 12
-"""From the next version on, Fetch names topics by their id, which old brokers do not have."""
+"""Last version of Fetch with topic names; later ones have topic ids, which old brokers lack."""
 FIRST_VERSION_WITH_FETCHED_EPOCH = 12
 
 
 class FetchRequests:
-    """The fetches of all nodes; each has one at most.
+    """Fetches of all nodes, at most one for each.
 
     Attributes:
         in_flight: fetches on the wire, by node.
         idle: fetches to be repeated, by node.
-        sessions: with the nodes.
+        sessions: fetch sessions of the nodes.
     """
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, on_answer: Callable[[int, Answer], None]) -> None:
@@ -44,23 +44,23 @@ class FetchRequests:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions on the wire, or in fetches to be repeated."""
+        """Number of partitions in flight or to be repeated."""
         return sum(len(fetch.epochs) for fetch in (*self.in_flight.values(), *self.idle.values()))
 
     @property
     def reserved_bytes(self) -> int:
-        """Maximum of what the responses may bring."""
+        """Maximum size of pending responses."""
         return sum(fetch.reserved_bytes for fetch in self.in_flight.values())
 
     def change(self, node_id: int | None) -> None:
-        """Note a change of a partition that is fetched from a node."""
+        """Record a change of a partition that is fetched from a node."""
         if node_id is not None:
             self._changed.add(node_id)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def fetch(self, node_id: int, entries: Iterable[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        """Return the fetch of these partitions, within `room` bytes; `is_short`: it leaves out full ones."""
+        """Return the fetch of these partitions, within `room` bytes; `is_short`: full partitions are left out."""
         speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
         wanted: dict[TopicPartition, AskedPartition] = {}
         epochs: dict[TopicPartition, int] = {}
@@ -94,7 +94,7 @@ class FetchRequests:
         return self._outgoing(node_id, fetch, session, difference, room, now_ms, is_short=is_short)
 
     def repeat(self, node_id: int, room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        """Return the last fetch from a node again."""
+        """Return the last fetch of a node again."""
         session = self.sessions.of(node_id)
         fetch = self.idle.pop(node_id)
         return self._outgoing(node_id, fetch, session, session.repeat(), room, now_ms, is_short=is_short)
@@ -140,7 +140,7 @@ class FetchRequests:
     # --- repetition -------------------------------------------------------------------------------------------------
 
     def keep(self, node_id: int, fetch: FetchInFlight, response: FetchResponse) -> bool:
-        """Keep a fetch that brought nothing, and return True; return False if its partitions need a look."""
+        """Keep an empty fetch for repetition and return True; return False if its partitions need handling."""
         brought_nothing = not response.error_code and not response.responses and self.sessions.of(node_id).is_open
         is_kept = fetch.may_repeat and brought_nothing
         if is_kept:

@@ -1,9 +1,6 @@
-"""FetchSessions: what each broker remembers of the fetches, so that a request names only what changed.
+"""FetchSessions: fetch sessions with brokers, so that requests contain only changes.
 
-Owns ids and epochs of the sessions, the difference between one request and the next, and the close of all of them.
-Reads no data and chooses no partition.
-
-Source: KIP-227, KIP-516. A session that fails is not repaired: the next request names everything, asks for a new one
+Source: KIP-227, KIP-516. A failed session is not repaired: the next request contains everything, opens a new session,
 and closes the old one.
 """
 
@@ -27,16 +24,16 @@ from kctl.client.requests.request import Poll
 
 NO_SESSION = 0
 OPENING_EPOCH = 0
-"""In a request: name everything, ask for a session; one that is named with it is closed."""
+"""Session epoch of a full request that opens a session and closes the given one."""
 FINAL_EPOCH = -1
-"""In a request: the named session is over, and no other is wanted."""
+"""Session epoch of a request that closes the given session without a new one."""
 LAST_EPOCH = 2**31 - 1
 SESSIONS_CLOSE_MS = 100
-"""How long close() waits for the responses to these requests."""
+"""Time that close() waits for responses to its requests."""
 BEHIND_FETCH_MS = 20
-"""How long where a fetch is in flight: one that is held at its broker for lack of data delays the request behind it by
-fetch.max.wait.ms. The broker handles that request all the same, after the connection is closed
-(tests/broker/test_fetch_session_close.py)."""
+"""Time to wait behind a fetch in flight, which the broker may hold for fetch.max.wait.ms. The broker handles the
+request even after the connection is closed (tests/broker/test_fetch_session_close.py).
+"""
 SESSION_ERRORS = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -44,11 +41,11 @@ SESSION_ERRORS = frozenset(
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-"""The session is closed, for no fault of any partition: the same is fetched again at once, without one."""
+"""Codes of a closed session: fetch again immediately, without a session."""
 
 
 class AskedPartition(NamedTuple):
-    """What is fetched of one partition; a session repeats it until it changes."""
+    """Requested state of one partition, which a session keeps until it changes."""
 
     topic_id: bytes
     fetch_offset: int
@@ -58,7 +55,7 @@ class AskedPartition(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a request contains about its session and partitions."""
+    """Contents of a request about its session and partitions."""
 
     session_id: int
     session_epoch: int
@@ -67,13 +64,13 @@ class Difference(NamedTuple):
 
 
 class FetchSession:
-    """The session with one node.
+    """Session with one node.
 
     Attributes:
-        session_id: NO_SESSION while there is none.
-        is_full: the last request named all partitions, so its answer has them all.
-        names: the topics of the session by id.
-        uses_topic_ids: requests name topics by id.
+        session_id: NO_SESSION without one.
+        is_full: the last request contained all partitions, so its response does as well.
+        names: topics of the session by id.
+        uses_topic_ids: requests contain topic ids.
     """
 
     def __init__(self) -> None:
@@ -85,7 +82,7 @@ class FetchSession:
         self._known: dict[TopicPartition, AskedPartition] = {}
 
     def begin(self, wanted: Mapping[TopicPartition, AskedPartition], *, uses_topic_ids: bool) -> Difference:
-        """Return what the next request has to say so that exactly the wanted partitions are fetched."""
+        """Return the contents of the next request, so that exactly the wanted partitions are fetched."""
         if uses_topic_ids != self.uses_topic_ids:
             self._epoch = OPENING_EPOCH
             self.uses_topic_ids = uses_topic_ids
@@ -109,27 +106,27 @@ class FetchSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the next request names only what changed."""
+        """True if the next request contains only changes."""
         return self._epoch != OPENING_EPOCH
 
     def repeat(self) -> Difference:
-        """Return what the next request of an open session has to say so that the same partitions are fetched."""
+        """Return the contents of a request of an open session without changes."""
         self.is_full = False
         return Difference(self.session_id, self._epoch, [], [])
 
     def _continues(self, was: AskedPartition, asked: AskedPartition) -> bool:
-        """Return whether a partition stays in the session; a topic recreated under its name is another one."""
+        """Return whether a partition stays in the session; a recreated topic does not."""
         return asked.topic_id == was.topic_id or not self.uses_topic_ids
 
     def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
-        """Yield what the response has of each partition; a topic that the session does not have is nameless."""
+        """Yield the partitions of a response; topics outside the session have an empty name."""
         for topic in response.responses:
             name = topic.topic or self.names.get(topic.topic_id, "")
             for data in topic.partitions:
                 yield TopicPartition(name, data.partition_index), data
 
     def answered(self, response: FetchResponse) -> None:
-        """Note how the broker continues the session."""
+        """Update the session from a response."""
         if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self._forget()
         elif response.error_code != ErrorCode.NONE:
@@ -144,7 +141,7 @@ class FetchSession:
             self.failed()
 
     def failed(self) -> None:
-        """The state of the session is unknown: close it with the next request, which asks for a new one."""
+        """Close the session with the next request, which opens a new one: its state is unknown."""
         self._epoch = OPENING_EPOCH
 
     def _forget(self) -> None:
@@ -153,20 +150,20 @@ class FetchSession:
 
 
 class FetchSessions:
-    """The sessions of all nodes."""
+    """Fetch sessions of all nodes."""
 
     def __init__(self) -> None:
         self._sessions: dict[int, FetchSession] = {}
 
     def of(self, node_id: int) -> FetchSession:
-        """Return the session with a node, or what will be one."""
+        """Return the session with a node, or a new one."""
         session = self._sessions.get(node_id)
         if session is None:
             session = self._sessions[node_id] = FetchSession()
         return session
 
     def open_ones(self) -> Iterator[tuple[int, int]]:
-        """Return node and id of every session that the nodes keep."""
+        """Return node and id of every open session."""
         return (
             (node_id, session.session_id)
             for node_id, session in self._sessions.items()
@@ -175,13 +172,11 @@ class FetchSessions:
 
 
 class SessionsClose:
-    """Closes all sessions, so that their slots are free for others: one request to each broker that is connected.
+    """Closes all sessions to free their slots, with one request to each connected broker.
 
-    Best effort, as the broker drops idle sessions anyway when it needs their slots: a node without a connection is not
-    dialled, and a request without a response soon is abandoned. Source: KAFKA-7109. Differs: Java waits for as long as
-    close() may take.
-
-    Args: fetching: the nodes with a fetch in flight.
+    Best effort, because brokers evict idle sessions: unconnected nodes are not dialed, and the wait for responses is
+    short. Source: KAFKA-7109. Differs: Java waits as long as close() allows.
+    Args: fetching: nodes with a fetch in flight.
     """
 
     def __init__(
@@ -192,14 +187,14 @@ class SessionsClose:
         self._fetching = fetching
         self._unsent = {node_id: each for node_id, each in sessions.open_ones() if leaders.is_connected(node_id)}
         self._pending: dict[int, int] = {}
-        """Until when each node's response is waited for."""
+        """End of the wait for each node's response."""
 
     def is_over(self, now_ms: int) -> bool:
-        """Return whether no response is waited for any more."""
+        """Return whether no response is awaited."""
         return not self._unsent and all(now_ms >= until_ms for until_ms in self._pending.values())
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the requests that can be sent now."""
+        """Return the requests."""
         remaining_ms = self._deadline_at_ms - now_ms
         if remaining_ms <= 0:
             self._unsent.clear()
@@ -218,7 +213,7 @@ class SessionsClose:
 
 
 def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopic]:
-    """Return partitions as a request has them, in their order: neighbours of one topic are named together."""
+    """Return partitions in the form of a request, in order; adjacent ones of a topic are grouped."""
     topics: list[FetchTopic] = []
     for tp, asked in wanted.items():
         if not topics or (topics[-1].topic, topics[-1].topic_id) != (tp.topic, asked.topic_id):
@@ -236,7 +231,7 @@ def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopi
 
 
 def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[ForgottenTopic]:
-    """Return partitions that leave a session as a request has them."""
+    """Return removed partitions in the form of a request."""
     topics: dict[tuple[str, bytes], ForgottenTopic] = {}
     for (name, partition), topic_id in partitions:
         topic = topics.setdefault((name, topic_id), ForgottenTopic(topic=name, topic_id=topic_id))
@@ -245,5 +240,5 @@ def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[For
 
 
 def all_have_ids(wanted: Mapping[TopicPartition, AskedPartition]) -> bool:
-    """Return whether a request can name all topics by id, as the newest versions of Fetch do."""
+    """Return whether all topics have ids, so that the newest versions of Fetch can be used."""
     return all(asked.topic_id != NO_TOPIC_ID for asked in wanted.values())

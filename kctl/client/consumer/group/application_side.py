@@ -1,7 +1,6 @@
-"""GroupSide: the application's part of being in a group: listener, commits, changes of the assignment.
+"""GroupSide: listener, commits, and assignment changes, on the application thread.
 
-Owned by the application thread. A change that the network reports waits here until the application polls: between two
-polls nothing is taken from it.
+Changes are applied only in polls: between two polls no partition is taken from the application.
 """
 
 from collections import deque
@@ -41,26 +40,29 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 
 class RebalanceListener:
-    """Subclass it and override what you need; every method runs on the application thread, inside poll or close.
+    """Callbacks for assignment changes. Subclass it and override the methods you need.
 
-    What a method raises comes out of that poll, after the change has been applied.
-
+    Methods run on the application thread, in poll or close, which raises their exceptions after the change was applied.
     Source: Java's ConsumerRebalanceListener, KIP-429.
     """
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """These go to others; they are still assigned, so offsets can be committed. Others wait for the return."""
+        """Handle partitions that are about to be revoked. They are still assigned, so their offsets can be
+        committed.
+        """
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """A rebalance is over and these have come; the others of the assignment stayed. A seek here decides."""
+        """Handle the end of a rebalance with these new partitions. A seek sets their position."""
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """These may be read by others already: nothing of them can be committed. Else as `on_partitions_revoked`."""
+        """Handle partitions that others may already read, so their offsets cannot be committed. Calls
+        `on_partitions_revoked` by default.
+        """
         self.on_partitions_revoked(topic_partitions)
 
 
 class AssignmentUpdate(NamedTuple):
-    """A change of the assignment that is being applied: the steps that are left, and what the listener has raised."""
+    """An assignment change in progress: remaining steps, and exceptions of the listener."""
 
     change: AssignmentChanged
     steps: deque[Callable[[], object]]
@@ -68,13 +70,13 @@ class AssignmentUpdate(NamedTuple):
 
 
 class GroupSide:
-    """What a consumer with a group.id has on the application's side.
+    """Group part of a consumer with a group.id.
 
     Attributes:
-        subscribed: what was subscribed to; None while partitions are assigned by hand or not at all.
-        metadata: member id and generation, as the network loop last reported them.
-        topic_ids: of the topics that are assigned, where the group shares them out by id.
-        waiting: why there is no assignment; None when there is one.
+        subscribed: current subscription, or None.
+        metadata: member id and generation, as last reported.
+        topic_ids: ids of assigned topics, if the group assigns by id.
+        waiting: reason of a missing assignment, or None.
     """
 
     def __init__(
@@ -97,19 +99,19 @@ class GroupSide:
         self._listener = RebalanceListener()
         self._term = 0
         self._has_share = False
-        """A rebalance has ended since the subscription began; with no partition, where there are too few."""
+        """True after the first rebalance of the subscription, even without partitions."""
         self.topic_ids = NO_IDS
         self.rebalances = 0
-        """How many have ended with this member in the group."""
+        """Number of finished rebalances."""
         self._changes: deque[AssignmentChanged] = deque()
         self._update: AssignmentUpdate | None = None
-        """The first change of those, when it is being applied."""
+        """First change, while it is applied."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
         self._session_until_ms = 0
-        """No record of subscribed partitions is handed out from then on, until the group confirms the membership."""
+        """End of the session: from then on no records are returned until the group confirms the membership."""
         self._auto_commit_id: int | None = None
-        """The automatic commit on its way."""
+        """Id of the automatic commit in flight."""
         self._auto_commit_at_ms = clock.now_ms() + config.auto_commit_interval_ms if self.commits_itself else FOREVER_MS
 
     @property
@@ -118,12 +120,12 @@ class GroupSide:
 
     @property
     def is_member(self) -> bool:
-        """Whether the group has taken this member and its share of the partitions is the assignment."""
+        """True if the member's assignment is applied."""
         return self._has_share and not self._changes
 
     @property
     def may_deliver(self) -> bool:
-        """Whether records may be handed out: the partitions are surely this member's, or were not given by a group."""
+        """True if the session is valid, or partitions are not assigned by the group."""
         return self.subscribed is None or self._clock.now_ms() < self._session_until_ms
 
     # --- subscription -----------------------------------------------------------------------------------------------
@@ -139,7 +141,7 @@ class GroupSide:
         self._mailbox.leaves_when_dropped = self._config.group_instance_id is None
 
     def unsubscribe(self) -> None:
-        """Give everything up and leave the group, without waiting for it."""
+        """Release everything and leave the group, without waiting."""
         if self.subscribed is None:
             return
         error = self.release_all()
@@ -151,7 +153,7 @@ class GroupSide:
             raise error
 
     def release_all(self) -> BaseException | None:
-        """Commit where that is automatic, call the listener, and hold nothing; return what the listener raised."""
+        """Commit if automatic, call the listener, and release everything; return the listener's exception."""
         self._data.settle()
         held = self._subscription.assignment
         error = None
@@ -171,7 +173,7 @@ class GroupSide:
     # --- inside poll ------------------------------------------------------------------------------------------------
 
     def poll_began(self) -> None:
-        """Report that the application polls; at once where it has no partition: the group may wait for this member."""
+        """Report the start of a poll; immediately without partitions, because the group may wait for this member."""
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -184,9 +186,9 @@ class GroupSide:
             self._mailbox.post_until_wait(PollEnded(self._clock.start_ms()))
 
     def advance(self) -> None:
-        """Do what waits for a poll: changes of the assignment, callbacks, an automatic commit that is due.
+        """Do the work of a poll: assignment changes, callbacks, due automatic commits.
 
-        Raises: the error for which the group does not take this member, and what listener and callbacks raise.
+        Raises: the error for which the group rejects this member, and exceptions of listener and callbacks.
         """
         if self._failure is not None:
             error, self._failure = self._failure, None
@@ -202,13 +204,13 @@ class GroupSide:
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """When `advance` has something to do that no event announces."""
+        """Instant of the next work of `advance` without an event."""
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Make the change the assignment: what goes is committed and reported to the listener first, then what came.
+        """Apply a change: commit and report revoked partitions, then report added ones.
 
-        What interrupts it leaves the remaining steps to the next poll; the step that was interrupted is repeated.
+        After an exception, the next poll continues with the interrupted step.
         """
         update = self._update
         if update is None or update.change is not change:
@@ -246,7 +248,7 @@ class GroupSide:
         self._has_share = has_share
 
     def _is_of_another_topic(self, tp: TopicPartition, change: AssignmentChanged) -> bool:
-        """Whether the topic of an assigned partition was deleted, and the group shares out one of the same name."""
+        """Return whether the topic of an assigned partition was deleted and recreated."""
         topic_id = self.topic_ids.get(tp.topic)
         return change.topic_ids.get(tp.topic, topic_id) != topic_id
 
@@ -258,7 +260,7 @@ class GroupSide:
     # --- commits ----------------------------------------------------------------------------------------------------
 
     def positions(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return where the application stands in these partitions (None: all assigned)."""
+        """Return the positions of partitions (None: all assigned)."""
         self._data.settle()
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
         states = {tp: self._subscription.state(tp) for tp in asked}
@@ -269,13 +271,13 @@ class GroupSide:
         }
 
     def store(self, offsets: Offsets) -> None:
-        """Keep offsets for the next commits, all of them or none. Raises: IllegalStateError: one is not assigned."""
+        """Store offsets for the next commits, all or none. Raises: IllegalStateError: a partition is not assigned."""
         states = {tp: self._subscription.state(tp) for tp in offsets}
         for tp, state in states.items():
             state.stored = offsets[tp]
 
     def to_commit(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return what a commit without offsets commits of these partitions (None: all assigned)."""
+        """Return the offsets of a commit without offsets (None: all assigned partitions)."""
         if self._config.enable_auto_offset_store:
             return self.positions(topic_partitions)
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
@@ -283,13 +285,13 @@ class GroupSide:
         return {tp: offset for tp, offset in stored.items() if offset is not None}
 
     def _replace_stored(self, offsets: Offsets) -> None:
-        """Replace stored offsets by those that are committed now: a later automatic commit does not go back."""
+        """Replace stored offsets by committed ones, so that a later automatic commit does not go back."""
         for tp in offsets:
             if tp in self._subscription and self._subscription.state(tp).stored is not None:
                 self._subscription.state(tp).stored = offsets[tp]
 
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
-        """Commit, and run the callbacks of every commit_async that came before."""
+        """Commit, and run the callbacks of earlier commit_async calls."""
         self._replace_stored(offsets)
         as_member = self.subscribed is not None
         topic_ids = self.topic_ids
@@ -318,7 +320,7 @@ class GroupSide:
 
     @property
     def handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What is done with each type of report of the network thread."""
+        """Handlers of the network thread's reports."""
         return {
             AssignmentChanged: self._on_change,
             GroupFailed: self._on_failed,
@@ -347,15 +349,15 @@ class GroupSide:
         self.callbacks.on_commit_done(event)
 
     def _on_change(self, change: AssignmentChanged) -> None:
-        """Keep the change for the next poll; one of a subscription that is over has nothing left to change.
+        """Keep the change for the next poll; confirm it if its subscription has ended.
 
-        What a loss overtakes is not applied any more: those partitions may be read by others already.
+        A loss replaces pending changes: others may already read those partitions.
         """
         if self.subscribed is None or change.term != self._term:
             self._mailbox.post_quietly(ChangeApplied(change.number))
             return
         if self._changes and self._changes[-1] is change:
-            return  # it was taken when an interrupt came
+            return  # a duplicate after an interrupt
         if change.is_lost:
             self._skip_changes()
         self._changes.append(change)
@@ -369,7 +371,7 @@ class GroupSide:
 def _call(
     method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
 ) -> None:
-    """Call a method of the listener and keep what it raises, also KeyboardInterrupt: the change has to be finished."""
+    """Call a method of the listener and keep its exception, even KeyboardInterrupt: the change must be completed."""
     try:
         method(partitions)
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied

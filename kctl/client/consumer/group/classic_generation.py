@@ -1,7 +1,4 @@
-"""One generation of a classic group: requests of a member, topics it wants, and the assignment that its leader makes.
-
-Owns the values that go into the requests; no state of the conversation.
-"""
+"""One generation of a classic group: requests, wanted topics, and the leader's assignment."""
 
 from collections.abc import Mapping
 
@@ -33,31 +30,30 @@ from kctl.client.protocol.api.group_membership import (
 )
 
 JOIN_MARGIN_MS = 5_000
-"""What an answer to JoinGroup may take beyond max.poll.interval.ms, for which the broker may hold it."""
+"""Time for a JoinGroup response beyond max.poll.interval.ms, for which the broker may hold it."""
 FIRST_VERSION_WITH_ID_FIRST = 4
-"""From this version on, a member without an id gets one at once, and nothing else (KIP-394)."""
+"""First version in which new members immediately receive a member id, and nothing else (KIP-394)."""
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
-"""Codes that mean that the group has given this member's partitions away."""
+"""Codes of a group that has assigned this member's partitions to others."""
 FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
-"""Codes after which the member id is of no further use."""
+"""Codes after which the member id is invalid."""
 JOIN_AGAIN = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
-"""Codes that ask the member to join again."""
+"""Codes that require another join."""
 ARRIVES_WITHIN_MS = 5_000
-"""Time after a JoinGroup in which a heartbeat on the other connection may overtake it."""
+"""Time in which a heartbeat on the other connection may overtake a JoinGroup."""
 MOST_REASON = 255
 NO_GENERATION = -1
 
 
 class ClassicRequests:
-    """Builds the requests of one member.
+    """Builder of a member's requests.
 
     Attributes:
-        joined_topics: the topics named in the last JoinGroup.
-        join_timeout_ms, heartbeat_timeout_ms: how long their answers may take.
-
-    Source: KIP-266 and Java's AbstractCoordinator for the limit of JoinGroup. Differs: the first JoinGroup of a
-    member, which is answered at once, has less; a heartbeat has half of session.timeout.ms at most, so that a silent
-    coordinator is noticed before the session ends.
+        joined_topics: topics of the last JoinGroup.
+        join_timeout_ms, heartbeat_timeout_ms: timeouts of the responses.
+    Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member,
+    with an immediate response, has less; a heartbeat has at most half of session.timeout.ms, to detect a silent
+    coordinator in time.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
@@ -72,14 +68,14 @@ class ClassicRequests:
         self._previous_generation = NO_GENERATION
 
     def id_timeout_ms(self, failures: int) -> int:
-        """Return how long the answer may take to a first JoinGroup, which brokers answer at once with a member id.
+        """Return the timeout of a first JoinGroup, to which brokers respond immediately with a member id.
 
-        One that holds it back all the same gets twice the time with each attempt.
+        It doubles with each attempt, for brokers that hold the request.
         """
         return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
-        """Remember the last assignment, which sticky assignors get when the member joins again."""
+        """Store the last assignment, for sticky assignors at the next join."""
         self._previous, self._previous_generation = assigned, generation
 
     def lost(self) -> None:
@@ -133,14 +129,13 @@ class ClassicRequests:
 
 
 class Joined:
-    """One generation as JoinGroup's answer described it.
+    """A generation, from its JoinGroup response.
 
     Attributes:
-        protocol: the name of the assignor that the members agreed on.
-        members: the metadata of each member, for the leader; empty for the others.
-        topics: all topics that the members want.
-        counts: the partition counts that the assignment was made for; None before, and where another process made it
-            and did not record them.
+        protocol: name of the chosen assignor.
+        members: subscriptions of all members, for the leader; otherwise empty.
+        topics: topics of all members.
+        counts: partition counts of the assignment; None before it, or if another process did not record them.
         keeps_assignment: this member leads, and the coordinator keeps the assignment of an earlier process (KIP-814).
     """
 
@@ -156,7 +151,7 @@ class Joined:
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse, assignors: Mapping[str, Assignor]) -> "Joined":
-        """Raises: RemoteProtocolError: a member's subscription cannot be read, or this leader cannot assign."""
+        """Raises: RemoteProtocolError: a subscription is invalid, or this leader cannot assign."""
         is_leader = response.leader == response.member_id
         members = {
             each.member_id: decode_subscription(each.metadata, each.group_instance_id)
@@ -170,13 +165,11 @@ class Joined:
         return cls(response.member_id, protocol, members, skip_assignment=response.skip_assignment)
 
     def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:
-        """Return the encoded assignments of all members; none where this member does not lead or is not to assign.
+        """Return the encoded assignments of all members; empty unless this member assigns.
 
-        A static leader adds the counts to its own assignment, which the coordinator keeps, so that the process that
-        follows it knows for which partitions the assignment was made. It adds none between the two rounds of a
-        cooperative rebalance, when some partitions are assigned to no member.
-        Source: KIP-814. Differs: Java's returning leader takes the partitions that exist then for those of the
-        assignment, and never assigns what was added while no leader ran.
+        A static leader adds the counts to its own assignment, which the coordinator keeps, so that its next process
+        knows them. It adds none while partitions are unassigned between two rounds of a cooperative rebalance.
+        Source: KIP-814. Differs: Java's returning leader never assigns partitions that were added while it was down.
         Raises: IllegalStateError: an assignor of the application failed.
         """
         if not self.members or self.keeps_assignment:
@@ -190,16 +183,16 @@ class Joined:
         return encoded
 
     def assigned(self, assignment: bytes) -> tuple[TopicPartition, ...]:
-        """Return the partitions of this member's assignment. Raises: RemoteProtocolError: the bytes are none."""
+        """Return the partitions of this member's assignment. Raises: RemoteProtocolError: the bytes are invalid."""
         if self.keeps_assignment:
             self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
         return tuple(decode_assignment(assignment))
 
 
 class TopicChoice:
-    """One subscription over time.
+    """Topics of a subscription over time.
 
-    Attributes: subscription: what the application asked for.
+    Attributes: subscription: the application's subscription.
     """
 
     def __init__(self, subscription: Subscribe, metadata: Metadata, *, exclude_internal: bool) -> None:
@@ -212,7 +205,7 @@ class TopicChoice:
 
     @property
     def topics(self) -> tuple[str, ...] | None:
-        """The topics wanted now; None while a pattern has no names to be matched with yet."""
+        """Wanted topics; None before a pattern has metadata to match."""
         pattern = self.subscription.pattern
         if pattern is None:
             return self.subscription.topics
@@ -227,7 +220,7 @@ class TopicChoice:
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
-    """Return how many partitions each topic has, without those that do not exist; None while one is not known yet."""
+    """Return the partition counts of existing topics; None if one is unknown."""
     known = metadata.cluster.topics
     if any(topic not in known for topic in topics):
         return None

@@ -1,12 +1,8 @@
-"""ClassicMembership: a member of a group by JoinGroup, SyncGroup and Heartbeat; a member runs the assignor.
-
-Owns the subscription, the heartbeats, and what a loss or a new assignment leads to; JoinGroup and SyncGroup are in
-classic_rebalance.py, what a generation consists of in classic_generation.py.
+"""ClassicMembership: group member by JoinGroup, SyncGroup, and Heartbeat; a member runs the assignor.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
-Differs: the network loop joins by itself once the application polls; a JoinGroup waits for no poll. A static leader
-that restarts joins twice where its former process left partitions without a member, or is not known to have left none
-(`Joined.assign`).
+Differs: the network loop sends JoinGroup without waiting for a poll. A restarted static leader joins twice if its
+former process left partitions unassigned, or may have (`Joined.assign`).
 """
 
 from collections.abc import Callable, Iterator
@@ -40,11 +36,11 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
 HELD_BACK = (MemberState.JOIN_SENT, MemberState.SYNC_SENT)
-"""States in which the coordinator holds a request of this member, and the response to that one counts."""
+"""States in which the coordinator holds a request of this member."""
 
 
 class ClassicMembership(Membership):
-    """One member, by the classic protocol."""
+    """A member by the classic protocol."""
 
     TRANSITIONS = CLASSIC
 
@@ -105,7 +101,7 @@ class ClassicMembership(Membership):
         self._reports.applied(number)
 
     def rejoin(self, reason: str) -> None:
-        if self._place.state is MemberState.STABLE:  # else a rebalance is in progress, or begins with the next poll
+        if self._place.state is MemberState.STABLE:  # otherwise a rebalance is in progress or follows the next poll
             self._join(reason)
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
@@ -115,7 +111,7 @@ class ClassicMembership(Membership):
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Join again when what the assignment was made of has changed."""
+        """Join again if the basis of the assignment has changed."""
         if self._place.state is MemberState.STABLE:
             assert self._choice is not None
             reason = self._rebalance.outdated(self._choice.topics)
@@ -134,7 +130,7 @@ class ClassicMembership(Membership):
         if not self._reports.is_applied:
             return Poll([])
         if self._owned and not self._is_cooperative:
-            self._change((), is_complete=False)  # eager: everything is released before the group assigns again
+            self._change((), is_complete=False)  # eager: release everything before the group assigns again
             return Poll([])
         if self._backoff.retry_at_ms > now_ms:
             return Poll([], self._backoff.retry_at_ms)
@@ -143,9 +139,9 @@ class ClassicMembership(Membership):
         return Poll([]) if topics is None else self._rebalance.poll_join(now_ms, topics, self._owned)
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
-        """Send heartbeats; while a request is held back, their responses show that the coordinator is alive."""
+        """Send heartbeats; during a held request they show that the coordinator is alive."""
         if not self._place.member_id or (self._place.generation < 0 and self._place.state not in HELD_BACK):
-            return Poll([])  # the group only counts who has joined
+            return Poll([])  # the group only tracks members that have joined
         due_at_ms = self._heartbeat.due_at_ms()
         if due_at_ms > now_ms:
             return Poll([], due_at_ms)
@@ -184,16 +180,16 @@ class ClassicMembership(Membership):
         elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
             self.rejoin("the group rebalances")
         elif response.error_code == ErrorCode.ILLEGAL_GENERATION and self.is_joining:
-            pass  # the response to JoinGroup got lost; the next one has the generation
+            pass  # the response to JoinGroup was lost; the next one has the generation
         elif isinstance(error, BrokerError) and not MEMBERSHIP.is_retried(error):
             self._on_refused(error)
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _look_for_lost_join(self, error: KafkaError, sent_at_ms: int) -> None:
-        """Join again where the group does not know the member though its request has had all the time to arrive.
+        """Join again if the group does not know the member although JoinGroup must have arrived.
 
-        It got lost with its connection, or its response did and the session has ended since: no response will come.
+        The request was lost with its connection, or its response was and the session has ended.
         """
         has_arrived = sent_at_ms >= self._rebalance.join_sent_at_ms + ARRIVES_WITHIN_MS
         if has_arrived and isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
@@ -201,7 +197,7 @@ class ClassicMembership(Membership):
             self._coordinator.lost(error)
 
     def _on_refused(self, error: BrokerError) -> None:
-        """The group does not know this member, or not any more; a member that it has forgotten joins again."""
+        """Handle a rejection: rejoin if the group has forgotten the member, otherwise fail."""
         if error.code not in UNKNOWN:
             self._fail(error)
             return
@@ -232,7 +228,7 @@ class ClassicMembership(Membership):
 
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
         if keeps_place:
-            return  # the classic protocol has no request for that
+            return  # the classic protocol has no such request
         self._leave = None
         if self._place.member_id:
             coordinator, member = self._coordinator, self._place.identity

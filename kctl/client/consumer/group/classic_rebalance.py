@@ -1,8 +1,4 @@
-"""Rebalance: JoinGroup and SyncGroup of one classic member, from wanting to join to an assignment.
-
-Owns the attempt under way and the generation that the last one led to; what an assignment or a loss means for the
-application is for classic_membership.py.
-"""
+"""Rebalance: JoinGroup and SyncGroup of one classic member."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,16 +30,16 @@ R = TypeVar("R", JoinGroupResponse, SyncGroupResponse)
 
 
 class Rebalance:
-    """The rounds of one member.
+    """Rebalances of one member.
 
     Args:
-        on_assigned: gets the partitions, and when SyncGroup was sent.
-        on_refused: gets the error of a group that does not know the member.
-        on_failed: gets an error that no repeat cures.
+        on_assigned: receives the partitions, and the send time of SyncGroup.
+        on_refused: receives the error of a group that does not know the member.
+        on_failed: receives errors that are not retriable.
     Attributes:
-        reason: why the member joins, for JoinGroup.
-        is_under_way: JoinGroup was sent, and neither was SyncGroup answered nor the place lost since.
-        join_sent_at_ms: when the last JoinGroup was sent.
+        reason: reason of the join, for JoinGroup.
+        is_under_way: JoinGroup was sent, and SyncGroup has no response yet.
+        join_sent_at_ms: send time of the last JoinGroup.
     """
 
     def __init__(
@@ -74,24 +70,24 @@ class Rebalance:
         self._on_refused = on_refused
         self._on_failed = on_failed
         self._joined: Joined | None = None
-        """The last JoinGroup's response, for as long as its generation lasts."""
+        """Last JoinGroup response, while its generation lasts."""
         self._attempt = 0
-        """Numbers joins: a response to an earlier one is ignored."""
+        """Number of the join; responses to earlier ones are ignored."""
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the members want, where this one leads."""
+        """Topics of all members, if this one leads."""
         return () if self._joined is None else self._joined.topics
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the assignment is of an earlier process of a static leader, which left no complete one."""
+        """True if the assignment is an incomplete one of an earlier process of a static leader."""
         return self._joined is not None and self._joined.keeps_assignment and self._joined.counts is None
 
     def outdated(self, topics: tuple[str, ...] | None) -> str:
-        """Return what of the assignment has changed since it was made; empty for nothing.
+        """Return why the assignment is out of date; empty if it is not.
 
-        Args: topics: what the member wants now; None while that is not known.
+        Args: topics: current wanted topics; None if unknown.
         """
         joined = self._joined
         if joined is None:
@@ -105,7 +101,7 @@ class Rebalance:
         return ""
 
     def lost(self) -> None:
-        """Forget the generation and the attempt under way."""
+        """Forget the generation and the current attempt."""
         self.is_under_way = False
         self._attempt += 1
         self._joined = None
@@ -114,7 +110,7 @@ class Rebalance:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll_join(self, now_ms: int, topics: tuple[str, ...], owned: tuple[TopicPartition, ...]) -> Poll:
-        """Send JoinGroup as soon as the coordinator is connected."""
+        """Send JoinGroup when the coordinator is connected."""
         if not self._are_connected():
             return Poll([])
         connection, timeout_ms = HELD, self._requests.join_timeout_ms
@@ -135,16 +131,16 @@ class Rebalance:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the group responds with a member id first, which it does at once."""
+        """True if the group responds with a member id first, immediately."""
         return not self._place.member_id and self._config.group_instance_id is None
 
     def _are_connected(self) -> bool:
-        """Whether a JoinGroup can be sent; both connections are made side by side."""
+        """Return whether JoinGroup can be sent; connects both connections in parallel."""
         has_held = self._coordinator.ready(HELD)
         return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
 
     def poll_sync(self, now_ms: int) -> Poll:
-        """Send the assignments of all members, as soon as the metadata of their topics is known."""
+        """Send all assignments when the metadata of their topics is known."""
         if self._place.state is not MemberState.ASSIGNING:
             return Poll([])
         assert self._joined is not None
@@ -166,7 +162,7 @@ class Rebalance:
     # --- responses --------------------------------------------------------------------------------------------------
 
     def _accepted(self, attempt: int, answer: Answer, kind: type[R]) -> R | None:
-        """Return the response without an error to the latest request, or handle what came in its place."""
+        """Return the successful response to the latest request, or handle the failure and return None."""
         if attempt != self._attempt:
             return None
         response = answer.response
@@ -214,7 +210,7 @@ class Rebalance:
         self._on_assigned(assigned, sent_at_ms)
 
     def _on_no_response(self, answer: Answer) -> None:
-        """JoinGroup or SyncGroup ended with its connection."""
+        """Retry or fail after JoinGroup or SyncGroup had no response."""
         assert answer.error is not None
         if MEMBERSHIP.is_retried(answer.error):
             self._join_later(answer.received_at_ms)

@@ -1,7 +1,7 @@
-"""CommitManager: commits offsets one after the other, in the order in which the application made them.
+"""CommitManager: commits offsets in order, one request at a time.
 
-Owns the queue. One commit is in flight at a time, so none is overtaken by an earlier one, and a commit_sync that is
-done knows that every commit before it has ended. Each is tried again until its own deadline, if it may be.
+No commit overtakes an earlier one, and when a commit_sync is done, all earlier commits have ended. Commits are retried
+until their own deadline.
 """
 
 from collections import deque
@@ -25,16 +25,16 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
-"""Codes that mean that the request names a member or a generation which the group does not have (any more)."""
+"""Codes for a member or generation that the group does not have."""
 OUTDATED = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS})
-"""Codes that say nothing about the member while a join is under way: it gets the next generation by that."""
+"""Codes that are inconclusive during a join, which brings the next generation."""
 UNKNOWN_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 IdsOf = Callable[[Iterable[TopicPartition]], IdsByName]
-"""Returns the ids of the topics that positions belong to."""
+"""Function that returns the topic ids of positions."""
 
 
 class PendingCommit:
-    """One commit in the queue."""
+    """A commit in the queue."""
 
     __slots__ = (
         "error",
@@ -53,18 +53,18 @@ class PendingCommit:
     def __init__(self, event: CommitSync | CommitAsync, incarnation: int, pause: RetryPause) -> None:
         self.event = event
         self.left: dict[TopicPartition, OffsetAndMetadata] = dict(event.offsets)
-        """What no answer has confirmed yet."""
+        """Unconfirmed offsets."""
         self.incarnation = incarnation
         self.identity: MemberIdentity | None = None
-        """In whose name it is in flight."""
+        """Identity of the request in flight."""
         self.is_in_flight = False
         self.is_abandoned = False
         self.is_awaited = False
-        """Something that comes next waits for it, so that no later commit repeats it."""
+        """True if a later step waits for it, so that it must be retried."""
         self.was_fenced = False
-        """The generation was over that it was sent in the name of."""
+        """True if its generation has ended."""
         self.gone: KafkaError | None = None
-        """Why partitions were left out: the member has lost them with that generation, or their topic was deleted."""
+        """Reason of left-out partitions: lost with the generation, or a deleted topic."""
         self.pause = pause
         self.error: KafkaError | None = None
 
@@ -78,7 +78,7 @@ class PendingCommit:
 
 
 class CommitManager:
-    """The commits of one consumer, towards the coordinator of its group."""
+    """Commits of one consumer to the coordinator."""
 
     def __init__(
         self,
@@ -100,25 +100,25 @@ class CommitManager:
         self._backoff = retry_backoff(config, rng)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
         self.committed = 0
-        """Commits that have succeeded."""
+        """Number of successful commits."""
 
     # --- from the application ---------------------------------------------------------------------------------------
 
     def commit(self, event: CommitSync | CommitAsync) -> None:
-        """Queue a commit; a topic whose id the group has not given has the id of the topic that was read."""
+        """Queue a commit; topic ids default to the ids of the positions."""
         if not event.topic_ids:
             event = event._replace(topic_ids=self._ids_of(event.offsets))
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
-        """Call `action` as soon as every commit made so far has ended; until then each is retried that may succeed."""
+        """Call `action` when all earlier commits have ended; they are retried until then."""
         self.insist()
         self._queue.append(action)
         self._run_actions()
 
     @property
     def is_idle(self) -> bool:
-        """Whether every commit has ended."""
+        """True without pending commits."""
         return not self._queue
 
     def abandon(self, call_id: int) -> None:
@@ -130,13 +130,13 @@ class CommitManager:
         self._run_actions()
 
     def insist(self) -> None:
-        """Retry the commits made so far, also those of commit_async: none follows that could take their place."""
+        """Retry pending commits, including commit_async: no later commit replaces them."""
         for each in self._queue:
             if isinstance(each, PendingCommit):
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """End every commit with this error, and the one that it met: the consumer closes."""
+        """Fail every commit when the consumer closes; the cause is its own last error."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
@@ -189,7 +189,7 @@ class CommitManager:
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
 
     def _leave_out_lost(self, commit: PendingCommit) -> None:
-        """Commit in the next generation only partitions that the member has kept: others may have the rest."""
+        """After a new generation, keep only partitions that the member still has."""
         held = self._membership.held
         lost = [tp for tp in commit.left if tp not in held]
         for tp in lost:
@@ -198,16 +198,16 @@ class CommitManager:
             commit.gone = not_a_member(commit.error)
 
     def _leave_out_former(self, commit: PendingCommit) -> None:
-        """Commit nothing by the name of a topic that was deleted if another topic has the name now."""
+        """Leave out partitions of deleted topics whose name is used by another topic."""
         if self._ids_for(commit):
-            return  # the coordinator refuses the id
+            return  # the coordinator checks the id
         for tp in list(commit.left):
             if not self._leaders.is_the_one(tp.topic, commit.event.topic_ids.get(tp.topic, NO_TOPIC_ID)):
                 del commit.left[tp]
                 commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"commit the offset of {tp}")
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
-        """Return a request for every commit that is not in flight, in their order: a close without time sends all."""
+        """Return requests for all unsent commits, in order, for a close without time."""
         if not self._coordinator.ready(PROMPT):
             return []
         requests = []
@@ -223,7 +223,7 @@ class CommitManager:
         return requests
 
     def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
-        """Return in whose name to commit; None when the member that read the records is no member any more."""
+        """Return the identity for a commit; None if the member that read the records has lost its membership."""
         if not commit.event.as_member:
             return MemberIdentity(group_instance_id=self._group_instance_id)
         identity = self._membership.identity
@@ -248,7 +248,7 @@ class CommitManager:
         )
 
     def _ids_for(self, commit: PendingCommit) -> IdsByName:
-        """Return the ids to name the topics by; none where one is not known, or the coordinator takes names alone."""
+        """Return the topic ids for a request; empty if one is unknown, or the coordinator accepts only names."""
         topic_ids = commit.event.topic_ids
         has_all = all(tp.topic in topic_ids for tp in commit.left)
         speaks_ids = self._coordinator.speaks(PROMPT, OffsetCommitRequest, LAST_VERSION_WITH_NAMES + 1)
@@ -273,7 +273,7 @@ class CommitManager:
             self._on_error(commit, error, answer.received_at_ms)
 
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
-        """Take what was confirmed off the commit, and return the error of the rest."""
+        """Remove confirmed offsets from the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
         wrong: KafkaError | None = None
         codes = codes_in(response.topics, commit.event.topic_ids)
@@ -302,10 +302,10 @@ class CommitManager:
             self._finish(commit, error)
 
     def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int, *, is_outdated: bool) -> None:
-        """Commit in the next generation if the member has kept its partitions, otherwise not at all.
+        """Retry in the next generation if the member keeps its partitions, otherwise fail.
 
-        Only the response to a join tells whether it has while one is under way: commits use another connection, so a
-        commit can learn of a generation before the member does. Likewise, a heartbeat gets the epoch of KIP-848.
+        During a join, only its response tells. Commits use another connection, so they may learn of a new generation
+        before the member does, as with KIP-848 epochs.
         """
         identity = self._identity_for(commit)
         if identity is not None and (is_outdated or identity != commit.identity):
@@ -328,7 +328,7 @@ class CommitManager:
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        """End the commits whose timeout has passed; the application makes the error of a blocking call itself."""
+        """End expired commits; blocking calls create their own timeout error."""
         for each in list(self._queue):
             if not isinstance(each, PendingCommit) or each.is_in_flight or now_ms < each.event.deadline_at_ms:
                 continue
@@ -363,7 +363,7 @@ class CommitManager:
 
 
 def not_a_member(cause: KafkaError | None) -> CommitFailedError:
-    """Return the error of a commit by a consumer that is not, or no longer, a member of the group."""
+    """Return the error of a commit by a consumer that is not a member of the group."""
     why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
     return CommitFailedError(
         f"the offsets cannot be committed: the group has assigned the partitions to other members{why}; "

@@ -1,6 +1,6 @@
-"""CommittedManager: looks committed offsets up at the coordinator, for calls and for positions of assigned partitions.
+"""CommittedManager: queries committed offsets at the coordinator, for calls and for positions.
 
-Owns the open look-ups. A position without a committed offset is left to the reset policy, where there is one.
+Positions without a committed offset are left to the reset policy.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,18 +36,18 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_FETCH, RetryPause, retry_backoff
 
 POSITIONS = 0
-"""The `call_id` of the look-up of positions; real calls count from 1."""
+"""`call_id` of the position query; calls count from 1."""
 
 
 class LookUp:
-    """One open look-up: a call's, or the one of all positions that are wanted."""
+    """An open query: of a call, or of all wanted positions."""
 
     __slots__ = ("call_id", "deadline_at_ms", "error", "is_in_flight", "pause", "wanted")
 
     def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int, pause: RetryPause) -> None:
         self.call_id = call_id
         self.wanted: dict[TopicPartition, ResolvePosition | None] = dict.fromkeys(wanted)
-        """For positions with the event that wants each: one that came later is of a later moment."""
+        """Requesting event of each position, to detect newer ones."""
         self.deadline_at_ms = deadline_at_ms
         self.is_in_flight = False
         self.pause = pause
@@ -58,9 +58,9 @@ Found = dict[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedManager:
-    """Open look-ups of committed offsets, each asked again until its deadline.
+    """Open queries of committed offsets, with retries.
 
-    Args: reset: takes the positions for which nothing is committed, to find them by timestamp.
+    Args: reset: receives positions without a committed offset, to find them by timestamp.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class CommittedManager:
         )
 
     def resolve(self, event: ResolvePosition) -> None:
-        """Look for the committed position of an assigned partition."""
+        """Query the committed position of an assigned partition."""
         self._positions[event.topic_partition] = event
 
     def forget(self, topic_partition: TopicPartition) -> None:

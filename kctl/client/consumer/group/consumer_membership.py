@@ -1,11 +1,8 @@
-"""ConsumerMembership: a member of a group by ConsumerGroupHeartbeat alone (KIP-848); the broker assigns the partitions.
+"""ConsumerMembership: group member by ConsumerGroupHeartbeat (KIP-848); the broker assigns the partitions.
 
-Owns when a heartbeat is sent and what its response leads to; its contents are in heartbeat_contents.py, the assignment
-in reconciliation.py.
-
-Source: KIP-848, KIP-1082 (member id made by the client), Java's ConsumerMembershipManager.
-Differs: a pattern is always the broker's to match; a missing group means the same as an unknown member; a topic that
-was deleted and recreated is another one, though it has the same name, which is all that Java's compares.
+Source: KIP-848, KIP-1082 (client-generated member id), Java's ConsumerMembershipManager. Differs: the broker always
+matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id, where
+Java compares names.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,17 +30,17 @@ from kctl.client.requests.retry import ELSEWHERE, MEMBERSHIP
 from kctl.client.runtime import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes that mean that the group has given this member's partitions away."""
+"""Codes of a group that has assigned this member's partitions to others."""
 SESSION_INTERVALS = 9
-"""Heartbeat intervals of a session with the brokers' defaults (45 s, 5 s); brokers do not report it to members."""
+"""Heartbeat intervals in a session with the brokers' defaults (45s, 5s), which are not reported to members."""
 LEAST_INTERVAL_MS = 10
 """Lower bound of the heartbeat interval, which the broker chooses."""
 
 
 class ConsumerMembership(Membership):
-    """One member, by the consumer protocol.
+    """A member by the consumer protocol.
 
-    Args: entropy: makes the member id, which stays the same as long as this lives.
+    Args: entropy: source of the member id, which never changes.
     """
 
     TRANSITIONS = CONSUMER
@@ -65,14 +62,15 @@ class ConsumerMembership(Membership):
         self._assignment = Reconciliation(self._names, self._reports)
         self._subscription: Subscribe | None = None
         self._heartbeats = 0
-        """Numbers memberships: a response to a heartbeat of an earlier one is ignored."""
+        """Number of the membership; responses of earlier ones are ignored."""
         self._in_flight: Changes | None = None
-        """What the heartbeat in flight reports."""
+        """Contents of the heartbeat in flight."""
         self._due_at_ms = self._sent_at_ms = 0
         self._has_complained = False
         self._may_be_member = False
-        """Whether only a commit said that the group does not know this member: a broker that is not the coordinator any
-        more may have answered it, so leaving is still reported to the one that is."""
+        """True if only a commit reported that the group does not know this member. The response may be from a former
+        coordinator, so a leave is still sent.
+        """
 
     @property
     def topics(self) -> Iterator[str]:
@@ -102,11 +100,11 @@ class ConsumerMembership(Membership):
         super().poll_began()
 
     def rejoin(self, reason: str) -> None:  # noqa: ARG002 (the protocol has no place for it)
-        """Ask at once what the group has decided; when to rebalance is the broker's decision alone."""
+        """Send a heartbeat immediately; only the broker decides about rebalances."""
         self._due_at_ms = 0
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
-        """Lose what a member has that the group does not know; one whose epoch is old asks at once for the new one."""
+        """Handle a rejected commit: lose the membership, or request the new epoch immediately."""
         code = getattr(error, "code", None)
         if identity.incarnation != self._place.incarnation or self._place.state is not MemberState.STABLE:
             return
@@ -122,9 +120,9 @@ class ConsumerMembership(Membership):
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Reconcile the assignment, except while a heartbeat reports what the member has.
+        """Reconcile the assignment, except while a heartbeat reports owned partitions.
 
-        What such a heartbeat leaves out of the target counts as revoked when it is answered.
+        Partitions that such a heartbeat leaves out count as revoked after its response.
         """
         if self._place.state is not MemberState.ABSENT and self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
@@ -140,7 +138,7 @@ class ConsumerMembership(Membership):
         if self._place.state is MemberState.ABSENT or self._in_flight is not None:
             return Poll([])
         if self._place.state is MemberState.JOINING and not self._reports.is_applied:
-            return Poll([])  # what was lost is still in use
+            return Poll([])  # lost partitions are still in use
         due_at_ms = max(self._due_at_ms, self._backoff.retry_at_ms)
         if due_at_ms > now_ms:
             return Poll([], due_at_ms)
@@ -220,9 +218,8 @@ class ConsumerMembership(Membership):
             self._fail(error)
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Report everything again, since the last heartbeat may have been lost; another coordinator is asked at once.
-
-        Or its response was lost, and the target has changed by it: the response to a full report has the target.
+        """Report everything in the next heartbeat, because the last one or its response may be lost. Another
+        coordinator is contacted immediately.
         """
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
@@ -244,7 +241,7 @@ class ConsumerMembership(Membership):
     def _join(self, reason: str) -> None:
         super()._join(reason)
         self._due_at_ms = 0
-        self._leave = None  # were it sent again now, it would end the new membership
+        self._leave = None  # sent now, it would end the new membership
 
     def _stop(self) -> None:
         self._may_be_member = False

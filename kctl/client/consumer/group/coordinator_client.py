@@ -1,7 +1,4 @@
-"""GroupCoordinatorClient: the group on the network thread: coordinator, membership, commits and committed offsets.
-
-Owns their order within a turn of the loop, which events reach them, and the reports of what the application cannot see.
-"""
+"""GroupCoordinatorClient: the group on the network thread: coordinator, membership, commits, committed offsets."""
 
 import logging
 from collections.abc import Callable
@@ -41,11 +38,11 @@ logger = logging.getLogger("kctl.client.consumer")
 
 
 class GroupCoordinatorClient:
-    """Everything that only a consumer with a group.id has on the network side.
+    """Network side of a consumer with a group.id.
 
     Attributes:
-        managers: to be polled in this order; the coordinator last, when it knows which of them needs it.
-        handlers: what is done with each type of event.
+        managers: in the order of polling; the coordinator is last, when it is known who needs it.
+        handlers: by event type.
     """
 
     def __init__(
@@ -77,7 +74,7 @@ class GroupCoordinatorClient:
         self._generation = -1
         self._owned: tuple[TopicPartition, ...] = ()
         self._automatic: dict[int, CommitAsync] = {}
-        """The automatic commits that have not ended."""
+        """Unfinished automatic commits."""
         self._term = 0
         self.membership: Membership
         if config.group_protocol == "consumer":
@@ -99,9 +96,9 @@ class GroupCoordinatorClient:
         }
 
     def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
-        """Return what a close without time still sends: commits, then the LeaveGroup, on one connection in that order.
+        """Return the requests of a close without time: commits, then LeaveGroup, in order on one connection.
 
-        Source: KIP-102: close(0) attempts to commit and to leave the group without waiting for the responses.
+        Source: KIP-102: close(0) tries to commit and leave without waiting for responses.
         """
         requests = self.commits.unsent(now_ms)
         if is_leaving:
@@ -120,7 +117,7 @@ class GroupCoordinatorClient:
         self.membership.subscribe(event)
 
     def _report(self, event: Report) -> None:
-        """Pass on the report of a membership; the application must know which of its subscriptions that is about."""
+        """Pass on a report of the membership, with the term of its subscription, and publish changes."""
         if isinstance(event, MemberChanged):
             self._member_id = event.metadata.member_id or self._member_id
             if event.metadata.generation >= 0:
@@ -151,7 +148,7 @@ class GroupCoordinatorClient:
         )
 
     def _report_commit(self, event: Report) -> None:
-        """Pass on how a commit ended; no caller waits for an automatic one, so a failure of that is published."""
+        """Pass on the end of a commit; publish failures of automatic ones, for which no caller waits."""
         if isinstance(event, CommitDone):
             automatic = self._automatic.pop(event.commit_id, None)
             if automatic is not None and event.error is not None:

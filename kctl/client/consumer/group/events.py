@@ -1,7 +1,7 @@
-"""Group events: those between application and network thread that are about the group; part of the unions of events.py.
+"""Events between application and network thread about the group.
 
-Owns the types alone. Every change of the assignment is one numbered `AssignmentChanged`; the application applies it
-inside poll, listener included, and acknowledges it with `ChangeApplied`. Until then the partitions stay this member's.
+Each change of the assignment is a numbered `AssignmentChanged`, which the application applies in poll and confirms by
+`ChangeApplied`. Until then the partitions belong to this member.
 """
 
 import re
@@ -15,7 +15,7 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 
 class GroupMetadata(NamedTuple):
-    """Who this member is in its group at present; generation is the member epoch with KIP-848, -1 outside the group."""
+    """Current identity of this member; generation is the member epoch with KIP-848, -1 outside the group."""
 
     group_id: str
     generation: int = -1
@@ -25,7 +25,7 @@ class GroupMetadata(NamedTuple):
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 IdsByName = Mapping[str, bytes]
-"""The ids under which a KIP-848 group has given topics to a member: a topic recreated under its name is another one."""
+"""Topic ids by name in an assignment of a KIP-848 group; a recreated topic has another id."""
 NO_IDS: IdsByName = NOTHING
 CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
@@ -34,9 +34,9 @@ CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
 class Subscribe(NamedTuple):
-    """Be a member that wants these topics, or those whose whole name matches the pattern.
+    """Be a member with these topics, or with topics whose full name matches the pattern.
 
-    Attributes: term: grows when the application subscribes again after it had left.
+    Attributes: term: number of the subscription; grows after an unsubscribe.
     """
 
     topics: tuple[str, ...]
@@ -51,34 +51,33 @@ class Unsubscribe(NamedTuple):
 
 
 class ChangeApplied(NamedTuple):
-    """The application has applied the change of that number; it reads nothing of what the change took away."""
+    """The application has applied the change, and has stopped reading removed partitions."""
 
     number: int
 
 
 class PollBegan(NamedTuple):
-    """The application is inside poll: max.poll.interval.ms does not run."""
+    """A poll has begun, which stops the count of max.poll.interval.ms."""
 
 
 class PollEnded(NamedTuple):
-    """The application has left poll: max.poll.interval.ms runs from here."""
+    """A poll has ended, which starts the count of max.poll.interval.ms."""
 
     at_ms: int
 
 
 class Rejoin(NamedTuple):
-    """Ask the group to rebalance."""
+    """Request a rebalance."""
 
     reason: str
 
 
 class CommitSync(NamedTuple):
-    """Commit, trying again until the deadline, and answer with `CallDone`.
+    """Commit with retries until the deadline; the result is `CallDone`.
 
     Attributes:
-        as_member: the partitions come from the group, so only its present members may commit.
-        topic_ids: of the topics as the group has given them, or as they were read: nothing is committed to others that
-            took their names.
+        as_member: the group assigned the partitions, so the commit requires membership.
+        topic_ids: of the assignment or of the records read: recreated topics are not committed.
     """
 
     call_id: int
@@ -89,7 +88,7 @@ class CommitSync(NamedTuple):
 
 
 class CommitAsync(NamedTuple):
-    """Commit and answer with `CommitDone`; what is worth retrying is tried again only with `may_retry`."""
+    """Commit; the result is `CommitDone`. Retried only with `may_retry`."""
 
     commit_id: int
     offsets: Offsets
@@ -101,7 +100,7 @@ class CommitAsync(NamedTuple):
 
 
 class AskCommitted(NamedTuple):
-    """Look up committed offsets and answer with `CommittedAnswer`."""
+    """Query committed offsets; the result is `CommittedAnswer`."""
 
     call_id: int
     topic_partitions: tuple[TopicPartition, ...]
@@ -112,15 +111,14 @@ class AskCommitted(NamedTuple):
 
 
 class AssignmentChanged(NamedTuple):
-    """This member's partitions from now on; numbers grow, and each is acknowledged with `ChangeApplied`.
+    """New assignment of this member; numbers grow, and each is confirmed by `ChangeApplied`.
 
     Attributes:
-        owned: all partitions it has after the change.
-        is_lost: the group has given the former ones away already: nothing of them can be committed any more.
-        is_complete: a rebalance ended with this; False: partitions are released so that one can continue.
-        topic_ids: of the topics of `owned`, where the group shares topics out by id (KIP-848). A name that has another
-            id than before is another topic: its partitions are lost, and new ones have come.
-        term: of the subscription it is about; filled in on the way.
+        owned: all partitions after the change.
+        is_lost: removed partitions are already assigned to others and cannot be committed.
+        is_complete: a rebalance has ended; False: partitions are released to continue one.
+        topic_ids: ids of the topics of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
+        term: number of the subscription; filled in later.
     """
 
     number: int
@@ -132,17 +130,17 @@ class AssignmentChanged(NamedTuple):
 
 
 class GroupFailed(NamedTuple):
-    """The group does not take this member, and trying again by itself does not cure that; the next poll tries again."""
+    """The group rejects this member, and retries do not help; the next poll tries again."""
 
     error: KafkaError
 
 
 class GroupWaiting(NamedTuple):
-    """Why this member has no assignment right now; an empty reason means that it has one.
+    """Reason why this member has no assignment; empty if it has one.
 
     Attributes:
         kind, cause: as in `WaitReason`.
-        at_ms: when it was reported; filled in on the way.
+        at_ms: time of the report; filled in later.
     """
 
     reason: str
@@ -152,26 +150,26 @@ class GroupWaiting(NamedTuple):
 
 
 class MemberChanged(NamedTuple):
-    """Who this member is from now on."""
+    """New identity of this member."""
 
     metadata: GroupMetadata
 
 
 class SessionConfirmed(NamedTuple):
-    """The group keeps this member at least until then; no record of its partitions is handed out later than that."""
+    """The group keeps this member at least until then; later, no records of its partitions are returned."""
 
     until_ms: int
 
 
 class CommitDone(NamedTuple):
-    """How a `CommitAsync` ended."""
+    """Result of a `CommitAsync`."""
 
     commit_id: int
     error: KafkaError | None
 
 
 class NoCommittedOffset(NamedTuple):
-    """Nothing is committed for the partition, and there is no reset policy."""
+    """The partition has neither a committed offset nor a reset policy."""
 
     topic_partition: TopicPartition
     epoch: int

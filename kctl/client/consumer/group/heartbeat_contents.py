@@ -1,8 +1,4 @@
-"""HeartbeatContents: what a KIP-848 heartbeat reports.
-
-Everything when the member joins and after a failure, otherwise only what changed. Owns what the coordinator has
-confirmed.
-"""
+"""HeartbeatContents: contents of KIP-848 heartbeats: everything for a join or after a failure, otherwise changes."""
 
 import re
 from typing import NamedTuple
@@ -13,7 +9,7 @@ from kctl.client.errors import LocalProtocolError
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, TopicPartitions
 
 JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
-"""Member epochs of a member that joins, leaves, or is static and may come back."""
+"""Member epochs for joining, leaving, and temporarily leaving (static members)."""
 FIRST_VERSION_WITH_PATTERNS = 1
 
 Slots = dict[bytes, tuple[int, ...]]
@@ -21,14 +17,14 @@ Slots = dict[bytes, tuple[int, ...]]
 
 
 class Changes(NamedTuple):
-    """What one heartbeat reports beyond the member's identity; None where it leaves that out."""
+    """Contents of a heartbeat beyond the member's identity; None if left out."""
 
     subscription: Subscribe | None
     owned: Slots | None
 
 
 class HeartbeatContents:
-    """Builds the heartbeats of one member. Source: KIP-848, KIP-1082 (member id made by the client)."""
+    """Builder of a member's heartbeats. Source: KIP-848, KIP-1082 (client-generated member id)."""
 
     def __init__(self, config: ConsumerConfig, group_id: str, member_id: str) -> None:
         self._config = config
@@ -38,15 +34,15 @@ class HeartbeatContents:
         self._had_pattern = False
 
     def forget(self) -> None:
-        """Report everything again: the last heartbeat may have been lost, or the member joins again."""
+        """Report everything again, after a lost heartbeat or for a join."""
         self._confirmed = Changes(None, None)
 
     def forget_owned(self) -> None:
-        """Report again what the member has: the coordinator waits for that after each assignment."""
+        """Report the owned partitions again: the coordinator expects it after each assignment."""
         self._confirmed = self._confirmed._replace(owned=None)
 
     def confirm(self, changes: Changes) -> None:
-        """Note that the coordinator has responded to a heartbeat with these changes."""
+        """Record that the coordinator has confirmed a heartbeat with these changes."""
         before = self._confirmed
         self._confirmed = Changes(
             before.subscription if changes.subscription is None else changes.subscription,
@@ -54,11 +50,11 @@ class HeartbeatContents:
         )
 
     def has_changes(self, subscription: Subscribe, owned: Slots) -> bool:
-        """Return whether the coordinator does not know all of this."""
+        """Return whether a part is not confirmed."""
         return self._confirmed != Changes(subscription, owned)
 
     def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Changes]:
-        """Return the heartbeat to send, and what to `confirm` when it is answered."""
+        """Return the next heartbeat, and its changes for `confirm`."""
         request = self._from_member(epoch)
         is_full = self._confirmed.subscription is None
         changes = Changes(
@@ -99,9 +95,9 @@ class HeartbeatContents:
 
 
 def broker_pattern(pattern: re.Pattern[str]) -> str:
-    """Return the pattern as the broker reads it (RE2), which matches it with whole names as we do.
+    """Return the pattern in the broker's syntax (RE2), which matches full names.
 
-    Raises: LocalProtocolError: it has a flag that cannot be written into it.
+    Raises: LocalProtocolError: the pattern has an unsupported flag.
     """
     letters = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.UNICODE: ""}
     flags, left = "", pattern.flags

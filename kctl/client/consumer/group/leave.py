@@ -1,7 +1,6 @@
-"""GroupLeave: the request that ends a membership, repeated until the group has confirmed it or the deadline has passed.
+"""GroupLeave: request that ends a membership, with retries until the group confirms it or the deadline.
 
-Owns when it is sent. It uses the connection for prompt requests, so that a JoinGroup that the coordinator holds back
-does not delay it.
+Sent on the connection for prompt requests, so that a held JoinGroup does not delay it.
 """
 
 from collections.abc import Callable
@@ -19,19 +18,19 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
 GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes that mean that the group does not count the member any more.
+"""Codes of a group without the member.
 
-They count from the second time: a coordinator that was suspended forgets its members before it learns that another
-broker coordinates, and that one still waits for them.
+They count from the second time on: a suspended coordinator may forget members before it notices that it was replaced,
+and the new coordinator still waits for them.
 """
 
 LeaveRequest = LeaveGroupRequest | ConsumerGroupHeartbeatRequest
 
 
 class GroupLeave:
-    """The end of one membership.
+    """End of one membership.
 
-    Attributes: outcome: None while it is in progress, then whether the group has confirmed it.
+    Attributes: outcome: None while in progress, then whether the group has confirmed it.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class GroupLeave:
         self._was_unknown = False
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the request that is due, and when to poll again."""
+        """Return the due request, and the next deadline."""
         if self.outcome is None and (now_ms >= self._deadline_at_ms or self._coordinator.refusal is not None):
             self.outcome = False
         if self.outcome is not None:
@@ -80,14 +79,14 @@ class GroupLeave:
             error = self._coordinator.check(code, "leave")
             if code in GONE and error is not None:
                 self._was_unknown = True
-                self._coordinator.recheck()  # the coordinator of the next look-up gets the request, too
+                self._coordinator.recheck()  # the next coordinator gets the request as well
                 return
         if error is not None and not MEMBERSHIP.is_retried(error):
             self.outcome = False
 
 
 def _code_of(answer: Answer) -> int:
-    """Return the error code of the group, or of this member."""
+    """Return the error code of the group or of this member."""
     response = answer.response
     if isinstance(response, LeaveGroupResponse):
         return leave_code(response)

@@ -1,12 +1,10 @@
-"""Membership: one member of one group, with all that the classic and the consumer protocol (KIP-848) have in common.
+"""Membership: group member, common part of the classic and the consumer protocol (KIP-848).
 
-A membership is a request manager: it owns the state of one member, sends its requests through the `Coordinator`, and
-reports `AssignmentChanged`, `GroupFailed`, `GroupWaiting` and `MemberChanged`. Here: when the application counts as
-stuck, how failures are reported, how the member leaves. Knows neither the application nor commits.
+A membership is a request manager that sends through the `Coordinator` and reports `AssignmentChanged`, `GroupFailed`,
+`GroupWaiting`, and `MemberChanged`.
 
-The rule that keeps records from being read twice: what a member has reported as owned stays in its joins and
-heartbeats until the `AssignmentChanged` that takes it away was acknowledged by `applied`. The network loop calls
-`applied` only when every commit that was made before the acknowledgement has ended.
+Invariant against duplicate reads: owned partitions stay in joins and heartbeats until `applied` confirms the
+`AssignmentChanged` that removes them. The network loop calls `applied` after all earlier commits have ended.
 """
 
 from abc import ABC, abstractmethod
@@ -41,15 +39,15 @@ from kctl.client.requests.request import Poll
 from kctl.client.wording import MOST_NAMED, listed
 
 WaitingFor = tuple[str, WaitKind, KafkaError | None]
-"""Why the group gives no records: in words, as a kind, and the error behind it."""
+"""Reason of a wait as text, its kind, and the error."""
 
 
 class MemberIdentity(NamedTuple):
-    """Who commits, as the coordinator checks it.
+    """Identity for commits, which the coordinator checks.
 
     Attributes:
-        member_id, generation: as the group knows them; generation is the member epoch with KIP-848.
-        incarnation: grows when the member has lost everything it had; no commit outlives the incarnation it is of.
+        member_id, generation: as known to the group; generation is the member epoch with KIP-848.
+        incarnation: grows when the member has lost everything; commits are limited to one incarnation.
     """
 
     member_id: str = ""
@@ -59,18 +57,18 @@ class MemberIdentity(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Why a member lost its place: in words, and as the broker's error where it was one."""
+    """Reason of a lost membership, as text and as the broker's error, if any."""
 
     reason: str
     error: KafkaError | None = None
 
 
 class MemberPlace:
-    """The place of one member in its group, as far as the member knows it.
+    """State of one member in its group.
 
     Attributes:
-        state: where it stands in the table of its protocol.
-        member_id, generation, incarnation: as MemberIdentity has them.
+        state: state in the table of its protocol.
+        member_id, generation, incarnation: as in MemberIdentity.
     """
 
     def __init__(
@@ -90,16 +88,16 @@ class MemberPlace:
         return MemberIdentity(self.member_id, self.generation, self._instance_id, self.incarnation)
 
     def move(self, event: MemberEvent) -> None:
-        """Move to the state that an event leads to."""
+        """Apply an event."""
         self.state = after(self._transitions, self.state, event)
 
     def report(self) -> None:
-        """Report id and generation, which have changed."""
+        """Report changed id and generation."""
         self._report(MemberChanged(GroupMetadata(self._group_id, self.generation, self.member_id, self._instance_id)))
 
 
 def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, KafkaError | None]:
-    """Return which of these topics have errors instead of partitions, for the end of a reason, and the first error."""
+    """Return topics with errors, as the end of a reason, and the first error."""
     found = [(topic, metadata.cluster.topics.get(topic)) for topic in topics]
     errors = {topic: info.error for topic, info in found if info is not None and info.error is not None}
     unknown = [topic for topic, error in errors.items() if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
@@ -109,7 +107,7 @@ def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, Kafka
 
 
 class AssignmentReports:
-    """Numbers the changes that the application is to apply. Attributes: is_applied: it has applied the last one."""
+    """Numbered assignment changes. Attributes: is_applied: the application has applied the last one."""
 
     def __init__(self, report: Callable[[GroupToApplication], None]) -> None:
         self.is_applied = True
@@ -120,7 +118,7 @@ class AssignmentReports:
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """What the member has, with what a change takes away that the application has not applied."""
+        """Owned partitions, including removed ones that the application has not released."""
         return frozenset(self._owned if self.is_applied else (*self._owned, *self._former))
 
     def send(
@@ -131,7 +129,7 @@ class AssignmentReports:
         is_complete: bool = True,
         topic_ids: IdsByName = NO_IDS,
     ) -> None:
-        """Report what the member has from now on; a loss overtakes a change that is not applied yet."""
+        """Report a new assignment; a loss overtakes pending changes."""
         self._number += 1
         self.is_applied = False
         self._former = () if is_lost else self._owned
@@ -139,13 +137,13 @@ class AssignmentReports:
         self._report(AssignmentChanged(self._number, owned, is_lost, is_complete, topic_ids=topic_ids))
 
     def applied(self, number: int) -> bool:
-        """Note an acknowledgement; return whether it is that of the last change."""
+        """Record a confirmation; return whether it is for the last change."""
         self.is_applied = self.is_applied or number == self._number
         return number == self._number
 
 
 class Membership(ABC):
-    """One member of one group. Attributes: loss: why it lost its place the last time."""
+    """A group member. Attributes: loss: last reason of a lost membership."""
 
     TRANSITIONS: ClassVar[Transitions]
 
@@ -168,47 +166,47 @@ class Membership(ABC):
         self._leave: GroupLeave | None = None
         self._waiting: WaitingFor = "", WaitKind.OUTSIDE, None
         self._failed_step: tuple[str, KafkaError] | None = None
-        """The step of joining that has failed, as a reason, and its error."""
+        """Failed step of joining, as a reason, and its error."""
 
     # --- what the network loop asks ---------------------------------------------------------------------------------
 
     @property
     def identity(self) -> MemberIdentity | None:
-        """Who commits now; None while it is no member, and commits of subscribed partitions cannot succeed."""
+        """Current identity for commits; None outside the group."""
         return None if self._place.generation < 0 else self._place.identity
 
     @property
     def is_joining(self) -> bool:
-        """Whether the response to a join is under way: it has the next generation."""
+        """True while the response to a join, with the next generation, is pending."""
         return False
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """The partitions that no other member has: assigned ones, and released ones that the application still uses."""
+        """Partitions of this member only: assigned ones, and removed ones still in use."""
         return self._reports.held
 
     @property
     def incarnation(self) -> int:
-        """How often the member has lost everything; see MemberIdentity."""
+        """Number of times the member has lost everything; see MemberIdentity."""
         return self._place.incarnation
 
     @property
     @abstractmethod
     def topics(self) -> Iterator[str]:
-        """The topics whose metadata it needs, besides those of assigned partitions."""
+        """Topics whose metadata it needs, in addition to assigned ones."""
 
     @property
     @abstractmethod
     def wants_all_topics(self) -> bool:
-        """Whether it needs the names of all topics, to match a pattern itself."""
+        """True if it needs the names of all topics, to match a pattern."""
 
     @property
     def has_left(self) -> bool | None:
-        """After `leave` or `remain`: None while that is in progress, then whether the group has confirmed it."""
+        """Result of `leave` or `remain`: None while in progress, then whether the group has confirmed it."""
         return True if self._leave is None else self._leave.outcome
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the requests that can be sent now and the next instant at which this must be polled again."""
+        """Return requests to send, and the latest instant of the next poll."""
         if self._place.state is not MemberState.ABSENT and now_ms >= self._liveness.expires_at_ms:
             self._stop_without_polls(now_ms)
         self._advance()
@@ -230,40 +228,40 @@ class Membership(ABC):
 
     @abstractmethod
     def subscribe(self, event: Subscribe) -> None:
-        """Be a member with this subscription from now on; replaces the one before."""
+        """Be a member with this subscription; replaces the previous one."""
 
     @abstractmethod
     def applied(self, number: int) -> None:
-        """The application has applied that change, and its commits have ended."""
+        """Record that the application has applied a change and its commits have ended."""
 
     @abstractmethod
     def rejoin(self, reason: str) -> None:
-        """Ask the group to rebalance."""
+        """Request a rebalance."""
 
     @abstractmethod
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
-        """A commit of that identity was refused: the group does not know it any more."""
+        """Handle a rejected commit of an identity that the group does not know."""
 
     def poll_began(self) -> None:
-        """The application polls: it is alive for as long as it does; a member that stopped joins again."""
+        """Record the start of a poll; a member that stopped joins again."""
         self._liveness.poll_began()
         self._backoff.poll_began()
         if self._place.state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
             self._join("the application polls")
 
     def poll_ended(self, at_ms: int) -> None:
-        """The application has max.poll.interval.ms from here until it polls again."""
+        """Record the end of a poll, which starts max.poll.interval.ms."""
         self._liveness.poll_ended(at_ms)
 
     def leave(self, deadline_at_ms: int) -> None:
-        """Leave the group for good, trying until the deadline; see `has_left`. It may be subscribed again later."""
+        """Leave the group permanently, until the deadline; see `has_left`. A later subscription is possible."""
         self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
         self._end()
 
     def remain(self, deadline_at_ms: int) -> None:
-        """Stop being a member and keep the place in the group; where that needs a request, see `has_left`."""
+        """Stop being a member but keep the place in the group; see `has_left`."""
         if self._leave is not None and self._leave.outcome is not None:
-            self._leave = None  # of an earlier subscription, and of no meaning for this one
+            self._leave = None  # result of an earlier subscription
         if self._config.group_instance_id is not None:
             self._start_leave("", deadline_at_ms, keeps_place=True)
         self._end()
@@ -276,7 +274,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _advance(self) -> None:
-        """Do what needs no request; called first in each poll."""
+        """Do work without requests; called first in each poll."""
 
     @abstractmethod
     def _polls(self) -> tuple[Callable[[int], Poll], ...]:
@@ -284,19 +282,19 @@ class Membership(ABC):
 
     @abstractmethod
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
-        """Send LeaveGroup where the group may count on the member; a static one may keep its place."""
+        """Send LeaveGroup if the group knows the member; a static one may keep its place."""
 
     @abstractmethod
     def _lose(self, loss: Loss) -> None:
-        """Stop, because everything this member had may be another's by now."""
+        """Stop: others may have all partitions of this member."""
 
     @abstractmethod
     def _end(self) -> None:
-        """Forget the subscription and the membership; the application has released everything."""
+        """Forget subscription and membership; the application has released everything."""
 
     @abstractmethod
     def _wait_reason(self) -> WaitingFor:
-        """Return why the group gives the application no records; empty when it does."""
+        """Return why the group gives no records; empty if it does."""
 
     # --- shared steps -----------------------------------------------------------------------------------------------
 
@@ -304,14 +302,14 @@ class Membership(ABC):
         self._place.move(MemberEvent.JOIN)
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop, and report it; the next poll joins again after a back-off, except for a fenced instance id."""
+        """Stop and report the error; the next poll joins again after a backoff, except for a fenced instance id."""
         self._lose(Loss(str(error), error))
         is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
         self._backoff.refused(fatal=error if is_fatal else None)
         self._report(GroupFailed(error))
 
     def _stop_without_polls(self, now_ms: int) -> None:
-        """Leave before the group has to wait for the application, which has not polled for max.poll.interval.ms."""
+        """Leave because the application has not polled for max.poll.interval.ms."""
         reason = f"no poll for {self._config.max_poll_interval_ms} ms (max.poll.interval.ms)"
         keeps_place = self._config.group_instance_id is not None
         self._start_leave(reason, now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
@@ -321,7 +319,7 @@ class Membership(ABC):
         return Poll([]) if self._leave is None else self._leave.poll(now_ms)
 
     def _report_waiting(self) -> None:
-        """Report the reason unless it was reported; a cause may come after the reason, and is news, too."""
+        """Report the reason of a wait if reason or cause are new."""
         reason, kind, cause = self._wait_reason()
         waiting = reason, kind, self._kept_cause(reason, kind, cause or self._coordinator.error)
         if waiting != self._waiting:
@@ -329,7 +327,7 @@ class Membership(ABC):
             self._report(GroupWaiting(*waiting))
 
     def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
-        """Return the cause of a wait: if a step of joining is repeated, the error that ended its last attempt."""
+        """Return the cause of a wait: for a repeated step of joining, the error of its last attempt."""
         before, before_kind, _ = self._waiting
         if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
             self._failed_step = before, cause

@@ -1,7 +1,7 @@
-"""Reconciliation: the partitions of a KIP-848 member, from the group's target to what the application reads.
+"""Reconciliation: partitions of a KIP-848 member, from the group's target to the applied assignment, by topic id.
 
-Owns target, reported and applied partitions, by topic id. One change at a time is reported to the application; what it
-takes away stays in the heartbeats until it is applied. Sends nothing but questions for topic names (`TopicIds`).
+Changes are reported to the application one at a time; removed partitions stay in the heartbeats until the change is
+applied.
 """
 
 from kctl.client.cluster import TopicPartition
@@ -12,9 +12,9 @@ from kctl.client.protocol.api.consumer_groups import Assignment
 
 
 class Reconciliation:
-    """The assignment of one member.
+    """Assignment of one member.
 
-    Attributes: reported: what was reported last; None before the first assignment.
+    Attributes: reported: last reported partitions; None before the first assignment.
     """
 
     def __init__(self, names: TopicIds, reports: AssignmentReports) -> None:
@@ -23,35 +23,35 @@ class Reconciliation:
         self._reports = reports
         self._target: Slots | None = None
         self._is_unacknowledged = False
-        """The target has to be acknowledged, even if it changes nothing: an earlier response may have been lost."""
+        """True if the target must be confirmed even without changes: an earlier response may be lost."""
         self._applied: Slots = {}
 
     @property
     def held(self) -> Slots:
-        """What heartbeats report: all that the application reads or may begin to read."""
+        """Partitions for heartbeats: all that the application reads or may begin to read."""
         return self._applied if self._reports.is_applied else united(self._applied, self.reported or {})
 
     def receive(self, assignment: Assignment) -> None:
-        """Note what the group wants the member to have."""
+        """Record the target of the group."""
         self._target = slots_of(assignment)
         self._is_unacknowledged = True
         self._names.want([*self._target, *(self.reported or ())])
 
     def forget_target(self) -> None:
-        """Wait for the next assignment: it may have changed by a request whose response was lost."""
+        """Wait for the next assignment: a request whose response was lost may have changed it."""
         self._target = None
 
     def applied(self, number: int) -> bool:
-        """Note that the application applied a change; return whether the coordinator has to hear of it."""
+        """Record that the application applied a change; return whether to report it to the coordinator."""
         if not self._reports.applied(number) or self.reported is None or self._applied == self.reported:
-            return False  # it was overtaken by a loss, is of an earlier subscription, or changes nothing
+            return False  # overtaken by a loss, of an earlier subscription, or without changes
         self._applied = self.reported
         return True
 
     def advance(self) -> bool:
-        """Report the target, as far as the names of topics are known, when nothing waits to be applied.
+        """Report the target, for topics with known names, if no change is pending.
 
-        Returns: whether the coordinator waits for an acknowledgement of a target that changes nothing.
+        Returns: whether the coordinator awaits confirmation of an unchanged target.
         """
         if self._target is None or not self._reports.is_applied:
             return False
@@ -65,7 +65,7 @@ class Reconciliation:
         return False
 
     def lose(self) -> None:
-        """Report that all of it may be another member's by now."""
+        """Report that others may have all partitions."""
         had = self.reported
         self.forget()
         if had:
@@ -73,22 +73,19 @@ class Reconciliation:
         self.reported = None
 
     def forget(self) -> None:
-        """Forget target and applied partitions; the names of what was reported are still known."""
+        """Forget target and applied partitions; names of reported topics are kept."""
         self._target = None
         self._applied = {}
         self._names.want(())
 
     def clear(self) -> None:
-        """Forget everything: the application has released it."""
+        """Forget everything; the application has released it."""
         self.forget()
         self.reported = None
         self._reports.is_applied = True
 
     def _send(self, wanted: Slots, *, is_lost: bool = False) -> None:
-        """Report the partitions by name, which is all that the application knows of, and which topics they are of.
-
-        What goes may be of a topic that was recreated; where the metadata knows, the new id is reported.
-        """
+        """Report the partitions by topic name, with topic ids, including new ids of recreated topics."""
         names = self._names.known()
         gone = [topic_id for topic_id in self.reported or () if topic_id not in wanted]
         owned = [TopicPartition(names[topic_id], number) for topic_id, numbers in wanted.items() for number in numbers]

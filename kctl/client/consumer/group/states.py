@@ -1,13 +1,10 @@
-"""The state tables of a group member, one for each protocol.
-
-Every transition of either lives here; an event that a state lacks is a bug and raises. Values alone.
-"""
+"""Transition tables of a group member, one for each protocol. Missing transitions are bugs and raise."""
 
 from enum import Enum
 
 
 class MemberState(Enum):
-    """The state of a member; the value is what it waits for. The consumer protocol has no ASSIGNING and SYNC_SENT."""
+    """State of a member; the value is its wait. The consumer protocol has no ASSIGNING and SYNC_SENT."""
 
     ABSENT = "not in the group: no subscription, or the application does not poll"
     JOINING = "to send JoinGroup after the application has handled the last change"
@@ -18,7 +15,7 @@ class MemberState(Enum):
 
 
 class MemberEvent(Enum):
-    """What leads from one state to another."""
+    """Events that change the state."""
 
     JOIN = "the member is to join, or to join again"
     SEND_JOIN = "JoinGroup, or the first heartbeat of the consumer protocol, is sent"
@@ -47,7 +44,7 @@ CLASSIC: Transitions = {
     (MemberState.STABLE, MemberEvent.JOIN): MemberState.JOINING,
     (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
 }
-"""JoinGroup and SyncGroup make one round; a member that lost its place joins from ABSENT."""
+"""JoinGroup and SyncGroup form one rebalance; a member that lost its place joins from ABSENT."""
 
 CONSUMER: Transitions = {
     (MemberState.ABSENT, MemberEvent.JOIN): MemberState.JOINING,
@@ -60,11 +57,11 @@ CONSUMER: Transitions = {
     (MemberState.STABLE, MemberEvent.ACCEPTED): MemberState.STABLE,
     (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
 }
-"""The broker decides when to rebalance, so a member that is in the group stays STABLE; see reconciliation.py."""
+"""The broker decides about rebalances, so a member stays STABLE; see reconciliation.py."""
 
 
 def after(table: Transitions, state: MemberState, event: MemberEvent) -> MemberState:
-    """Return the state that an event leads to. Raises: ValueError: the table lacks it, which is a bug of ours."""
+    """Return the state after an event. Raises: ValueError: a missing transition, which is a bug."""
     found = table.get((state, event))
     if found is None:
         raise ValueError(f"a member that is {state.name} has no transition by {event.name}")

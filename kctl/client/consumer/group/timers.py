@@ -1,8 +1,4 @@
-"""Timers of a group member: heartbeats, session, the pause between polls, and the back-off between joins.
-
-They send nothing. `Heartbeat`, `Session` and `JoinBackoff` run on the network thread, independent of the application;
-`Liveness` runs while the application is outside of poll.
-"""
+"""Timers of a group member: heartbeats, session, poll interval, and backoff between joins."""
 
 from collections.abc import Callable
 from random import Random
@@ -14,11 +10,11 @@ from kctl.client.errors import KafkaError
 from kctl.client.requests.retry import retry_backoff
 
 AT_ONCE = 2
-"""How often a member that is asked to join again does so at once: with its new member id, and for one more member."""
+"""Number of immediate rejoins: one with the new member id, and one for another new member."""
 
 
 class Heartbeat:
-    """When the next heartbeat is due: an interval after the last one was sent, sooner after one that failed."""
+    """Time of the next heartbeat: an interval after the last one, sooner after a failure."""
 
     def __init__(self, interval_ms: int, retry_ms: int) -> None:
         self._interval_ms = interval_ms
@@ -27,11 +23,11 @@ class Heartbeat:
         self._due_at_ms = 0
 
     def restart(self, now_ms: int) -> None:
-        """Another answer has just shown the coordinator that we live."""
+        """Restart the interval: another response has shown that the member is alive."""
         self._due_at_ms = now_ms + self._interval_ms
 
     def due_at_ms(self) -> int:
-        """Return when to send; a past instant means now, FOREVER_MS while one is in flight."""
+        """Return the time of the next heartbeat, which may be past; FOREVER_MS while one is in flight."""
         return FOREVER_MS if self._is_in_flight else self._due_at_ms
 
     def sent(self, now_ms: int) -> None:
@@ -39,17 +35,17 @@ class Heartbeat:
         self._due_at_ms = now_ms + self._interval_ms
 
     def ended(self, now_ms: int, *, is_ok: bool) -> None:
-        """Note the answer, or that there was none."""
+        """Record the end of a heartbeat, with or without a response."""
         self._is_in_flight = False
         if not is_ok:
             self._due_at_ms = min(self._due_at_ms, now_ms + self._retry_ms)
 
 
 class Session:
-    """Until when the group surely counts on this member: each confirmed sign of life extends it.
+    """Time until which the group certainly keeps this member, extended by confirmed heartbeats.
 
-    After that instant the group may have given the partitions away, so the application gets no record of them before
-    the coordinator has confirmed the membership again. Counted from when the confirmed request was sent.
+    Later the group may have reassigned the partitions, so no records are returned until the coordinator confirms the
+    membership. Counted from the send time of the confirmed request.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
@@ -58,21 +54,21 @@ class Session:
         self._until_ms = 0
 
     def confirmed(self, until_ms: int) -> None:
-        """Extend the session; an answer that was overtaken by a later one shortens nothing."""
+        """Extend the session; out-of-order responses do not shorten it."""
         if until_ms > self._until_ms:
             self._until_ms = until_ms
             self._report(SessionConfirmed(until_ms))
 
     def look(self, now_ms: int) -> int:
-        """Notice that it is over; return when to look again, FOREVER_MS while it is over."""
+        """Update `is_over`; return the end of the session, FOREVER_MS if it is over."""
         self.is_over = now_ms >= self._until_ms
         return FOREVER_MS if self.is_over else self._until_ms
 
 
 class Liveness:
-    """Whether the application still polls: it has max.poll.interval.ms from the end of one poll to the next.
+    """Limit of max.poll.interval.ms from the end of a poll to the next one.
 
-    Differs: Java's interval runs from the start of a poll; here no time inside of poll counts.
+    Differs: Java counts from the start of a poll.
     """
 
     def __init__(self, max_poll_interval_ms: int) -> None:
@@ -87,17 +83,17 @@ class Liveness:
 
     @property
     def expires_at_ms(self) -> int:
-        """The instant at which the application counts as stuck; FOREVER_MS while it polls."""
+        """Instant at which the application counts as stuck; FOREVER_MS during a poll."""
         return self._expires_at_ms
 
 
 class JoinBackoff:
-    """The back-off between the joins of one member, and between the raises of an error that no join can cure.
+    """Backoff between joins of one member, and between raises of an error that joins cannot fix.
 
     Attributes:
-        failures: attempts since the member was last accepted.
-        retry_at_ms: no join is sent before this instant.
-        fatal: the error that no further attempt can cure; None while there is none.
+        failures: attempts since the last success.
+        retry_at_ms: earliest instant of the next join.
+        fatal: error that no attempt can fix, or None.
     """
 
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:
@@ -108,7 +104,7 @@ class JoinBackoff:
         self._asked_again = 0
         self._is_refused = False
         self._is_due = False
-        """A poll has begun since the fatal error was last raised."""
+        """True if a poll has begun since the fatal error was last raised."""
 
     def failed(self, now_ms: int) -> None:
         """Wait before the next attempt, longer after each."""
@@ -116,13 +112,13 @@ class JoinBackoff:
         self.failures += 1
 
     def asked_again(self, now_ms: int) -> None:
-        """Note that the group asks the member to join again, which it does at once until that repeats itself."""
+        """Record a requested rejoin, which is immediate the first times."""
         self._asked_again += 1
         if self._asked_again > AT_ONCE:
             self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
-        """Note an error that is raised to the application; the wait begins with the next `advance`."""
+        """Record an error that is raised to the application; the wait begins with the next `advance`."""
         self._is_refused = True
         self.fatal = fatal
 
@@ -139,7 +135,7 @@ class JoinBackoff:
         self._is_due = self.fatal is not None
 
     def advance(self, now_ms: int) -> KafkaError | None:
-        """Begin the wait of a refusal; return the fatal error when the application is to get it again."""
+        """Begin the wait after a rejection; return the fatal error if it is due."""
         if self._is_refused:
             self._is_refused = False
             self.failed(now_ms)
@@ -151,5 +147,5 @@ class JoinBackoff:
 
     @property
     def fatal_at_ms(self) -> int | None:
-        """Return when a poll that has begun gets the fatal error; None where none is due."""
+        """Instant at which the current poll raises the fatal error, or None."""
         return self.retry_at_ms if self._is_due else None

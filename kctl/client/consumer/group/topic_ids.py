@@ -1,7 +1,7 @@
-"""TopicIds: the names of topics that a coordinator reports by id alone.
+"""TopicIds: names of topics that a coordinator reports by id.
 
-Takes them from the metadata where they are, and asks any broker by id for the others: with a pattern that the broker
-matches, the client has never heard of them.
+From the metadata if possible, otherwise by a request to any broker: topics that match a broker-side pattern are unknown
+to the client.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from kctl.client.requests.topics import metadata_by_id_request
 
 
 class TopicIds:
-    """Names by id, of exactly the topics that are wanted."""
+    """Names of the wanted topics by id."""
 
     def __init__(self, config: ConsumerConfig, client: ClusterClient, rng: Random) -> None:
         self._request_timeout_ms = config.request_timeout_ms
@@ -31,18 +31,18 @@ class TopicIds:
 
     @property
     def missing(self) -> int:
-        """How many of the wanted names are not known yet."""
+        """Number of unknown names."""
         return len(self._missing)
 
     def want(self, topic_ids: Iterable[bytes]) -> None:
-        """Be interested in exactly these topics from now on."""
+        """Set the wanted topics."""
         wanted = dict.fromkeys(topic_ids)
         self._names = {each: self._names[each] for each in wanted if each in self._names}
         self._missing = {each: None for each in wanted if each not in self._names}
         self._seen_version = -1
 
     def known(self) -> dict[bytes, str]:
-        """Return the names found so far."""
+        """Return the known names."""
         metadata = self._client.metadata
         if self._missing and metadata.version != self._seen_version:
             self._seen_version = metadata.version
@@ -50,7 +50,7 @@ class TopicIds:
         return self._names
 
     def successors(self, topic_ids: Iterable[bytes]) -> dict[str, bytes]:
-        """Return, by name, the ids of the topics that have the names of these now, as far as the metadata knows."""
+        """Return the ids of topics that now have the names of these topics, by name."""
         topics = self._client.metadata.cluster.topics
         found = {}
         for topic_id in topic_ids:
