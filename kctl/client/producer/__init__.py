@@ -1,18 +1,18 @@
 """The producer: `Producer(config)`, its futures and results.
 
-producer.py        the public class: what happens on application threads; transaction_methods.py: its transactions
-record_run.py      runs: what is queued and sent; future.py: the results of their rows; record.py: checks of one record
-given_rows.py      what a call of send_columns was given, checked and divided into runs
-run_encoder.py     encodes the rows of send_columns on the caller's thread; batch_compressor.py: a helper thread for it
-mailbox.py         the hand-over to the network loop, and waiting for it
+producer.py        the public class, on application threads; transaction_methods.py: its transactions
+record_run.py      runs, the unit of queues and batches; future.py: results; record.py: checks of one record
+given_rows.py      checks the columns of send_columns and divides them into runs
+run_encoder.py     encodes send_columns rows on the caller's thread; batch_compressor.py: its helper thread
+mailbox.py         hands records and calls to the network loop, and waits for it
 buffer_memory.py   buffer.memory
 sender.py          the network loop
-record_router.py   partitions for records, answers for waits; partitioner.py: the choice of partitions
-accumulator.py     queues by partition, and all changes of them; partition_queue.py: order, window, sequences; batch.py
-compression_ratio.py  how much of a topic fills a compressed batch
-batch_sender.py    requests; produce_responses.py: what their responses mean; identity.py: the producer id
-batch_expiry.py    records that are too late
-delivery_tracker.py  futures completed and counted; metrics.py
+record_router.py   assigns partitions and ends waits for topics; partitioner.py: the choice of partitions
+accumulator.py     changes the queues; partition_queue.py: order, window and sequences of one partition; batch.py
+compression_ratio.py  expected compression of a topic
+batch_sender.py    Produce requests; produce_responses.py: their results; identity.py: the producer id
+batch_expiry.py    delivery.timeout.ms
+delivery_tracker.py  completes and counts records; metrics.py
 """
 
 from kctl.client.loop.close import CloseResult, PartitionResult

@@ -1,9 +1,8 @@
-"""Accumulator: records wait here, by partition, until a batch of them may go.
+"""Accumulator: queues of records by partition, and the batches cut from them.
 
-Owns the queues (partition_queue.py) and every change of them: when each is due, the cutting of batches, and records
-that leave because they are done. A run is encoded when its batch is about to be sent, not before: so a batch is as full
-as it can be, and each record keeps a deadline of its own. Only what fills a batch by itself comes encoded
-(run_encoder.py). Owned by the network loop; does no I/O.
+Owns every change of a partition_queue.py queue. A run is encoded when its batch is about to be sent, so batches are as
+full as possible and each record keeps its own deadline; only runs that fill a batch arrive encoded (run_encoder.py).
+Owned by the network loop; does no I/O.
 """
 
 from collections import deque
@@ -31,7 +30,7 @@ TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 class Accumulator:
     """The queues of all partitions.
 
-    Args: is_transactional: whether the batches are marked as parts of a transaction.
+    Args: is_transactional: batches are marked as part of a transaction.
     """
 
     def __init__(
@@ -56,21 +55,20 @@ class Accumulator:
         self._queues: dict[str, dict[int, PartitionQueue]] = {}
         self._active: dict[PartitionQueue, None] = {}
         self.is_linger_over = False
-        """Batches are sent without linger.ms: a flush, a close, a commit or a send that waits for memory needs them."""
+        """Batches are sent without linger.ms: a flush, close, commit or a sender waiting for memory needs them."""
         self.is_filling = False
-        """Only full batches are sent: records that were posted before are about to come."""
+        """Only full batches are sent, because more posted records are about to be added."""
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
     def queues(self, topic: str) -> dict[int, PartitionQueue]:
-        """Return the queues of a topic's partitions that ever had a record."""
+        """Return the queues of a topic by partition; only partitions that ever had a record have one."""
         queues = self._queues.get(topic)
         if queues is None:
             queues = self._queues[topic] = {}
         return queues
 
     def add(self, run: RecordRun) -> None:
-        """Append the run to the queue of its partition."""
         topic, partition = run.topic, run.partition
         queue = self.queues(topic).get(partition)
         if queue is None:
@@ -87,44 +85,44 @@ class Accumulator:
         queue.put(run)
 
     def active(self) -> list[PartitionQueue]:
-        """Return the queues that are not empty, those served least recently first."""
+        """Return the nonempty queues, least recently served first."""
         return list(self._active)
 
     def served(self, queue: PartitionQueue) -> None:
-        """Let the queue go to the end of the line."""
+        """Move the queue to the end of the service order."""
         self._active.pop(queue, None)
         self._active[queue] = None
 
     def state(self, topic: str, partition: int) -> QueueState | None:
-        """Return what waits for a partition, for the choice of partitions."""
+        """Return the load of a partition for the partitioner; None if it never had a record."""
         queue = self.queues(topic).get(partition)
         return None if queue is None else QueueState(queue.waiting_batches, queue.waiting_bytes)
 
     def is_idle(self, topic: str) -> bool:
-        """Return whether no record of the topic is outstanding here."""
+        """Return whether the topic has no queued or unacknowledged record."""
         return all(queue.is_empty for queue in self._queues.get(topic, {}).values())
 
     # --- when ---------------------------------------------------------------------------------------------------------
 
     def due_at_ms(self, queue: PartitionQueue) -> int:
-        """Return from when on the queue's next batch may be sent."""
+        """Return the time from which the queue's next batch may be sent."""
         if self.is_filling:
             return queue.due_at_ms(FOREVER_MS, is_linger_over=False)
         return queue.due_at_ms(self._linger_ms, is_linger_over=self.is_linger_over)
 
     def expires_at_ms(self, queue: PartitionQueue) -> int:
-        """Return the next deadline of a record in the queue or its batches."""
+        """Return the nearest delivery deadline in the queue."""
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def room_bytes(self) -> int:
-        """Return how many bytes of records may come before the first batch is full that is not."""
+        """Return the smallest free space in bytes among the batches being filled."""
         rooms = [room for queue in self._active if (room := queue.room_bytes()) > 0]
         return min(rooms, default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
-        """Return the topics of which no record can be sent before a response; none while any queue may send before.
+        """Return the topics that can send nothing before a response arrives; empty if any queue can send now.
 
-        Args: topics: with all their partitions, also those that never had a record.
+        Args: topics: with all their partitions.
         """
         counts: dict[str, int] = {}
         for queue in self._active:
@@ -138,9 +136,8 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch that is not in flight; a new one when all are.
-
-        One that was cut under a larger limit than the present one is cut again.
+        """Return the oldest batch that is not in flight, or a new one. A batch cut under a larger limit is cut
+        again.
         """
         batch = queue.next_frozen()
         if batch is None:
@@ -152,7 +149,7 @@ class Accumulator:
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode a batch of what waits, as full as batch.size allows, and put it behind those under way."""
+        """Encode the next batch from the waiting runs, up to batch.size, and append it to the frozen batches."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -167,9 +164,9 @@ class Accumulator:
         return batch
 
     def split(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that the broker found too large, and learn from it how large the next may be.
+        """Cut a batch that the broker found too large, and lower the limit.
 
-        The pieces keep the sequence numbers of their records, so batches behind them need no others.
+        The pieces keep the sequence numbers of their records, so later batches need no renumbering.
         """
         queue.limit.refused(batch.size_bytes)
         queue.ratio = 1.0
@@ -178,7 +175,7 @@ class Accumulator:
         queue.replace(batch, self._pieces(queue, batch.runs, queue.limit.bytes, batch.base_sequence))
 
     def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch, which is certainly in no log, without its expired records."""
+        """Cut a batch that is certainly in no log again, without its expired records."""
         pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
         for piece in pieces:
             piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
@@ -193,13 +190,13 @@ class Accumulator:
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail(self, queue: PartitionQueue, batch: Batch, error: KafkaError) -> None:
-        """Fail the records of a batch that is not in flight; the sequence numbers behind it follow."""
+        """Fail the records of a batch that is not in flight, and renumber later batches if possible."""
         outcome = batch.failure(error)
         queue.drop(batch)
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail what is not on its way to a broker."""
+        """Fail every record that is not in flight."""
         for queue in self.active():
             waiting = queue.pop_all()
             for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
@@ -207,7 +204,7 @@ class Accumulator:
             self._complete(queue, [(waiting, Outcome(error))])
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail everything at once, with `unsent` what was never sent; nothing more is sent of it."""
+        """Fail every record immediately, with `unsent` the records that were never sent."""
         unsent = unsent or error
         for queue in self.active():
             waiting = queue.pop_all()
@@ -216,7 +213,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin the epoch that a gap asks for; a batch that may be written fails: it could be written twice."""
+        """Begin a new epoch after a gap. Batches that may have been written fail, since they could be written twice."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)
@@ -226,7 +223,8 @@ class Accumulator:
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
         """Fail the records of a queue whose delivery.timeout.ms has passed.
 
-        Args: timed_out: returns the error for the batch, or for the waiting records, and the first of the late runs.
+        Args: timed_out: returns the error, given the queue, the batch (None for waiting records) and the first late
+            run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
@@ -243,23 +241,22 @@ class Accumulator:
         """Take the expired records out of their batch; return their outcome."""
         if batch.is_expired:
             if batch.is_in_flight and batch.base_sequence != NO_SEQUENCE:
-                return outcome  # it keeps its place until its response decides how those behind it are numbered
+                return outcome  # its place is needed until the response decides how later batches are numbered
             queue.drop(batch)
         elif not batch.is_unknown:
             if not queue.is_open_behind(batch):
-                return outcome._replace(is_unknown=True)  # it has to go as it is, for those behind it are on their way
+                return outcome._replace(is_unknown=True)  # later batches are in flight: it must go unchanged
             self._cut_again(queue, batch)
         return outcome
 
     def _complete(self, queue: PartitionQueue, done: Sequence[tuple[list[RecordRun], Outcome]]) -> None:
-        """Complete runs that have left the queue."""
         if queue.is_empty:
-            self._active.pop(queue, None)  # it comes back with its next run
+            self._active.pop(queue, None)  # its next run adds it again
         for runs, outcome in done:
             self._deliveries.finish(runs, outcome)
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return by partition how many records would fail now, and of how many it is not known."""
+        """Return (failed, unknown) record counts by partition as if everything failed now."""
         found = {}
         for queue in self._active:
             failed, unknown = queue.queued_count, 0
@@ -271,7 +268,7 @@ class Accumulator:
         return found
 
     def last_error(self) -> KafkaError | None:
-        """Return why the last attempt of a batch has failed: of the first batch for which one has."""
+        """Return the last error of the first batch that has one."""
         errors = (batch.last_error for queue in self._active for batch in queue.batches)
         return next((error for error in errors if error is not None), None)
 
@@ -293,7 +290,7 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Make a batch of rows from the front of `waiting`, at least one, up to the limit."""
+        """Build a batch of at least one row from the front of `waiting`, up to the limit."""
         builder = self._encoded(waiting[0], limit_bytes)
         if builder is None:
             builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
@@ -308,13 +305,13 @@ class Accumulator:
         return Batch(runs, data, base_sequence, builder.plain_bytes, limit_bytes), builder.ratio
 
     def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
-        """Return the batch that the caller has made of a run, unless the broker has found batches too large."""
+        """Return the caller's encoded batch of a run, unless it exceeds a limit lowered by the broker."""
         encoded = run.encoded
         is_too_large = encoded is not None and limit_bytes < min(self._batch_size_bytes, encoded.size_bytes)
         return None if is_too_large else encoded
 
     def _fill(self, builder: RecordBatchBuilder, waiting: deque[RecordRun], limit_bytes: int) -> list[RecordRun]:
-        """Encode what the batch has room for, except what is a batch of its own."""
+        """Append runs to the builder until it is full or the next run is already encoded; return them."""
         runs: list[RecordRun] = []
         while waiting and not (runs and (waiting[0].is_compressing or self._encoded(waiting[0], limit_bytes))):
             run = waiting[0]

@@ -1,8 +1,7 @@
-"""Batch: records of one partition that travel together, encoded once and sent until their fate is known.
+"""Batch: records of one partition that are encoded once and sent until their result is known.
 
-A batch is frozen before it is first sent: every repeat carries the same records, so that a broker can recognise it.
-Only its sequence numbers may be rewritten, and only when it is certain that no log holds it. Its records keep their own
-deadlines. Owned by the network loop.
+Every retry carries the same records, so that a broker recognizes it. Only sequence numbers may be rewritten, and only
+while the batch is certainly in no log. Records keep their own deadlines. Owned by the network loop.
 """
 
 from collections.abc import Iterable
@@ -18,27 +17,23 @@ NO_SEQUENCE = -1
 
 
 def count_of(runs: Iterable[RecordRun]) -> int:
-    """Return how many records those are."""
     return sum([run.count for run in runs])
 
 
 class Batch:
-    """The frozen batch.
+    """A frozen batch.
 
     Attributes:
-        runs: its records.
-        record_count: of all of them.
-        data: the encoded batch.
-        plain_bytes: its size before compression.
-        limit_bytes: the limit of batches that it was made under.
-        base_sequence: of its first record; NO_SEQUENCE without idempotence.
-        attempts: how often it was sent.
-        failures: how often an attempt ended without success, except where it only had to wait for one before it.
-        node_id: to which node it was last sent; None before.
-        is_in_flight: sent, and neither answered nor lost.
-        may_be_written: an earlier attempt ended without a response that says whether the broker wrote it.
-        retry_at_ms: not sent again before.
-        last_error: why the last attempt failed.
+        plain_bytes: size before compression.
+        limit_bytes: batch limit under which it was made.
+        base_sequence: sequence of the first record; NO_SEQUENCE without idempotence.
+        attempts: number of sends.
+        failures: number of failed attempts, except those that only waited for an earlier batch.
+        node_id: node it was last sent to; None if never sent.
+        is_in_flight: sent, with neither a response nor a lost connection.
+        may_be_written: an earlier attempt ended without proof that the broker did not write it.
+        retry_at_ms: earliest time of the next attempt.
+        last_error: error of the last failed attempt.
     """
 
     __slots__ = (
@@ -81,7 +76,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """About its size for the broker's limit; without compression if that has made it larger."""
+        """Estimated size for the broker's limit: the smaller of the compressed and the plain size."""
         return min(self.plain_bytes, len(self.data))
 
     def sent(self, node_id: int) -> None:
@@ -90,18 +85,18 @@ class Batch:
         self.is_in_flight = True
 
     def to_retry(self, error: KafkaError, retry_at_ms: int) -> None:
-        """Note why the attempt failed and when to send again."""
+        """Note a failed attempt and the time of the next one."""
         self.failures += 1
         self.last_error = error
         self.retry_at_ms = retry_at_ms
 
     def held_back(self, error: KafkaError) -> None:
-        """Note that the attempt failed because a batch before it is missing: it is sent again after that one."""
+        """Note that an earlier batch is missing: this one is sent again after it, not counted as a failure."""
         self.last_error = error
         self.retry_at_ms = 0
 
     def renumber(self, producer_id: int, epoch: int, base_sequence: int) -> None:
-        """Give a batch that is certainly in no log other sequence numbers; its records stay as they are encoded."""
+        """Replace the sequence numbers of a batch that is certainly in no log."""
         assert not self.is_in_flight
         assert not self.may_be_written
         head, body = self.data.head, self.data.body
@@ -111,13 +106,13 @@ class Batch:
     # --- deadlines ----------------------------------------------------------------------------------------------------
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the deadline of the next record to expire."""
+        """Return the next deadline of a record."""
         if self._next_expiry >= len(self.runs):
             return FOREVER_MS
         return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Return the records whose deadline has passed since the last call; each is returned once.
+        """Return the records whose deadline has passed since the last call.
 
         Differs: in Java the whole batch expires with its first record, so later records fail early.
         """
@@ -134,7 +129,7 @@ class Batch:
 
     @property
     def is_expired(self) -> bool:
-        """Whether no record is left that anyone waits for."""
+        """True if every record has expired or is done."""
         return self._next_expiry >= len(self.runs)
 
     def pending(self) -> list[RecordRun]:
@@ -143,7 +138,7 @@ class Batch:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether some attempt may have been written, so that failing now would leave the outcome unknown."""
+        """True if an attempt may have been written, so that failing now leaves the result unknown."""
         return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:

@@ -1,9 +1,8 @@
-"""BatchCompressor: a helper thread that compresses batches while the caller of send_columns encodes the next ones.
+"""BatchCompressor: a thread that compresses batches while send_columns encodes the next ones.
 
-A run joins the queue of its partition at once, so that order, deadlines and memory are those of every other; its batch
-is due when it is compressed (partition_queue.py), which the helper reports by waking the network thread. One batch
-waits for the helper (one of each sender, where several send at the same moment): the caller compresses the next one
-itself, so that both threads have work, and what waits is bounded. Codecs release Python's lock meanwhile.
+A run joins its partition queue before it is compressed, so order, deadlines and memory are as usual; its batch becomes
+due when compression ends, and the helper then wakes the network thread. If a batch already waits for the helper, the
+caller compresses its own: this keeps both threads busy and the backlog small. Codecs release Python's global lock.
 """
 
 import logging
@@ -19,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 
 class BatchCompressor:
-    """The helper of one producer, started by its first batch; senders on any thread.
+    """The helper of one producer, started by its first batch; callable from any thread.
 
-    Args: wakeup: lets the network thread look at its queues.
+    Args: wakeup: wakes the network thread.
     """
 
     def __init__(self, driver: Driver, wakeup: Callable[[], object]) -> None:
@@ -31,11 +30,11 @@ class BatchCompressor:
         self._waiter = driver.waiter()
         self._task: Task | None = None
         self._unstarted = [True]
-        """Popped by the sender that starts the helper: others that come meanwhile must not start a second one."""
+        """Popped by the thread that starts the helper, so that concurrent senders start only one."""
         self._is_over = self._is_busy = False
 
     def compress(self, run: RecordRun) -> None:
-        """Compress an encoded run, here or soon on the helper."""
+        """Compress an encoded run, on this thread or soon on the helper."""
         if self._is_over or self._waiting or not self._start_helper():
             self._compress(run)
             return
@@ -44,14 +43,14 @@ class BatchCompressor:
         self._waiter.notify()
 
     def _start_helper(self) -> bool:
-        """Start the helper unless it was started before; return whether there is one."""
+        """Start the helper if needed; return whether it exists."""
         try:
             self._unstarted.pop()
         except IndexError:
             return self._task is not None
         try:
             self._task = self._driver.spawn(self._run, "producer-compressor")
-        except RuntimeError:  # the system has no thread left
+        except RuntimeError:  # the system cannot start another thread
             self._unstarted.append(True)
             return False
         return True
@@ -65,7 +64,7 @@ class BatchCompressor:
             self._is_busy = True
             try:
                 self._compress(run)
-            except Exception:  # the network thread meets it again where it builds the batch
+            except Exception:  # the network thread meets the same error when it builds the batch
                 logger.exception("a batch for %s could not be compressed", run.topic)
             run.is_compressing = self._is_busy = False
             self._wakeup()
@@ -75,11 +74,11 @@ class BatchCompressor:
         run.encoded.compress()
 
     def stop(self) -> None:
-        """Let the helper exit after the batch in its hands; any thread."""
+        """Let the helper exit after its current batch; any thread."""
         self._is_over = True
         self._waiter.notify()
 
     def join(self, timer: Timer) -> None:
-        """Wait until the helper has exited: up to the deadline for a batch in its hands, else it takes no time."""
+        """Wait for the helper to exit, until the deadline if it is compressing a batch."""
         if self._task is not None:
             self._driver.join(self._task, timer.deadline_at_ms if self._is_busy else timer.now_ms + LOOP_GRACE_MS)

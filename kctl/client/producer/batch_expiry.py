@@ -1,6 +1,6 @@
-"""BatchExpiry: fails the records in queues and batches whose delivery.timeout.ms has passed, each on its millisecond.
+"""BatchExpiry: fails queued and sent records when their delivery.timeout.ms passes.
 
-Owns the messages that say what a record was waiting for. Owned by the network loop.
+Owns the error messages that say which event a record waited for. Owned by the network loop.
 
 Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
 """
@@ -22,7 +22,7 @@ from kctl.client.wording import counted
 
 
 class BatchExpiry:
-    """The deadlines of records that have a partition."""
+    """Deadlines of records that have a partition."""
 
     def __init__(
         self, config: ProducerConfig, client: ClusterClient, accumulator: Accumulator, identity: Identity | None
@@ -33,11 +33,11 @@ class BatchExpiry:
         self._delivery_timeout_ms = config.delivery_timeout_ms
 
     def late(self, now_ms: int) -> list[PartitionQueue]:
-        """Return the queues that have records whose deadline has passed."""
+        """Return the queues that have a record past its deadline."""
         return [queue for queue in self._accumulator.active() if self._accumulator.expires_at_ms(queue) <= now_ms]
 
     def expire(self, late: Sequence[PartitionQueue], now_ms: int) -> None:
-        """Fail the records of these queues whose deadline has passed."""
+        """Fail the late records of these queues."""
         for queue in late:
             self._accumulator.expire(queue, now_ms, partial(self._timed_out, now_ms))
 
@@ -50,7 +50,7 @@ class BatchExpiry:
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 
     def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:
-        """Return what a batch of the queue, or its waiting records, are waiting for, and what went wrong last."""
+        """Return a description of the wait of a batch, or of the waiting records if None, and the last error."""
         name = str(queue.topic_partition)
         attempts = 0 if batch is None else batch.attempts
         first = next(iter(queue.batches), None)
@@ -65,7 +65,7 @@ class BatchExpiry:
             leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {name}")
             if info is not None and self._client.metadata.cluster.nodes:
                 return f"{name} had no known leader{times}", info.error or leaderless
-            # Starting (again) from the bootstrap servers: no broker is known, so the cause is what failed before.
+            # No broker is known after a (re)start from the bootstrap servers; use the earlier error.
             cause = (None if batch is None else batch.last_error) or self._client.last_error()
             return f"{name} had no known leader{times}", cause
         if self._identity is not None and not self._identity.assign_producer_id(queue.topic_partition, queue.sequence):

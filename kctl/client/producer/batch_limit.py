@@ -1,21 +1,20 @@
-"""BatchLimit: how large the batches of one partition may be, learned from the responses of its brokers.
+"""BatchLimit: maximum batch size of a partition, learned from its brokers.
 
-The limit of a broker (max.message.bytes of the topic) is in no response, and it can change. A batch that is refused
-lowers the limit to the largest one that was accepted, or to half; full batches that are accepted raise it again. An
-attempt that is refused doubles how many batches have to succeed before the next, so that a limit that stays costs few
-requests.
+No response contains the broker's limit (max.message.bytes of the topic), and it can change. A refused batch lowers the
+limit to the largest accepted one, or to half its size; accepted full batches raise it again. Each refused raise doubles
+the number of successes needed before the next one, so a constant limit costs few requests.
 """
 
 MOST_SUCCESSES = 128
 NEAR = 8
-"""A limit that is refused within an eighth of the present one is near enough."""
+"""The limit is precise enough if a refused size is within one eighth of it."""
 
 
 class BatchLimit:
-    """The limit in bytes of what is sent.
+    """The batch limit of one partition.
 
     Args: most_bytes: batch.size.
-    Attributes: bytes: the limit now.
+    Attributes: bytes: present limit.
     """
 
     __slots__ = ("_good_bytes", "_most_bytes", "_refused_bytes", "_successes", "_wanted_successes", "bytes")
@@ -24,19 +23,19 @@ class BatchLimit:
         self.bytes = most_bytes
         self._most_bytes = most_bytes
         self._good_bytes = 0
-        """The largest limit under which a full batch was accepted; 0 if none was."""
+        """Largest limit under which a full batch was accepted; 0 if none was."""
         self._refused_bytes = 0
-        """The smallest size above it that was refused; 0 if it is unknown."""
+        """Smallest refused size above it; 0 if unknown."""
         self._successes = 0
         self._wanted_successes = 1
 
     @property
     def is_proven(self) -> bool:
-        """Whether a full batch was accepted under the present limit. Until then one batch at a time tries it."""
+        """True if a full batch was accepted under the present limit. Until then only one batch is in flight."""
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Take note of a batch that was too large. One that is larger than the limit by now says nothing new."""
+        """Note that a batch was too large. Sizes above the present limit are ignored."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes
@@ -49,9 +48,9 @@ class BatchLimit:
             self._good_bytes = 0
 
     def accepted(self, limit_bytes: int, size_bytes: int) -> None:
-        """Take note of a batch that was accepted.
+        """Note that a batch was accepted.
 
-        Args: limit_bytes: what the limit was when it was made. size_bytes: its size.
+        Args: limit_bytes: limit when the batch was made. size_bytes: its size.
         """
         if limit_bytes != self.bytes or self.bytes == self._most_bytes or 2 * size_bytes <= self.bytes:
             return
@@ -64,6 +63,6 @@ class BatchLimit:
         self._successes = 0
         if self._refused_bytes - self.bytes > self.bytes // NEAR:
             self.bytes = (self.bytes + self._refused_bytes) // 2
-        else:  # it is near, or was raised meanwhile
+        else:  # the refused size is near, or the limit of the broker was raised
             self._refused_bytes = 0
             self.bytes = min(2 * self.bytes, self._most_bytes)

@@ -1,6 +1,6 @@
-"""BatchSender: sends the batches that are due to the leaders of their partitions.
+"""BatchSender: sends due batches to the leaders of their partitions.
 
-Owns what goes into which request, and when; what a response means is produce_responses.py's. Owned by the network loop.
+Owns the contents and time of each request; produce_responses.py handles the responses. Owned by the network loop.
 
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """
@@ -33,7 +33,7 @@ from kctl.client.protocol.api.produce import PartitionProduceData, ProduceReques
 
 
 class BatchSender:
-    """From the queues to the brokers, and the responses to their handler."""
+    """Sender of Produce requests for all queues."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class BatchSender:
         self._request_timeout_ms = config.request_timeout_ms
         self._max_request_size = config.max_request_size
         self.is_over = False
-        """The producer was closed by force, and its result returned: later responses change nothing."""
+        """The producer was closed by force and its result returned: later responses change nothing."""
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def run(self, now_ms: int) -> int:
-        """Send every batch that is due and can go; return the nearest instant at which one is due or expires."""
+        """Send every batch that is due and possible; return the next time at which one is due or expires."""
         next_ms = FOREVER_MS
         ready: dict[int, list[PartitionQueue]] = {}
         accumulator = self._accumulator
@@ -76,13 +76,13 @@ class BatchSender:
                 if leader_id != NO_NODE:
                     ready.setdefault(leader_id, []).append(queue)
         if self.is_over:
-            return next_ms  # the callback of a record that failed just now has closed the producer
+            return next_ms  # a callback of a failed record has just closed the producer
         for node_id, queues in ready.items():
             next_ms = min(next_ms, self._send_to(node_id, queues, now_ms))
         return next_ms
 
     def _is_numbered(self, queue: PartitionQueue) -> bool:
-        """Return whether the queue's next batch can have its sequence number, if it needs one."""
+        """Return whether the queue's next batch has a sequence number or needs none."""
         if self._identity is None:
             return True
         if queue.needs_restart:
@@ -94,7 +94,7 @@ class BatchSender:
         return not queue.is_empty
 
     def _ready_leader(self, queue: PartitionQueue, now_ms: int) -> int:
-        """Return the partition's leader if a request can be sent to it now; else work towards that."""
+        """Return the leader's node id if it can take a request now; otherwise start to connect or update metadata."""
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
             self._client.metadata.request_update()
@@ -106,14 +106,14 @@ class BatchSender:
         else:
             self._progress.note_data(leader_id, now_ms)
             if self._client.network.status.node_error(leader_id) is not None:
-                self._client.metadata.request_update()  # the partition may have another leader by now
+                self._client.metadata.request_update()  # the partition may have a new leader
         return NO_NODE
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
-        """Send batches of the queues until nothing of them is due or the node takes no more; return what is due next.
+        """Send batches of these queues until none is due or the node is busy; return the next due time.
 
-        A request has one batch of a partition, and as many partitions as max.request.size allows. Who was served goes
-        to the end of the line, here and in the next turn.
+        A request has one batch per partition and up to max.request.size bytes. Served queues move to the end of the
+        order.
         """
         line = queues
         next_ms = FOREVER_MS
@@ -169,7 +169,7 @@ class BatchSender:
             )
         )
 
-    # --- answers ------------------------------------------------------------------------------------------------------
+    # --- responses ----------------------------------------------------------------------------------------------------
 
     def _on_done(self, entries: list[Sent], request: ProduceRequest, answer: Answer) -> None:
         self._counters.batches_in_flight -= len(entries)
@@ -188,7 +188,7 @@ class BatchSender:
                 self._responses.handle(entry.queue, entry.batch, response)
 
     def _learn_leaders(self, entries: list[Sent], found: list[BatchResponse], produced: ProduceResponse) -> None:
-        """Take the leaders that a broker names where it is not the leader itself. Source: KIP-951."""
+        """Take the new leaders that the broker reports in its response. Source: KIP-951."""
         named: dict[TopicPartition, NamedLeader] = {}
         places: dict[TopicPartition, int] = {}
         for at, (entry, response) in enumerate(zip(entries, found, strict=True)):
@@ -206,7 +206,7 @@ class BatchSender:
 def _produce_request(
     entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int, transactional_id: str | None = None
 ) -> ProduceRequest:
-    """Return the request that carries these batches, topics in order of first appearance."""
+    """Return the request with these batches, topics in order of first appearance."""
     topics: dict[str, TopicProduceData] = {}
     for queue, batch, _ in entries:
         topic, partition = queue.topic_partition
@@ -215,7 +215,7 @@ def _produce_request(
             info = cluster.topics.get(topic)
             topic_id = NO_TOPIC_ID if info is None else info.topic_id
             data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id)
-        records = cast("bytes", batch.data)  # Pieces, which only an encoder sees
+        records = cast("bytes", batch.data)  # Pieces; only the encoder reads it
         data.partition_data.append(PartitionProduceData(index=partition, records=records))
     return ProduceRequest(
         transactional_id=transactional_id, acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values())
@@ -223,12 +223,12 @@ def _produce_request(
 
 
 def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
-    """Return the newest version that can carry the request: topic ids may be unknown, transactions set a limit."""
+    """Return the highest version for the request; topics without an id and the transaction protocol limit it."""
     if limit is not None and limit <= NAMED_TOPICS_VERSION:
         return limit
     return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit
 
 
 def _is_current(batch: Batch, attempt: int) -> bool:
-    """Return whether an answer is about the present attempt of a batch that has not failed meanwhile."""
+    """Return whether a response belongs to the present attempt of a batch that is still in flight."""
     return batch.is_in_flight and batch.attempts == attempt

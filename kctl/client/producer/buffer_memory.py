@@ -1,10 +1,9 @@
-"""BufferMemory: buffer.memory, acquired by senders in the order of their calls and released by the network thread.
+"""BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
 
-The only state that several application threads change: `_acquired` grows under a lock that only they use, `_released`
-belongs to the network thread, and the difference is in use. The network thread never waits for the lock, and no thread
-waits while it holds the lock. No function is called under the lock: CPython runs signal handlers after calls, and a
-handler that sends would wait for the lock of the call that it interrupts. Each record knows whether it holds memory, so
-that a call that Ctrl-C interrupts at any point can undo what it did: no signal is handled between two assignments.
+`_acquired` changes under a lock; `_released` belongs to the network thread, which releases without the lock; the
+difference is in use. No thread waits while holding the lock, and no function is called under it: CPython runs signal
+handlers after calls, and a handler that sends would deadlock. `holds_memory` of each record makes an interrupted call
+reversible: no signal is handled between two assignments.
 
 Source: Java's BufferPool, which has the same order.
 """
@@ -19,15 +18,15 @@ from kctl.client.runtime import Driver, Waiter
 
 
 class Holder(Protocol):
-    """A record, or a run of records, that needs memory."""
+    """A record or run of records that needs memory."""
 
     size_bytes: int
     holds_memory: bool
-    """Whether the sender has to release the memory: until the record is posted to the loop."""
+    """True while the sender must release the memory, until the record is posted to the loop."""
 
 
 class _Waiting(NamedTuple):
-    """A record in the queue, how to wake its sender, and the thread of the sender."""
+    """A queued record, the waiter of its sender, and the sender's thread."""
 
     holder: Holder
     waiter: Waiter
@@ -51,16 +50,16 @@ class BufferMemory:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a sender waits for memory: batches are then sent without linger."""
+        """True if a sender waits for memory; batches are then sent without linger."""
         return bool(self._queue)
 
     @property
     def waiting(self) -> int:
-        """Number of senders that wait."""
+        """Number of waiting senders."""
         return len(self._queue)
 
     def try_acquire(self, holder: Holder) -> bool:
-        """Acquire memory if there is enough and no sender waits for it; any thread."""
+        """Acquire memory if enough is free and no sender waits; any thread."""
         with self._lock:
             if self._queue or self._acquired - self._released + holder.size_bytes > self.total_bytes:
                 return False
@@ -69,10 +68,10 @@ class BufferMemory:
             return True
 
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
-        """Acquire memory, waiting until the deadline; return whether there was enough. Not on the loop.
+        """Acquire memory, waiting until the deadline; return whether it was acquired. Not on the loop.
 
-        If not, or if this raises, the caller calls `withdraw`. A signal handler that sends has the place in the queue
-        of the call that it interrupts, which waits for the handler.
+        On failure or an exception the caller calls `withdraw`. A signal handler that sends takes the queue position of
+        the call that it interrupts.
 
         Args: nudge: wakes the loop, so that it sees the waiting sender; returns False when the loop has ended.
         """
@@ -115,7 +114,7 @@ class BufferMemory:
         self._wake_first()
 
     def release(self, size_bytes: int) -> None:
-        """Release memory and wake the first sender in the queue; the loop only."""
+        """Release memory and wake the first queued sender; the loop only."""
         self._released += size_bytes
         assert self._released <= self._acquired
         self._wake_first()

@@ -1,4 +1,4 @@
-"""CompressionRatios: the expected compression of a topic's records, by which compressed batches fill batch.size.
+"""CompressionRatios: expected compression of each topic, used to fill compressed batches up to batch.size.
 
 Owned by the network loop.
 
@@ -11,11 +11,11 @@ from kctl.client.config import ProducerConfig
 _IMPROVING_STEP = 0.005
 _DETERIORATING_STEP = 0.05
 _MARGIN = 1.05
-"""Batches are cut as if they became this much larger than estimated."""
+"""Safety factor: batches are cut as if they compressed this much worse than estimated."""
 
 
 class CompressionRatios:
-    """The estimates, by topic: compressed size over plain size."""
+    """Estimates by topic: compressed size over plain size."""
 
     def __init__(self, config: ProducerConfig) -> None:
         self._is_compressed = config.compression_type != "none"
@@ -23,11 +23,11 @@ class CompressionRatios:
         self._ratios: dict[str, float] = {}
 
     def expected(self, topic: str) -> float:
-        """Return the ratio by which a batch of the topic is cut: 1.0 before anything is known."""
+        """Return the ratio used to cut a batch of the topic; 1.0 before anything is known."""
         return min(1.0, max(self._least, self._ratios.get(topic, 1.0) * _MARGIN))
 
     def observe(self, topic: str, ratio: float) -> None:
-        """Learn from a batch: slowly where it is better than expected, fast where it is worse."""
+        """Update the estimate from a batch: slowly toward better compression, fast toward worse."""
         if not self._is_compressed:
             return
         current = self._ratios.get(topic, 1.0)
@@ -37,5 +37,5 @@ class CompressionRatios:
             self._ratios[topic] = min(current + _DETERIORATING_STEP, ratio)
 
     def reset(self, topic: str) -> None:
-        """Expect nothing of compression: a broker found a batch too large."""
+        """Expect no compression, after a broker found a batch too large."""
         self._ratios.pop(topic, None)

@@ -1,7 +1,7 @@
-"""DeliveryTracker: every accepted record is counted in once and out once, with what became of it.
+"""DeliveryTracker: counts every accepted record in once and out once, with its result.
 
-Owns the counts behind flush() and CloseResult, and the completion of futures: memory back, waiters woken, callbacks
-called. Owned by the network loop.
+Owns the counts behind flush() and CloseResult, and the completion of futures: memory, waiters, callbacks. Owned by the
+network loop.
 """
 
 import logging
@@ -27,7 +27,7 @@ T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
-    """A flush under way: the last group that it waits for, and all of them with the first failures it reports."""
+    """A pending flush: its last group, and all its groups with the first failure entry to report."""
 
     mark: FlushMark
     last: FlushGroup
@@ -35,7 +35,7 @@ class _Flush(NamedTuple):
 
 
 class _Counts:
-    """A PartitionResult as it grows, and the counters of its topic."""
+    """A PartitionResult under construction, and the counters of its topic."""
 
     __slots__ = ("before", "delivered", "error", "failed", "last_offset", "topic", "unknown")
 
@@ -45,10 +45,10 @@ class _Counts:
         self.error: KafkaError | None = None
         self.topic = topic
         self.before = PartitionResult()
-        """What it was when the transaction before the present one ended."""
+        """Counts at the end of the previous transaction."""
 
     def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
-        """Return the counts with outstanding records; the present transaction is aborted, or is not."""
+        """Return the counts plus outstanding records, with records of an aborted present transaction as aborted."""
         failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
         if not is_aborted:
             return PartitionResult(self.delivered, failed, unknown, self.error, self.last_offset, before.aborted)
@@ -74,7 +74,7 @@ class _Counts:
 
 
 class DeliveryTracker:
-    """The records that are not done, in groups between flushes, and the counts of those that are."""
+    """Outstanding records, grouped by flush, and the counts of finished ones."""
 
     def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
         self._memory = memory
@@ -84,35 +84,35 @@ class DeliveryTracker:
         self._flushes: deque[_Flush] = deque()
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
-        """Called with each failure before callbacks run: a transaction cannot commit without its records."""
+        """Called with each failure before callbacks run, so that a transaction cannot commit without its records."""
         self.running_callback: SendFuture | SettledRows | None = None
-        """The record or rows whose callback is running."""
+        """Record or rows whose callback is running."""
         self.outstanding = 0
         self.steps = 0
-        """Records counted in and reported; grows as long as there is progress."""
+        """Counter that grows with every record counted in or reported; shows progress."""
 
     @property
     def is_flushing(self) -> bool:
         return bool(self._flushes)
 
     def accept(self, run: RecordRun) -> None:
-        """Count a run in, as a part of the open group."""
+        """Count a run into the open group."""
         run.group = self.open_group
         self.count_in(run.count)
 
     @property
     def open_group(self) -> FlushGroup:
-        """The group of records that are accepted now."""
+        """The group of records that are being accepted."""
         return self._groups[-1]
 
     def count_in(self, count: int) -> None:
-        """Count records of the open group in."""
+        """Count records into the open group."""
         self.open_group.outstanding += count
         self.outstanding += count
         self.steps += count
 
     def finish(self, runs: Sequence[RecordRun], outcome: Outcome) -> None:
-        """Complete runs of one partition, in their order; counted before any callback runs."""
+        """Complete runs of one partition in order; counts change before any callback runs."""
         if not runs:
             return
         size_bytes = total = 0
@@ -161,25 +161,25 @@ class DeliveryTracker:
             record.callback = None
 
     def _call_back(self, callback: Callable[[T], object], argument: T) -> None:
-        """Run a callback; an exception that it raises is logged and affects no other record."""
+        """Run a callback; log an exception, which affects no other record."""
         self.running_callback = argument
         try:
             callback(argument)
-        except BaseException:  # sys.exit() too: it would end the network thread and no record would be completed
+        except BaseException:  # includes sys.exit(), which would otherwise end the network thread
             logger.exception("the callback of %r raised; the producer continues", argument)
         self.running_callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
 
     def flush(self, mark: FlushMark) -> None:
-        """Answer the mark when every record accepted so far is done."""
+        """Finish the mark when every record accepted so far is done."""
         firsts = [(group, len(group.failures) - 1) for group in self._groups]
         self._flushes.append(_Flush(mark, self._groups[-1], firsts))
         self._groups.append(FlushGroup())
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
-        """End the flushes whose deadline has passed, each with the number of records that are not delivered."""
+        """End the flushes whose deadline has passed, with the number of undelivered records."""
         for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
             mark = flush.mark
             self._flushes.remove(flush)
@@ -203,7 +203,7 @@ class DeliveryTracker:
             flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)
 
     def abandon(self, mark: FlushMark) -> None:
-        """Forget a flush whose caller was interrupted; the next one reports the failures that it has reported."""
+        """Drop a flush whose caller was interrupted; the next flush reports its failures."""
         self._flushes = deque(flush for flush in self._flushes if flush.mark is not mark)
         if mark.failed:
             group = FlushGroup()
@@ -212,9 +212,9 @@ class DeliveryTracker:
             mark.failed = 0
 
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
-        """Return how many records a flush waits for, and how many of those it waited for have failed.
+        """Return the numbers of outstanding and of failed records of a flush, and mark its failures as reported.
 
-        A failure is reported by every flush that waits for it, and by none that begins after one has reported it. One
+        A failure is reported by every flush that waits for it, and by no flush that begins after a report. A failure
         that the program knows from its future or callback is not reported.
         """
         outstanding = failed = 0
@@ -231,7 +231,7 @@ class DeliveryTracker:
         return outstanding, failed
 
     def forget_failures(self) -> None:
-        """Report no failure up to now with the next flush: they were reported in another way."""
+        """Mark all failures so far as reported, so that the next flush omits them."""
         for group in self._groups:
             group.report()
         self._flushes = deque(
@@ -240,7 +240,7 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return how many records are outstanding or failed, without those that the program knows, and the first error.
+        """Return the number of outstanding or failed records that the program does not know, and the first error.
 
         Any thread.
         """
@@ -255,12 +255,11 @@ class DeliveryTracker:
         is_reported = not group.failures[-1].unhandled
         return not group.outstanding and is_reported and all(flush.last is not group for flush in self._flushes)
 
-    # --- the account --------------------------------------------------------------------------------------------------
+    # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records since the end of the transaction before as those of a transaction that ended.
-
-        Their failures up to now are reported with no later flush.
+        """Count the records since the previous transaction as part of one that ended; later flushes do not report
+        them.
         """
         self.forget_failures()
         for counts in self._results.values():
@@ -270,7 +269,7 @@ class DeliveryTracker:
         """Return the counts.
 
         Args:
-            outstanding: records that are outstanding, (failed, unknown) by partition.
+            outstanding: (failed, unknown) outstanding records by partition.
             is_aborted: the present transaction is aborted.
         """
         for key in outstanding.keys() - self._results.keys():
@@ -289,7 +288,7 @@ class DeliveryTracker:
 
 
 def _hand_over(record: SendFuture | ColumnsFuture | RowsNotification) -> None:
-    """Count a failure as handled where a callback is about to be given it."""
+    """Mark a failure as handled if a callback is about to receive it."""
     if isinstance(record, RowsNotification):
         if record.failures is not None:
             record.failures.handle(record.settled.count)

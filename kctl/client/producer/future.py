@@ -1,7 +1,6 @@
-"""SendFuture and ColumnsFuture: the delivery of one record, or of the records of one send_columns call.
+"""SendFuture and ColumnsFuture: delivery of one record, or of all records of a send_columns call.
 
-Created by an application thread, then owned by the network loop, which completes each exactly once; application threads
-only read it.
+Created by an application thread, then completed once by the network loop. Application threads only read it.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -23,7 +22,7 @@ NO_PARTITION = -1
 
 
 class FutureWaits(Protocol):
-    """How an application thread waits for a future: the mailbox of its producer."""
+    """Interface of a producer's mailbox for threads that wait for a future."""
 
     def check_process(self) -> None:
         """Raise IllegalStateError in the child of a fork()."""
@@ -40,11 +39,11 @@ Callback = Callable[[SendFuture], None]
 
 @final
 class SettledRows(NotCopied):
-    """Rows of one send_columns call that went to one partition, and what became of them.
+    """Rows of one send_columns call that went to one partition, with their result.
 
     Attributes:
-        created_at_ms: when they were accepted.
-        first, end: they are those from `first` to before `end` of the columns.
+        created_at_ms: acceptance time.
+        first, end: half-open range of rows in the columns.
     """
 
     __slots__ = ("_rows", "created_at_ms", "end", "first", "outcome", "topic_partition")
@@ -58,7 +57,7 @@ class SettledRows(NotCopied):
         first: int,
         end: int,
     ) -> None:
-        """Args: rows: returns the columns, when they are asked for."""
+        """Args: rows: returns the columns on demand."""
         self.topic_partition = topic_partition
         self.outcome = outcome
         self.created_at_ms = created_at_ms
@@ -68,11 +67,11 @@ class SettledRows(NotCopied):
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self.end - self.first
 
     def records(self) -> Iterator[ProducerRecord]:
-        """Yield the rows; partition NO_PARTITION where none was chosen."""
+        """Yield the rows; partition is NO_PARTITION if none was chosen."""
         rows, (topic, partition) = self._rows(), self.topic_partition
         for at in range(self.first, self.end):
             yield ProducerRecord(
@@ -89,14 +88,14 @@ class SettledRows(NotCopied):
 
 
 RowsCallback = Callable[[SettledRows], None]
-"""Called on the network loop with rows whose fate is known; as for Callback."""
+"""Called on the network loop with rows whose result is known; the rules of Callback apply."""
 
 
 @final
 class ColumnsFuture(NotCopied):
-    """What `send_columns` returns: a promise that each of its records is delivered, or has failed, by its deadline.
+    """Future of a `send_columns` call; each record is delivered or fails by its deadline.
 
-    Attributes: `count`, how many records there are; `delivered` and `undelivered`, of how many that is known by now.
+    Attributes: `count`: records of the call; `delivered`, `undelivered`: records whose result is known.
     """
 
     __slots__ = (
@@ -121,12 +120,12 @@ class ColumnsFuture(NotCopied):
         self.delivered = 0
         self.undelivered = 0
         self.error: KafkaError | None = None
-        """Why the first that was not delivered was not."""
+        """Error of the first record that was not delivered."""
         self.waiters: list[Waiter] | None = None
         self.outcome: Outcome | None = None if count else Outcome()
 
     def settle(self, count: int, outcome: Outcome, failures: "Failures | None" = None) -> None:
-        """Note what became of some of the records; the loop only."""
+        """Add the result of some records; the loop only."""
         if failures is not None and outcome.error is not None and self.callback is None:
             self._failures.append((failures, count))
         if outcome.error is None:
@@ -138,27 +137,27 @@ class ColumnsFuture(NotCopied):
             self.outcome = Outcome(self.error)
 
     def done(self) -> bool:
-        """Return whether the fate of every record is known."""
+        """Return whether the result of every record is known."""
         if self.outcome is None:
             self.mailbox.check_process()
         return self.outcome is not None
 
     def add_done_callback(self, callback: "Callable[[ColumnsFuture], object]") -> None:
-        """Call a function with this future once the fate of every record is known; see SendFuture."""
+        """Call a function with this future when every result is known; see SendFuture."""
         call_when_done(self, callback)
 
     def __await__(self) -> Generator[Any, None, int]:
-        """Wait in a coroutine of asyncio, as `result` does; the records outlive a cancelled wait."""
+        """Wait in an asyncio coroutine, as `result` does; cancelling the wait does not affect the records."""
         return await_result(self)
 
     def result(self, timeout: float | timedelta | None = None) -> int:
-        """Return how many records there are, once all are acknowledged.
+        """Return the number of records when all are acknowledged.
 
         Args: timeout: seconds; None waits for the records' own deadline.
         Raises:
-            UndeliveredError: how many are not delivered, and why the first of them is not.
-            ResultTimeout: the result of some is not known yet; their delivery continues.
-            IllegalStateError: called inside a callback: it would hold up its own end.
+            UndeliveredError: number of undelivered records, and the first error.
+            ResultTimeout: some results are not known yet; delivery continues.
+            IllegalStateError: called in a callback: it would never end.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -166,7 +165,7 @@ class ColumnsFuture(NotCopied):
         return self.count
 
     def exception(self, timeout: float | timedelta | None = None) -> UndeliveredError | None:
-        """Return what is not delivered and why, or None when all is; waits and raises as `result` does."""
+        """Return the error of undelivered records, or None if all are delivered; waits and raises as `result` does."""
         if self.outcome is None:
             self.mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
         handled, self._failures = self._failures, []
@@ -176,7 +175,7 @@ class ColumnsFuture(NotCopied):
 
     @property
     def waited_for(self) -> str:
-        """What a wait for this future waits for."""
+        """Description of the wait, for errors."""
         return f"{self.count - self.delivered - self.undelivered} records to {self.topic} are being delivered"
 
     def __repr__(self) -> str:
@@ -184,12 +183,12 @@ class ColumnsFuture(NotCopied):
 
 
 class Failures:
-    """Records of a FlushGroup that are not delivered, from one report of a flush to the next.
+    """Undelivered records of a FlushGroup between two flush reports.
 
     Attributes:
-        count: how many there are.
-        handled: how many of them the program knows from their futures or callbacks.
-        error: why the first of them failed.
+        count: number of failures.
+        handled: failures that the program knows from futures or callbacks.
+        error: the first error.
     """
 
     __slots__ = ("count", "error", "handled")
@@ -201,25 +200,25 @@ class Failures:
 
     @property
     def unhandled(self) -> int:
-        """How many failures a flush has to report."""
+        """Number of failures that a flush has to report."""
         return self.count - self.handled
 
     def handle(self, count: int) -> None:
-        """Note that the program has been given the errors of some records; any thread."""
+        """Note that the program received the errors of some records; any thread."""
         self.handled += count
 
     def add(self, count: int, error: KafkaError) -> None:
-        """Count records that have failed; the loop only."""
+        """Count failed records; the loop only."""
         self.count += count
         self.error = self.error or error
 
 
 class FlushGroup:
-    """The records sent between two flushes.
+    """Records sent between two flushes.
 
     Attributes:
-        outstanding: how many are not done.
-        failures: those that failed; a new entry begins when a flush has reported the last one.
+        outstanding: records that are not done.
+        failures: failed records; each flush report starts a new entry.
     """
 
     __slots__ = ("failures", "outstanding")
@@ -229,7 +228,7 @@ class FlushGroup:
         self.failures = [Failures()]
 
     def unhandled_since(self, entry: int) -> tuple[int, KafkaError | None]:
-        """Return how many failures are unhandled, from an entry on, and why the first of them failed."""
+        """Return the number of unhandled failures from an entry on, and the first error."""
         unhandled, error = 0, None
         for failures in self.failures[entry:]:
             if failures.unhandled:
@@ -238,6 +237,6 @@ class FlushGroup:
         return unhandled, error
 
     def report(self) -> None:
-        """Begin a new entry: a flush has reported all failures so far."""
+        """Start a new entry, after a flush has reported all failures so far."""
         if self.failures[-1].count:
             self.failures.append(Failures())

@@ -1,6 +1,6 @@
-"""Given rows: what one call of send_columns was given, checked as a whole and divided into runs of about a batch.
+"""Given rows: columns of one send_columns call, checked as a whole and divided into runs of about a batch.
 
-Rows are copied, or encoded where they lie in the caller's buffers, when it is the turn of their run.
+Each run's rows are copied, or encoded directly from the caller's buffers, when the run is made.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,16 +36,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
-"""What a row takes in a batch beside its contents, or a little more: so a run that fills a batch is not cut again."""
+"""Upper estimate of a row's size in a batch beside its contents, so that a run that fills a batch is not cut again."""
 
 _KEYED_RUN_BATCHES: Final = 4
-"""How many batches a run may fill whose rows have keys: it is divided among partitions before it joins their queues."""
+"""Maximum size, in batches, of a run of keyed rows, which is divided among partitions before it joins their queues."""
 
 
 class RowLimits(NamedTuple):
-    """How large a run should be: a batch, but at most half of `buffer_memory_bytes`.
+    """Size limits of a run: one batch, and at most half of `buffer_memory_bytes`.
 
-    Attributes: new_builder: makes the batch of lines that are encoded here; None: they are rows as others.
+    Attributes: new_builder: makes the batch of rows encoded here; None: packed rows are treated as objects.
     """
 
     batch_size_bytes: int
@@ -62,7 +62,7 @@ def given_rows(
     limits: RowLimits,
     now_ms: int,
 ) -> "GivenColumns | GivenPacked":
-    """Return what a call of send_columns was given; raises as GivenColumns."""
+    """Return the checked rows of a send_columns call; raises as GivenColumns."""
     if headers is None and timestamps_ms is None and limits.new_builder is not None:
         packed = _packed(values, keys)
         if packed is not None:
@@ -71,7 +71,7 @@ def given_rows(
 
 
 def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines | PackedRows | None:
-    """Return rows that can be encoded where they lie; None where they are objects."""
+    """Return rows that can be encoded from their buffer; None if they are objects."""
     if isinstance(values, Lines):
         return values if keys is None else None
     if not isinstance(values, PackedColumn):
@@ -85,9 +85,9 @@ def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines 
 
 
 class GivenPacked:
-    """Lines or packed rows of one call of send_columns, in the place of GivenColumns.
+    """Lines or packed rows of one send_columns call; same interface as GivenColumns.
 
-    A run that fills at least half a batch is encoded when it is its turn, without an object for each row.
+    A run that fills at least half a batch is encoded without an object per row.
     """
 
     def __init__(
@@ -109,11 +109,10 @@ class GivenPacked:
         self._most_rows = max(1, quarter_bytes // MEMORY_OVERHEAD_BYTES)
 
     def memory_bytes(self, row: int) -> int:
-        """Return what a row takes of buffer.memory."""
         return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that takes more memory, where there is one."""
+        """Return the first row that takes more memory; one must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
@@ -136,14 +135,14 @@ class GivenPacked:
             at = end
 
     def _even_room_bytes(self) -> int:
-        """Return the room of a batch where all of them are about as full: the last one should fill half of it, too."""
+        """Return a batch size that makes all batches about equally full, so that the last fills at least half."""
         packed, count = self._packed, self.count
         total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
         batches = -(-total_bytes // self._room_bytes)
         return min(self._room_bytes, total_bytes // max(batches, 1) + packed.longest_bytes + _ROW_BYTES)
 
     def _undivided_runs(self, packed: PackedRows, future: ColumnsFuture) -> Iterator[RecordRun]:
-        """Return runs of rows whose keys choose partitions."""
+        """Yield runs of rows whose keys choose partitions."""
         at, room_bytes = 0, min(_KEYED_RUN_BATCHES * self._batch_room_bytes, self._quarter_bytes)
         while at < packed.behind:
             end = packed.end_within(at, _ROW_BYTES, room_bytes, self._most_rows)
@@ -153,10 +152,10 @@ class GivenPacked:
 
 
 class GivenColumns:
-    """The columns of one call of send_columns, checked as a whole before any row is accepted.
+    """Columns of one send_columns call, checked before any row is accepted.
 
-    Attributes: `count` rows; `largest_bytes` of memory that one of them takes, -1 without rows.
-    Raises: TypeError, ValueError: naming the row and what no record can have.
+    Attributes: `count` rows; `largest_bytes`: memory of the largest row, -1 without rows.
+    Raises: TypeError, ValueError: with the row and the invalid value.
     """
 
     def __init__(
@@ -193,17 +192,17 @@ class GivenColumns:
         self.largest_bytes = largest_bytes + self._beside_bytes if count else -1
 
     def memory_bytes(self, row: int) -> int:
-        """Return what a row takes of buffer.memory."""
+        """Return the bytes of buffer.memory that a row takes."""
         return self._rows.size_bytes(row, row + 1, MEMORY_OVERHEAD_BYTES)
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that takes more memory, where there is one."""
+        """Return the first row that takes more memory; one must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
-        """Return the runs, each with its own columns, so that its rows can be released before those behind them.
+        """Yield runs with separate columns, so that each run can be released alone.
 
-        `created_at_ms` is set by the caller, when the run is accepted.
+        The caller sets `created_at_ms` when it accepts the run.
         """
         first = 0
         for end, run_bytes in self._cuts:
@@ -213,14 +212,14 @@ class GivenColumns:
 
 
 def has_rows_of_now(timestamps_ms: Sequence[int | datetime | None] | int | datetime | None) -> bool:
-    """Return whether rows get the time of the call as their timestamp."""
+    """Return whether some rows get the time of the call as timestamp."""
     if isinstance(timestamps_ms, Sequence) and not isinstance(timestamps_ms, NOT_LISTS):
         return None in timestamps_ms
     return timestamps_ms is None
 
 
 def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequence[T]:
-    """Raises: TypeError, ValueError: not a list, or not of as many rows as the values."""
+    """Return the column. Raises: TypeError, ValueError: not a list, or of the wrong length."""
     if isinstance(column, NOT_LISTS) or not hasattr(column, "__len__"):
         raise wrong_type(name, column, "a list")
     if count is not None and len(column) != count:
@@ -233,7 +232,7 @@ def _contents(column: Sequence[Content], what: str) -> list[bytes | None]:
     copied: list[Any] = list(column)
     try:
         check_contents(copied, what)
-    except TypeError:  # buffers, or a wrong type: the usual column costs no second look
+    except TypeError:  # buffers or a wrong type; the usual column needs one check only
         copied = _each_row(lambda each: plain_content(each, what), copied)
     return copied
 
@@ -241,12 +240,12 @@ def _contents(column: Sequence[Content], what: str) -> list[bytes | None]:
 def _timestamps(column: Sequence[int | datetime | None], now_ms: int) -> list[int]:
     try:
         return checked_timestamps(column, now_ms)
-    except ValueError:  # datetimes, or a wrong value
+    except ValueError:  # datetimes or a wrong value
         return _each_row(lambda each: now_ms if each is None else checked_timestamp_ms(each), column)
 
 
 def _each_row(taken: Callable[[T], R], column: Sequence[T]) -> list[R]:
-    """Return what a function makes of each row. Raises: TypeError, ValueError: with the row."""
+    """Return the function's result for each row. Raises: TypeError, ValueError: with the row number."""
     found: list[R] = []
     for row, each in enumerate(column):
         try:

@@ -1,8 +1,8 @@
-"""ProducerIdentity: the producer id that idempotence needs, fetched once and again when it is used up.
+"""ProducerIdentity: the producer id for idempotence, fetched once and replaced when its epochs are used up.
 
 Owned by the network loop.
 
-Source: KIP-98; without a transactional.id any broker hands out an id.
+Source: KIP-98; without a transactional.id any broker assigns an id.
 """
 
 from typing import Protocol
@@ -20,9 +20,10 @@ from kctl.client.requests.retry import PRODUCER_ID, RetryPause
 
 
 class Identity(Protocol):
-    """Who the producer is to the brokers. A transactional one has the name that its requests carry.
+    """Identity of the producer in its requests.
 
-    Attributes: `error`: why there will be no producer id, or None; `last_error`: why the latest try failed.
+    Attributes: `transactional_id`: None without transactions; `error`: fatal, no producer id will follow; `last_error`:
+    error of the latest attempt.
     """
 
     transactional_id: str | None
@@ -33,20 +34,20 @@ class Identity(Protocol):
 
     @property
     def produce_max_version(self) -> int | None:
-        """The newest version of Produce that may be used; None: any."""
+        """Highest allowed version of Produce; None: any."""
         ...
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Give the partition the producer id; return whether it has one that can be used."""
+        """Assign the producer id to the partition's sequence; return whether batches can be sent with it."""
         ...
 
     def run(self, now_ms: int) -> int:
-        """Do what is due to get an id; return when to run again at the latest."""
+        """Request an id if needed; return the time of the next call."""
         ...
 
 
 class ProducerIdentity:
-    """The identity without transactions: an id that any broker hands out."""
+    """The identity without transactions."""
 
     def __init__(self, client: ClusterClient, backoff: ExponentialBackoff, request_timeout_ms: int) -> None:
         self.transactional_id: str | None = None
@@ -60,18 +61,17 @@ class ProducerIdentity:
         self._is_asking = False
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:  # noqa: ARG002 (any of them)
-        """Give the partition the producer id; return whether it has one that can be used."""
         if self._current == NO_PRODUCER_ID:
             return False
         if sequence.is_used_up and sequence.producer_id == self._current.producer_id:
-            self._current = NO_PRODUCER_ID  # the epochs of this partition start again under the next one
+            self._current = NO_PRODUCER_ID  # this partition starts again under the next id
             return False
         if sequence.producer_id == NO_PRODUCER_ID.producer_id or sequence.is_used_up:
             sequence.adopt(*self._current)
         return True
 
     def run(self, now_ms: int) -> int:
-        """Ask for an id if that is due and possible; return when to run again at the latest."""
+        """Request an id if one is needed and a node is ready; return the time of the next call."""
         if self._is_asking or self.error is not None or self._current != NO_PRODUCER_ID:
             return FOREVER_MS
         if now_ms < self._pause.until_ms:

@@ -1,4 +1,4 @@
-"""ProducerMailbox: the mailbox of a producer: records, calls, and waits for futures."""
+"""ProducerMailbox: records, calls, and waits for futures, from application threads to the loop."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,13 +24,13 @@ class WatchFuture(NamedTuple):
 
 
 class RecordRefused(NamedTuple):
-    """A record that was meant to be part of a transaction was not accepted."""
+    """A record intended for a transaction was not accepted."""
 
     error: KafkaError
 
 
 class TopicWait(Call):
-    """Wait until the topic's partitions are known; with a `partition`, until that one is or is known not to be."""
+    """Wait until the topic's partitions are known, or until `partition` is known to exist or not."""
 
     __slots__ = ("partition", "topic")
 
@@ -43,11 +43,11 @@ class TopicWait(Call):
 
 
 class FlushMark(Call):
-    """Send everything before this mark without lingering, and answer when all of it is done.
+    """Send all earlier records without lingering, and finish when all are done.
 
     Attributes:
-        time_mark: the client's when the loop took the mark; None before.
-        failed, first_error: how many records the answer reports as failed, and why the first of them has.
+        time_mark: the client's mark when the loop took this call; None before.
+        failed, first_error: number of failed records reported, and the first error.
     """
 
     __slots__ = ("failed", "first_error", "time_mark")
@@ -62,16 +62,16 @@ class FlushMark(Call):
 
 
 LONGEST_SLEEP_MS = 100
-"""That long after its last turn a record wakes the loop in any case: metrics() counts what the loop has taken."""
+"""Maximum loop sleep with posted records: metrics() counts only records that the loop has taken."""
 
 Event = list[SendFuture] | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
-"""What the loop takes from the mailbox."""
+"""An event as the loop takes it from the mailbox."""
 Posted = SendFuture | Event
-"""What application threads post: records of `send` that follow each other become lists on the way out."""
+"""An event as application threads post it; consecutive `send` records become lists when taken."""
 
 
 class ProducerMailbox(Mailbox[Posted]):
-    """The events from application threads to the loop of a producer."""
+    """The mailbox of a producer."""
 
     CLIENT = "producer"
 
@@ -103,29 +103,29 @@ class ProducerMailbox(Mailbox[Posted]):
         is_linger_over: bool = False,
         awaiting_responses: frozenset[str] = frozenset(),
     ) -> None:
-        """Note when the loop's next turn is at the latest, and how many bytes may be posted before a batch is full.
+        """Set the rules for waking the loop: latest next turn, and bytes that fit before a batch is full.
 
-        A record that may linger beyond that turn, and fills no batch, does not wake the loop. Nor does one that cannot
-        be sent before a response, which wakes the loop: it would find nothing to do.
+        A record that may linger beyond that turn and fills no batch does not wake the loop. Neither does a record of a
+        topic that waits for a response, because the response wakes the loop.
 
         Args:
-            now_ms: when the present turn began.
+            now_ms: start of the present turn.
             is_linger_over: no record may linger.
-            awaiting_responses: the topics of which nothing can be sent before a response; where there are any, no
-                other record waits to be sent.
+            awaiting_responses: topics that can send nothing before a response; if nonempty, no record of another topic
+                waits.
         """
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
 
     def nudge(self) -> bool:
-        """Wake the loop, unless it can send nothing before a response; return whether there is one."""
+        """Wake the loop if it can send something before a response; return whether the loop still runs."""
         is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
         if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
             return not self.is_finished
         return super().nudge()
 
     def posted_records(self) -> int:
-        """Return how many records the loop has not taken; any thread."""
+        """Return the number of records that the loop has not taken; any thread."""
         return sum(
             1 if type(event) is SendFuture else event.count
             for event in self._events.copy()
@@ -133,7 +133,7 @@ class ProducerMailbox(Mailbox[Posted]):
         )
 
     def post_record(self, record: SendFuture | RecordRun) -> None:
-        """Hand a record to the loop, and with it the memory that it holds; any thread."""
+        """Hand a record and its memory to the loop; any thread."""
         try:
             record.holds_memory = False  # CPython handles no signal between this and the end of the append
             self._events.append(record)
@@ -158,8 +158,8 @@ class ProducerMailbox(Mailbox[Posted]):
         """Wait until the future is done.
 
         Raises:
-            ResultTimeout: the timeout has passed first.
-            IllegalStateError: called on the loop itself, or in the child of a fork(); or a bug ended the loop.
+            ResultTimeout: the timeout passed first.
+            IllegalStateError: called on the loop, or in the child of a fork(); or a bug ended the loop.
         """
         self.check_process()
         if self.is_on_loop():
@@ -168,7 +168,7 @@ class ProducerMailbox(Mailbox[Posted]):
         waiter = self.driver.waiter()
         self.post(WatchFuture(future, waiter))
         while future.outcome is None:
-            if self.is_finished:  # the loop may not have seen this wait; it completes every record before it ends
+            if self.is_finished:  # the loop may not have seen this wait, but completes every record before it ends
                 has_ended = self._has_ended(timer.deadline_at_ms)
                 if has_ended and future.outcome is None:
                     raise self.closed_error()
@@ -183,21 +183,21 @@ class ProducerMailbox(Mailbox[Posted]):
                 )
 
     def watch(self, future: SendFuture | ColumnsFuture, waiter: DoneCallback) -> None:
-        """Notify the waiter when the future is done; after the end of the loop that is left to the caller."""
+        """Notify the waiter when the future is done; after the end of the loop the caller does it."""
         self.check_process()
         event = WatchFuture(future, waiter)
         self.post(event)
         if self.is_finished and not self.is_on_loop() and self.withdraw(event):
-            self._has_ended(FOREVER_MS)  # it completes every record before it ends
+            self._has_ended(FOREVER_MS)  # the loop completes every record before it ends
 
     def handle(self, count: int) -> None:
-        """Do nothing: the error of a record was handed over while the loop completed it; see `Failures.handle`."""
+        """Do nothing: the error was handed over while the loop completed the record; see `Failures.handle`."""
 
     def _has_ended(self, deadline_at_ms: int) -> bool:
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def pop_some(self, most: int) -> list[Event]:
-        """Return the next events in order, at most `most`; records of one topic and partition as lists."""
+        """Return up to `most` events in order; consecutive records of one topic and partition form a list."""
         events = self._events
         taken: list[Event] = []
         row: list[SendFuture] = []

@@ -1,7 +1,7 @@
-"""What a producer counts: `ProducerMetrics`, a snapshot for the user, and the counters that the network loop keeps.
+"""Producer metrics: `ProducerMetrics`, a snapshot for the user, and the counters behind it.
 
-The counters are plain numbers, written by the loop alone, a batch at a time, and read by any thread: a snapshot costs a
-few microseconds and blocks no thread, but its numbers may be a batch apart from each other.
+The loop alone writes the counters, once per batch; any thread reads them. A snapshot takes microseconds without a lock,
+so its numbers may differ from each other by one batch.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 
 class TopicMetrics(NamedTuple):
-    """One topic since the producer was made.
+    """Metrics of one topic since the producer was made.
 
     Attributes:
-        records_sent: put on a connection, each counted once.
-        bytes_sent: of their batches, compressed, repeats not counted.
-        batches_sent: how many batches those records were in.
-        batches_retried: how often a batch was sent again.
-        records_delivered, records_failed, records_unknown: by the result of each record's future; unlike CloseResult,
-            they leave records of aborted transactions where they were counted.
+        records_sent: records put on a connection, each counted once.
+        bytes_sent: compressed bytes of their batches, without retries.
+        batches_sent: batches of those records.
+        batches_retried: repeated sends of a batch.
+        records_delivered, records_failed, records_unknown: records by the result of their future; unlike CloseResult,
+            records of aborted transactions are included.
     """
 
     records_sent: int = 0
@@ -30,20 +30,20 @@ class TopicMetrics(NamedTuple):
 
 
 class ProducerMetrics(NamedTuple):
-    """What a producer has done so far and holds now.
+    """Totals of a producer and its present state; also readable after close.
 
     Attributes:
-        records_sent to records_unknown: the sums over all topics; see TopicMetrics.
-        requests_sent: Produce requests, repeats included.
+        records_sent to records_unknown: sums over all topics; see TopicMetrics.
+        requests_sent: Produce requests, with retries.
         batches_split: batches that the broker found too large.
-        epochs_begun: how often a partition's sequence numbers started again, because a batch was lost (KIP-360).
-        queue_time_avg_ms, queue_time_max_ms: from send() of a batch's first record to the batch's first sending.
-        throttle_time_ms: how long brokers asked for a pause, in all.
+        epochs_begun: restarts of a partition's sequence numbers after a lost batch (KIP-360).
+        queue_time_avg_ms, queue_time_max_ms: time from send() of a batch's first record to its first sending.
+        throttle_time_ms: total pause requested by brokers.
         compression_ratio: bytes sent over bytes before compression; 1.0 before anything is sent.
         records_outstanding: accepted and not done.
-        batches_in_flight: sent and not answered.
+        batches_in_flight: sent, without a response yet.
         buffer_used_bytes, buffer_total_bytes: of buffer.memory.
-        topics: the same by topic; records that never got a partition are in none.
+        topics: metrics by topic; records that never got a partition are in none.
     """
 
     records_sent: int
@@ -68,7 +68,7 @@ class ProducerMetrics(NamedTuple):
 
 
 class TopicCounters:
-    """The numbers of one topic as they grow."""
+    """Counters of one topic."""
 
     __slots__ = ("batches_retried", "batches_sent", "bytes_sent", "delivered", "failed", "records_sent", "unknown")
 
@@ -94,7 +94,7 @@ class TopicCounters:
 
 
 class ProducerCounters:
-    """The numbers of one producer as they grow."""
+    """Counters of one producer."""
 
     __slots__ = (
         "_topics",
@@ -120,7 +120,7 @@ class ProducerCounters:
         self.throttle_time_ms = 0
 
     def of_topic(self, topic: str) -> TopicCounters:
-        """Return the counters of a topic, to be kept by who counts; the loop only."""
+        """Return the counters of a topic, which the caller may keep; the loop only."""
         counters = self._topics.get(topic)
         if counters is None:
             counters = self._topics[topic] = TopicCounters()
@@ -138,8 +138,8 @@ class ProducerCounters:
         self.queue_time_max_ms = max(self.queue_time_max_ms, waited_ms)
 
     def snapshot(self, *, outstanding: int, buffer_used_bytes: int, buffer_total_bytes: int) -> ProducerMetrics:
-        """Return the numbers as they are; any thread."""
-        known = self._topics.copy()  # in one step, unlike list(items()), in which the loop may come between
+        """Return a snapshot of the counters; any thread."""
+        known = self._topics.copy()  # copy() is one step; list(items()) can be interrupted by the loop
         topics = {name: counters.snapshot() for name, counters in known.items()}
         sums = (
             TopicMetrics(*(sum(column) for column in zip(*topics.values(), strict=True))) if topics else TopicMetrics()

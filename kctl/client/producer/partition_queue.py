@@ -1,13 +1,12 @@
-"""PartitionQueue: the records of one partition that are not done, and which of them may go next.
+"""PartitionQueue: unfinished records of one partition, their order and sequence numbers.
 
-Owns the order of a partition: batches under way, oldest first, with the waiting runs behind them, and what becomes of
-the sequence numbers when a batch leaves. Only accumulator.py changes it. A producer id belongs to the whole producer;
-epoch and next sequence are kept for each partition, so that a gap in one partition (a batch that failed without an
-answer) starts a new epoch there and nowhere else. Knows neither network nor clock. Owned by the network loop.
+Holds frozen batches, oldest first, then waiting runs; only accumulator.py changes it. The producer id belongs to the
+producer, but epoch and next sequence are kept per partition: a gap (a batch that failed without a response) starts a
+new epoch only there. Knows neither network nor clock. Owned by the network loop.
 
-Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed batch the partition sends one batch at a
-time until that one is resolved, and a broker that knows nothing of the producer yet gets one batch alone, because it
-would take a later one first.
+Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt the partition sends one batch at a
+time until that batch is resolved; a broker that may not know the producer yet gets one batch alone, because it would
+accept any first sequence.
 """
 
 from collections import deque
@@ -26,14 +25,14 @@ from kctl.client.requests.producer_id import NO_PRODUCER_ID
 
 MAX_EPOCH = 2**15 - 1
 SEQUENCES = 2**31
-"""Sequence numbers run from 0 to 2**31 - 1 and start over."""
+"""Sequence numbers range from 0 to 2**31 - 1 and then wrap."""
 
 
 class PartitionSequence:
     """Epoch and next sequence of one partition under one producer id.
 
-    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then the broker may know nothing of the
-        producer and would take whichever sequence comes first, so only one batch may be on its way.
+    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then only one batch may be in flight, because
+    the broker would accept any sequence from an unknown producer.
     """
 
     __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
@@ -44,14 +43,14 @@ class PartitionSequence:
         self.is_proven = False
 
     def adopt(self, producer_id: int, epoch: int) -> None:
-        """Start under a producer id, the first or another one."""
+        """Start under another producer id."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.next_sequence = 0
         self.is_proven = False
 
     def reserve(self, record_count: int) -> int:
-        """Return the sequence of the first of `record_count` records, and move on."""
+        """Return the next sequence and advance by `record_count`."""
         first = self.next_sequence
         self.next_sequence = plus(first, record_count)
         return first
@@ -61,14 +60,14 @@ class PartitionSequence:
         self.next_sequence = base_sequence
 
     def begin_epoch(self) -> None:
-        """Leave a gap behind: raise the epoch and count from 0."""
+        """Raise the epoch and restart sequences from 0."""
         self.epoch += 1
         self.next_sequence = 0
         self.is_proven = False
 
     @property
     def is_used_up(self) -> bool:
-        """Whether the epochs of the producer id are used up: the partition needs a new one."""
+        """True if all epochs are used and the partition needs a new producer id."""
         return self.epoch > MAX_EPOCH
 
 
@@ -78,11 +77,11 @@ def plus(sequence: int, count: int) -> int:
 
 
 class PartitionQueue:
-    """One partition's records: `batches` are frozen, `runs` wait behind them.
+    """Records of one partition: `batches` are frozen, `runs` wait behind them.
 
     Args:
-        window: how many batches may be under way at a time.
-        is_idempotent: whether batches are numbered, and repeats keep their order.
+        window: maximum number of batches in flight.
+        is_idempotent: batches are numbered, and retries keep their order.
     """
 
     __slots__ = (
@@ -114,25 +113,25 @@ class PartitionQueue:
         self.topic_partition = topic_partition
         self.limit = BatchLimit(batch_size_bytes)
         self.ratio = 1.0
-        """Compressed size over plain size that is expected of the next batch."""
+        """Expected compressed size over plain size of the next batch."""
         self.counters = counters
         self.is_idempotent = is_idempotent
         self.runs: deque[RecordRun] = deque()
         self.queued_bytes = 0
-        """Memory of the waiting records, as buffer.memory counts it."""
+        """buffer.memory of the waiting records."""
         self.queued_count = 0
-        """How many those are."""
+        """Number of waiting records."""
         self.batches: deque[Batch] = deque()
         self.sequence = PartitionSequence()
         self.has_gap = False
-        """A batch failed before those under way, so their numbers may not follow what the log has."""
+        """A batch failed before those in flight, so their sequences may not follow the log."""
         self.needs_restart = False
-        """The sequences have a gap for certain: a new epoch starts as soon as nothing is in flight."""
+        """The sequences certainly have a gap: a new epoch starts when nothing is in flight."""
         self.needs_numbers = False
-        """The new epoch has started, or waits for a producer id, and the frozen batches have their old numbers."""
+        """A new epoch has started, or waits for a producer id, and frozen batches still have old numbers."""
         self._window = window
 
-    # --- what waits ---------------------------------------------------------------------------------------------------
+    # --- waiting records ----------------------------------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:
@@ -140,30 +139,30 @@ class PartitionQueue:
 
     @property
     def waiting_bytes(self) -> int:
-        """About how many bytes the waiting records take in batches."""
+        """Estimated size of the waiting records in batches."""
         return self.queued_bytes - UNENCODED_BYTES * self.queued_count
 
     @property
     def batch_size_bytes(self) -> int:
-        """batch.size, or less while the broker finds that too large."""
+        """batch.size, or the lower limit learned from the broker."""
         return self.limit.bytes
 
     @property
     def plain_batch_bytes(self) -> int:
-        """About how many plain bytes fill a batch."""
+        """Estimated plain bytes that fill a batch."""
         return int(self.limit.bytes / self.ratio)
 
     def room_bytes(self) -> int:
-        """Return about how many plain bytes the batch that is being filled has room for.
+        """Return the estimated free plain bytes of the batch being filled.
 
-        Each turn calls this for each active queue: the two properties would cost more than the formula.
+        Repeats the formulas of two properties because each turn calls it for each active queue.
         """
         waiting_bytes = self.queued_bytes - UNENCODED_BYTES * self.queued_count
         return int(self.limit.bytes / self.ratio) - BATCH_OVERHEAD_BYTES - waiting_bytes
 
     @property
     def waiting_batches(self) -> int:
-        """How many batches are not on their way, begun ones included: the size of the queue in Java's words."""
+        """Number of batches that are not in flight, the one being filled included: the queue size in Java."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
         return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
@@ -177,7 +176,7 @@ class PartitionQueue:
         self.queued_count += run.count
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> bool:
-        """Append records of `send` to the last run that waits, if it can be extended; return whether it was."""
+        """Append `send` records to the last waiting run; return whether that was possible."""
         size_bytes = self.runs[-1].extend(records, group) if self.runs else 0
         if not size_bytes:
             return False
@@ -202,21 +201,21 @@ class PartitionQueue:
         self.queued_bytes = self.queued_count = 0
         return taken
 
-    # --- what may go --------------------------------------------------------------------------------------------------
+    # --- batches to send ----------------------------------------------------------------------------------------------
 
     @property
     def has_in_flight(self) -> bool:
         return any(batch.is_in_flight for batch in self.batches)
 
     def next_frozen(self) -> Batch | None:
-        """Return the oldest batch that is frozen and not on its way."""
+        """Return the oldest batch that is not in flight."""
         for batch in self.batches:
             if not batch.is_in_flight:
                 return batch
         return None
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
-        """Return from when on the next batch may be sent; FOREVER_MS while others must be answered first."""
+        """Return the time from which the next batch may be sent; FOREVER_MS if a response must arrive first."""
         if self.needs_restart and self.has_in_flight:
             return FOREVER_MS
         if self.batches:
@@ -245,17 +244,17 @@ class PartitionQueue:
 
     @property
     def awaits_response(self) -> bool:
-        """Whether as many batches are in flight as may be: before a response nothing more is sent, whatever comes."""
+        """True if the window is full, so that nothing can be sent before a response."""
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
-        """Return whether order allows a batch to this node: none may overtake one that another node still has."""
+        """Return whether a batch may go to this node without overtaking one that is in flight to another."""
         if not self.is_idempotent and self._window > 1:
             return True
         return all(batch.node_id == node_id for batch in self.batches if batch.is_in_flight)
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the next deadline of a record in the queue or its batches."""
+        """Return the nearest delivery deadline in the queue."""
         nearest_ms = self.runs[0].created_at_ms + delivery_timeout_ms if self.runs else FOREVER_MS
         for batch in self.batches:
             expires_at_ms = batch.expires_at_ms(delivery_timeout_ms)
@@ -266,17 +265,17 @@ class PartitionQueue:
     # --- batches that leave -------------------------------------------------------------------------------------------
 
     def acknowledged(self, batch: Batch) -> None:
-        """Let go of a batch that the log holds."""
+        """Remove a batch that the log holds."""
         batch.is_in_flight = False
         self.batches.remove(batch)
         self.sequence.is_proven = True
         self.has_gap = False
 
     def drop(self, batch: Batch) -> None:
-        """Remove a failed batch, and settle what its sequence numbers leave behind.
+        """Remove a failed batch and resolve the gap in sequence numbers.
 
-        Where it may have been written, batches behind it keep their numbers: the broker takes the next one if it was,
-        and calls it out of order if it was not.
+        If it may have been written, later batches keep their numbers: the broker accepts the next one if the batch was
+        written, and reports it as out of order if not.
         """
         batch.is_in_flight = False
         at = self.batches.index(batch)
@@ -292,7 +291,7 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def drop_everything(self) -> None:
-        """Drop all batches at once, those in flight too."""
+        """Remove all batches, including those in flight."""
         if not self.batches:
             return
         first = self.batches[0].base_sequence
@@ -308,7 +307,7 @@ class PartitionQueue:
             self.sequence.give_back(first)
 
     def replace(self, batch: Batch, pieces: Iterable[Batch]) -> None:
-        """Put batches cut again in the place of one that is certainly in no log."""
+        """Replace a batch that is certainly in no log by smaller ones."""
         at = self.batches.index(batch)
         del self.batches[at]
         for piece in reversed(list(pieces)):
@@ -317,15 +316,17 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def is_open_behind(self, batch: Batch) -> bool:
-        """Return whether the sequence numbers behind a batch can still be changed: certainly none of them is used."""
+        """Return whether sequence numbers after a batch can still change, because none of those batches may be
+        written.
+        """
         at = self.batches.index(batch)
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
-        """Number the batches from index `at` on from `base_sequence` on, if none of them may be in a log.
+        """Renumber the batches from index `at`, starting at `base_sequence`, if none of them may be in a log.
 
-        Otherwise their numbers stay, and the broker's responses decide what follows. With `is_new_epoch` each batch
-        gets the present producer id and epoch, also one whose sequence stays the same.
+        Otherwise the numbers stay, and the broker's responses decide. With `is_new_epoch` each batch gets the present
+        producer id and epoch, even if its sequence stays.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):
@@ -340,12 +341,12 @@ class PartitionQueue:
     # --- sequences ----------------------------------------------------------------------------------------------------
 
     def lost_sequence(self) -> None:
-        """Take the broker's word that the oldest batch does not follow: neither it nor any behind it was written."""
+        """Note the broker's proof that neither the oldest batch nor any later one was written."""
         for batch in self.batches:
             batch.may_be_written = False
 
     def begin_epoch(self) -> None:
-        """Start the new epoch that is needed, once nothing is in flight; `number_frozen` follows."""
+        """Start the needed epoch if nothing is in flight; `number_frozen` follows."""
         if self.needs_restart and not self.has_in_flight:
             self.needs_restart = self.has_gap = False
             self.needs_numbers = True
@@ -353,6 +354,6 @@ class PartitionQueue:
                 self.sequence.begin_epoch()
 
     def number_frozen(self) -> None:
-        """Number what is frozen from 0 on, under the epoch or producer id that has just begun."""
+        """Number the frozen batches from 0 under the new epoch or producer id."""
         self.needs_numbers = False
         self.close_gap(0, 0, is_new_epoch=True)

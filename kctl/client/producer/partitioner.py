@@ -1,9 +1,9 @@
-"""Partitioner: which partition a record goes to: as asked, by its key, or whichever is convenient.
+"""Partitioner: assigns a partition to each record: the given one, the key's, or a sticky or round-robin choice.
 
-Owns the sticky choice and the turns of round robin, per topic. Used by the network loop only, with the newest snapshot.
+Used by the network loop only, with the newest metadata.
 
 Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
-left at once, not at the end of its turn.
+left immediately, not after its share of bytes.
 """
 
 from bisect import bisect_right
@@ -19,22 +19,23 @@ from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
 
 _LOOKS_A_BATCH = 4
-"""How often within a batch it is looked at whether a turn that has had its bytes is over."""
+"""Number of checks per batch for the end of a share that has used its bytes."""
 
 
 class QueueState(NamedTuple):
-    """What waits for a partition: `batches` not on their way, begun ones included, and the `bytes` of the records."""
+    """Load of a partition: `batches` not in flight, the one being filled included, and `bytes` of waiting records."""
 
     batches: int
     bytes: int
 
 
 class Load(NamedTuple):
-    """How the choice learns what waits where.
+    """Sources of load data.
 
-    queue: the state of a partition's queue; None when it never had a record.
-    waited_ms: for how long a node has not taken what is due for it.
-    ratio: what compression is expected to make of a topic's records.
+    Attributes:
+        queue: returns the state of a partition's queue; None if it never had a record.
+        waited_ms: returns the time for which a node has not taken due data.
+        ratio: returns the expected compression of a topic.
     """
 
     queue: Callable[[str, int], QueueState | None]
@@ -43,18 +44,18 @@ class Load(NamedTuple):
 
 
 class Turn:
-    """Where a topic's records without a key go at present, until `left_bytes` is used up."""
+    """The present sticky partition of a topic."""
 
     __slots__ = ("left_bytes", "partition", "produced_bytes", "topic")
 
     def __init__(self, topic: TopicInfo, partition: int, left_bytes: int) -> None:
         self.topic = topic
-        """As it was when the partition was found to have a leader."""
+        """Metadata in which the partition last had a leader."""
         self.partition = partition
         self.left_bytes = left_bytes
-        """Bytes after which the partitioner chooses again."""
+        """Bytes until the partitioner chooses again."""
         self.produced_bytes = left_bytes
-        """What will have gone to the partition by then."""
+        """Total bytes for the partition by then."""
 
 
 class Partitioner:
@@ -70,10 +71,10 @@ class Partitioner:
         self._sticky_bytes = max(config.batch_size, 1)
         self._turns: dict[str, Turn] = {}
         self._drawn_from: dict[str, tuple[list[int], list[int]]] = {}
-        """Partitions and the running sums of their weights, as they were found in this turn of the loop."""
+        """Partitions and cumulative weights by topic, valid for one turn of the loop."""
 
     def assign(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Return the rows as runs that have a partition; the topic has at least one."""
+        """Return the rows as runs with a partition; the topic must have at least one."""
         if run.partition != NO_PARTITION:
             return [run]
         if self._is_round_robin:
@@ -92,7 +93,7 @@ class Partitioner:
         return run.by_partition(numbers)
 
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Assign rows without keys: up to a batch of them goes to one partition, more are cut where the turn ends."""
+        """Assign rows without keys to the sticky partition; more than a batch is cut at each change."""
         found = []
         while run.encoded is None and run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
@@ -107,7 +108,7 @@ class Partitioner:
         return found
 
     def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
-        """Return the turn for rows of a run, and count what they take of it."""
+        """Return the sticky choice for rows of a run, and count their bytes."""
         turn = self._turn(run, first, topic)
         if end - first == run.count:
             turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
@@ -116,17 +117,17 @@ class Partitioner:
         return turn
 
     def refresh(self) -> None:
-        """Compare the queues again with the next choice: Java, too, does so once in each turn of its loop."""
+        """Forget the weights, so that the next choice compares queues again; Java does this once per loop iteration."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
-        """Forget where the records of a topic went."""
+        """Forget the sticky partition of a topic."""
         self._turns.pop(topic, None)
 
     # --- the sticky choice --------------------------------------------------------------------------------------------
 
     def _turn(self, run: RecordRun, row: int, topic: TopicInfo) -> Turn:
-        """Return where the row goes."""
+        """Return the sticky choice for a row."""
         turn = self._turns.get(run.topic)
         if turn is not None and turn.topic is topic and turn.left_bytes > 0:
             return turn
@@ -143,11 +144,11 @@ class Partitioner:
         return turn
 
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
-        """Return after how many more bytes to look again whether the turn is over; 0: it is.
+        """Return the bytes until the next check of a share that has used its bytes; 0 if it ends now.
 
-        It ends when batch.size bytes were produced and no begun batch is left, or at twice as many bytes. A batch has
-        only begun as long as the next record still fits into it. It may leave at any time, so it is looked at again
-        soon, though not for every record.
+        It ends after batch.size bytes when no batch is partly filled, and after twice as many bytes in any case. A
+        batch into which the next record does not fit is not partly filled. A batch may be sent at any time, so the
+        check repeats a few times per batch.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         turn_bytes = self._turn_bytes(run.topic)
@@ -162,7 +163,7 @@ class Partitioner:
         return max(1, min(beyond_bytes, room_bytes, turn_bytes // _LOOKS_A_BATCH))
 
     def _turn_bytes(self, topic: str) -> int:
-        """Return how many plain bytes are about a batch."""
+        """Return the estimated plain size of a batch."""
         return int(self._sticky_bytes / self._load.ratio(topic))
 
     def _next_partition(self, topic: TopicInfo) -> int:
@@ -177,10 +178,9 @@ class Partitioner:
         return choices[self._rng.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
-        """Return the partitions to choose from and their weights; None where all are as good as each other.
+        """Return the partitions to choose from and their weights; None for a uniform choice.
 
-        There are no weights before every partition of the topic had a record, as in Java: the queues that are not
-        there yet could not be compared.
+        As in Java, there are no weights until every partition of the topic had a record.
         """
         if not self._is_adaptive:
             return [], None
@@ -210,10 +210,11 @@ class Partitioner:
 
 
 def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | None:
-    """Return how likely each of the partitions is to be chosen: the longest queue has 1, an empty one the most.
+    """Return a weight for each partition: 1 for the longest queue, the largest for an empty one.
 
-    Args: sizes: batches that wait, for the partitions to choose from; partition_count: of the whole topic.
-    Returns: None where the choice is uniform: a single partition, or queues of the same length and none left out.
+    Args: sizes: waiting batches of each available partition; partition_count: of the whole topic.
+    Returns: None for a uniform choice: a single partition, or equal queues of all partitions.
+
     Source: KIP-794, `updatePartitionLoadStats`.
     """
     if not sizes or partition_count < 2:
@@ -230,12 +231,12 @@ def _is_available(topic: TopicInfo, partition: int) -> bool:
 
 
 def _available(topic: TopicInfo) -> list[int]:
-    """Return the partitions with a leader; all of them when none has one."""
+    """Return the partitions with a leader; all partitions if none has one."""
     return [number for number in topic.partitions if _is_available(topic, number)] or list(topic.partitions)
 
 
 class NodeProgress:
-    """For each node, when data was last due for it and when it last took some.
+    """Times at which data was last due for each node, and last taken by it.
 
     Source: KIP-794, `NodeLatencyStats` of Java's RecordAccumulator.
     """
@@ -245,14 +246,14 @@ class NodeProgress:
         self._took_at_ms: dict[int, int] = {}
 
     def note_data(self, node_id: int, now_ms: int) -> None:
-        """Note that a batch is due for the node, which cannot take it now."""
+        """Note that a batch is due for a node that cannot take it now."""
         self._due_at_ms[node_id] = now_ms
         self._took_at_ms.setdefault(node_id, now_ms)
 
     def took_data(self, node_id: int, now_ms: int) -> None:
-        """Note that the node takes what is due."""
+        """Note that the node takes due data."""
         self._due_at_ms[node_id] = self._took_at_ms[node_id] = now_ms
 
     def waited_ms(self, node_id: int) -> int:
-        """Return how long the node has left due data alone."""
+        """Return the time for which the node has not taken due data."""
         return self._due_at_ms.get(node_id, 0) - self._took_at_ms.get(node_id, 0)

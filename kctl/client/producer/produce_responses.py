@@ -1,10 +1,10 @@
-"""Produce responses: the result of each batch of a request, and what follows for the batch.
+"""Produce responses: result of each batch of a request, and the decision to complete, retry, split or fail it.
 
-Owns these decisions; how a queue's sequence numbers follow is partition_queue.py's. Owned by the network loop.
+partition_queue.py owns the sequence numbers. Owned by the network loop.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may have
-been written fails as unknown when the broker has forgotten its producer, or calls it out of order though nothing before
-it is missing; Java sends it again under a new epoch and may write it twice.
+been written fails as unknown if the broker has forgotten its producer, or reports it as out of order although no
+earlier batch is missing; Java sends it again under a new epoch and may write it twice.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from kctl.client.protocol.api.produce import LeaderIdAndEpoch, PartitionProduceR
 from kctl.client.requests.retry import PRODUCE, RETRIES, Decision
 
 NAMED_TOPICS_VERSION = 12
-"""The last version that names topics; later ones carry their ids alone."""
+"""Last version with topic names; later ones use topic ids."""
 
 _NOT_WRITTEN = frozenset(
     {
@@ -65,8 +65,8 @@ _NOT_WRITTEN = frozenset(
         ErrorCode.TRANSACTION_ABORTABLE,
     }
 )
-"""Codes with which a broker refuses to append a batch. After any other, known to this client or not, it may be in the
-log: its sequence numbers are not used again, or a broker that has it would take the next batch for a duplicate of it.
+"""Codes that prove that the broker did not append a batch. After any other code it may be in the log, and its sequence
+numbers are not used again: a broker that has it would take the next batch for a duplicate.
 
 Source: Kafka's UnifiedLog, ReplicaManager and KafkaApis.handleProduceRequest. Differs: Java uses the numbers again
 after every code that is not retriable.
@@ -79,14 +79,15 @@ _LOST_WHILE_WAITING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_ID,
     }
 )
-"""With acks=all these prove nothing either: a leader that steps down while it waits for its followers says so of what
-it has appended, and the next one may have it. Source: Kafka's DelayedProduce."""
+"""Codes that prove nothing with acks=all: a leader that steps down while waiting for its followers returns them for
+appended batches, which the next leader may have. Source: Kafka's DelayedProduce.
+"""
 
 _ACKS_ALL = -1
 
 
 class Sent(NamedTuple):
-    """One batch in a request, the queue that it belongs to, and the number of the attempt."""
+    """A batch in a request, with its queue and the attempt number."""
 
     queue: PartitionQueue
     batch: Batch
@@ -94,10 +95,10 @@ class Sent(NamedTuple):
 
 
 class BatchResponse(NamedTuple):
-    """The response for one batch: an outcome, or an error to handle.
+    """Response for one batch: an outcome, or an error to handle.
 
-    `has_no_response`: the batch was sent, and no readable answer speaks of it, so it is sent again until its deadline;
-    `leader`: who leads the partition, where the answer names one; `is_leader_news`: and we did not know.
+    `has_no_response`: the batch was sent without a readable response, and is retried until its deadline; `leader`:
+    leader of the partition, if the broker reports one; `is_leader_news`: it was not known.
     """
 
     outcome: Outcome | None
@@ -110,9 +111,9 @@ class BatchResponse(NamedTuple):
 
 
 def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
-    """Return what is known of a batch whose request ended without an answer, or with one that cannot be read.
+    """Return the state of a batch whose request ended without a response, or with an invalid one.
 
-    Only a batch that was never sent is certainly in no log; an invalid response proves nothing.
+    Only a batch that was never sent is certainly in no log.
     """
     return BatchResponse(None, error, is_maybe_written=was_sent, has_no_response=was_sent)
 
@@ -148,7 +149,7 @@ def _batch_response(
 
 
 def _broker_message(answer: PartitionProduceResponse) -> str | None:
-    """Return the broker's message: on the batch, else on the first record it refused (KIP-467)."""
+    """Return the broker's message for the batch, or for the first refused record (KIP-467)."""
     if answer.error_message:
         return answer.error_message
     for entry in answer.record_errors:
@@ -174,7 +175,7 @@ class ProduceResponseHandler:
         self._is_transactional = config.transactional_id is not None
 
     def handle(self, queue: PartitionQueue, batch: Batch, response: BatchResponse) -> None:
-        """Act on the response, or the lack of one, to the present attempt of a batch."""
+        """Act on the response, or its absence, to the present attempt of a batch."""
         error = response.error
         if response.outcome is not None:
             self._accumulator.acknowledge(queue, batch, response.outcome)
@@ -202,12 +203,11 @@ class ProduceResponseHandler:
         batch.to_retry(error, self._client.clock.start_ms() + wait_ms)
 
     def _handle_lost_sequence(self, queue: PartitionQueue, batch: Batch, code: int, error: KafkaError) -> None:
-        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and its like: wait, resend under a new epoch, or fail the batch.
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar: wait, resend under a new epoch, or fail the batch.
 
-        A batch behind one that is not written is sent again after that one. For the oldest the error means a gap: a
-        batch before it failed, and is not written. Then neither is this one, which is sent again under a new epoch.
-        Without such a batch, or when the broker has forgotten the producer, the error proves nothing about earlier
-        attempts.
+        A batch behind an unwritten one is sent again after it. For the oldest batch the error proves a gap if an
+        earlier batch failed or this one was never in doubt: it was not written, and is sent again under a new epoch.
+        Otherwise, or if the broker has forgotten the producer, the error proves nothing about earlier attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:
@@ -220,7 +220,7 @@ class ProduceResponseHandler:
         queue.needs_restart = True
         may_go_again = code != ErrorCode.INVALID_PRODUCER_EPOCH and not batch.is_unknown
         if self._is_transactional:
-            may_go_again = False  # its epoch is the transaction's, which can only be aborted now
+            may_go_again = False  # its epoch belongs to the transaction, which can only be aborted now
         if may_go_again and not batch.is_expired and batch.failures < self._retries:
             self._send_again(batch, error)
         else:

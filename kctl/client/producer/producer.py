@@ -1,7 +1,6 @@
-"""Producer: the public face. Each call ends by its deadline; each record's result is reported exactly once.
+"""Producer: the public class. Each call ends by its deadline; each record's result is reported exactly once.
 
-Owns what happens on the application's threads: checks, memory, hand-over and waiting. The rest is the network loop's
-(sender.py).
+Owns the work on application threads: checks, memory, hand-over and waiting. sender.py is the network loop.
 """
 
 import logging
@@ -54,20 +53,21 @@ from kctl.client.wording import listed
 logger = logging.getLogger("kctl.client.producer")
 
 Partitioning = Callable[[ProducerRecord, Sequence[PartitionInfo]], int | None]
-"""Returns the number of a partition for a record, or None for the choice of the producer. Gets the partitions of the
-topic by number, with their leaders. Runs on the thread of `send`, which raises what it raises."""
+"""Function that returns a partition number for a record, or None to leave the choice to the producer. Gets the topic's
+partitions by number, with their leaders. Runs on the thread of `send`, which raises its exceptions.
+"""
 STUCK_CALLBACK_MS = 5
-"""A callback that takes longer than this holds up the loop: a close does not wait for it beyond its deadline."""
+"""Longer callbacks count as blocking the loop: close does not wait for them beyond its deadline."""
 STARVED_MS = 5_000
-"""A thread that gets no CPU for this time ends a close with an error."""
+"""Time without progress of the network thread after which close raises."""
 
 
 class Producer(TransactionMethods, NotCopied):
-    """Sends records to topics; safe to use from several threads.
+    """Sends records to topics; thread-safe.
 
     Args:
         config: Kafka property names and values, or a parsed ProducerConfig; `bootstrap.servers` is required.
-        runtime: the surroundings; None is the real ones.
+        runtime: clock, threads and network; None is the real ones.
         events: called with every connection attempt.
         partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
             chooses (equal to the Java client), or the producer.
@@ -110,7 +110,7 @@ class Producer(TransactionMethods, NotCopied):
             self.config.transactional_id, self._clock, self._driver, self._mailbox
         )
         self._wall_at = (-1, 0)
-        """The millisecond of the last record and the wall clock then, which is read once in each."""
+        """Monotonic time of the last record and the wall time read then; reused within the millisecond."""
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
@@ -121,7 +121,7 @@ class Producer(TransactionMethods, NotCopied):
         loop.follow()
 
     def _after_fork(self) -> None:
-        """Refuse every call from now on; called in the child of a fork()."""
+        """Refuse every later call; runs in the child of a fork()."""
         self._mailbox.is_forked = self._is_closing = True
 
     # --- sending ------------------------------------------------------------------------------------------------------
@@ -136,27 +136,27 @@ class Producer(TransactionMethods, NotCopied):
         timestamp_ms: int | datetime | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
-        """Return the future of one record, once it is accepted.
+        """Return the future of one record when it is accepted.
 
-        Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; on the network loop (in a
-        callback) it never blocks. From acceptance on the record has delivery.timeout.ms.
+        Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; in a callback (on the network loop)
+        it never blocks. delivery.timeout.ms starts with acceptance.
 
         Args:
-            topic: its name, or a whole ProducerRecord in place of all that follows but `callback`.
+            topic: name, or a ProducerRecord that replaces all other arguments except `callback`.
             value, key: bytes; a bytearray or memoryview is copied.
             partition: None lets the key choose (equal to the Java client), or the producer.
-            headers: pairs of name and value; None: the record has none.
-            timestamp_ms: since the epoch, or a datetime with a time zone; None is now.
+            headers: pairs of name and value; None: no headers.
+            timestamp_ms: milliseconds since the epoch, or a datetime with a time zone; None is now.
             callback: called on the network loop with the finished future.
         Raises:
             MaxBlockTimeout: the record is not accepted: no metadata, or no memory.
             RecordTooLargeError: larger than max.request.size or buffer.memory.
             BrokerError: the topic is invalid, not allowed, or has no such partition.
-            TransportError: no wait can help, for example refused credentials.
+            TransportError: waiting cannot help, for example after refused credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
-            TransactionError: the open transaction can only be aborted, or the producer only be closed.
-            TypeError, ValueError: an argument that no record can have, a partitioner that returned no partition of the
-                topic, or a clock that shows a time before 1970.
+            TransactionError: the transaction can only be aborted, or the producer only be closed.
+            TypeError, ValueError: an invalid argument, a partitioner result that is no partition of the topic, or a
+                clock before 1970.
         """
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
@@ -172,7 +172,7 @@ class Producer(TransactionMethods, NotCopied):
             and (timestamp_ms is None or (type(timestamp_ms) is int and 0 <= timestamp_ms <= LAST_TIMESTAMP_MS))
             and (key is None or type(key) is bytes)
             and (partition is None or (type(partition) is int and 0 <= partition <= MOST_PARTITION))
-        ):  # nothing else to check: the most usual call
+        ):  # the usual call needs no further checks
             size_bytes = MEMORY_OVERHEAD_BYTES + len(value) + (0 if key is None else len(key))
             headers = ()  # None, or an empty list that the caller may fill later
         else:
@@ -227,22 +227,24 @@ class Producer(TransactionMethods, NotCopied):
         callback: RowsCallback | None = None,
         timeout: float | timedelta | None = None,
     ) -> ColumnsFuture:
-        """Return the one future of many records, once all of them are accepted; several times faster than `send`.
+        """Return one future for many records when all are accepted; several times faster than `send`.
 
-        As `send` of each row in turn, except that the whole call blocks at most `timeout`. From its acceptance on a
-        row has delivery.timeout.ms. The columns are copied.
+        Equivalent to `send` for each row in order, except that the whole call blocks at most `timeout`.
+        delivery.timeout.ms of a row starts with its acceptance. The columns are copied.
 
         Args:
-            values, keys, headers: an entry a row; None: no row has one. Lines and packed columns are encoded in place.
-            partition: of all rows; None lets each key choose, and the producer for about a batch of rows without keys.
-            timestamps_ms: an entry a row, or one for all: since the epoch, or datetimes with a time zone; None is now.
-            callback: called on the network loop with some of the rows at a time, as their fate becomes known.
+            values, keys, headers: one entry per row; None: no row has one. Lines and packed columns are encoded in
+                place.
+            partition: for all rows; None lets each key choose; rows without keys share a partition for about a batch.
+            timestamps_ms: one entry per row, or one for all: milliseconds since the epoch, or datetimes with a time
+                zone; None is now.
+            callback: called on the network loop with groups of rows as their results become known.
             timeout: seconds; None is max.block.ms.
         Raises:
-            TypeError, ValueError: about a row, before any is accepted.
-            ValueError: the producer has a partitioner, which chooses for `send` alone, and partition is None.
-            RecordTooLargeError: `row` is the first that is too large, before any is accepted.
-            MaxBlockTimeout: `accepted` is how many rows were accepted; they are delivered, and close() counts them.
+            TypeError, ValueError: a row is invalid; no row is accepted.
+            ValueError: partition is None and the producer has a partitioner, which serves `send` alone.
+            RecordTooLargeError: `row` is the first row that is too large; no row is accepted.
+            MaxBlockTimeout: `accepted` rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
         """
         self._check_send(callback)
@@ -278,7 +280,7 @@ class Producer(TransactionMethods, NotCopied):
         return future
 
     def _check_send(self, callback: object) -> None:
-        """Raise what makes a call of send impossible, independent of its record."""
+        """Raise if no record can be sent, or the callback is not callable."""
         if self._is_closing:
             raise self._mailbox.closed_error()
         if self._transactions is not None:
@@ -287,7 +289,7 @@ class Producer(TransactionMethods, NotCopied):
             raise wrong_type("callback", callback, "a function")
 
     def _chosen(self, record: ProducerRecord, timer: Timer) -> int | None:
-        """Return the partition that the partitioner of the application chooses."""
+        """Return the partition that the application's partitioner chooses."""
         assert self._partitioner is not None
         while (info := self._metadata.cluster.topics.get(record.topic)) is None or not info.partitions:
             self._wait_to_choose(record.topic, timer)
@@ -299,7 +301,6 @@ class Producer(TransactionMethods, NotCopied):
         return number
 
     def _wait_to_choose(self, topic: str, timer: Timer) -> None:
-        """Wait for the partitions of a topic."""
         try:
             self._wait_for_topic(topic, None, timer)
         except KafkaError as error:
@@ -307,7 +308,7 @@ class Producer(TransactionMethods, NotCopied):
             raise
 
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
-        """Wait for the topic's metadata, then for memory, and take it."""
+        """Wait for the topic's metadata, then acquire memory."""
         try:
             if not self._is_known(record.topic, partition):
                 self._wait_for_topic(record.topic, partition, timer)
@@ -318,10 +319,10 @@ class Producer(TransactionMethods, NotCopied):
             raise
 
     def _withdraw(self, future: SendFuture, error: BaseException) -> None:
-        """Undo what was done for a record that is not accepted."""
+        """Undo the preparation of a record that is not accepted."""
         self._memory.withdraw(future)
         if isinstance(error, KafkaError):  # it was not posted
-            future.callback = None  # it may lead to whatever keeps the error, whose traceback leads to the future
+            future.callback = None  # it may hold the error, whose traceback leads to the future
 
     def _refuse_at_end(self, record: SendFuture | RecordRun) -> None:
         """Raise if the loop has ended without taking the record."""
@@ -331,7 +332,7 @@ class Producer(TransactionMethods, NotCopied):
             raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
-        """Return the error of a record that is not accepted; an open transaction cannot commit without it."""
+        """Return the error of a refused record; an open transaction can no longer commit."""
         if self._transactions is not None:
             self._mailbox.post(RecordRefused(error))
         return error
@@ -371,9 +372,9 @@ class Producer(TransactionMethods, NotCopied):
 
         Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
         Raises:
-            FlushTimeout: `undelivered` is how many records are outstanding or have failed.
+            FlushTimeout: `undelivered` records are outstanding or have failed.
             UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
-            IllegalStateError: called in a callback, where the wait would never end; or after close.
+            IllegalStateError: called in a callback, where the wait would never end, or after close.
         """
         if self._mailbox.is_on_loop():
             raise IllegalStateError("a callback must not flush: the wait would never end")
@@ -383,7 +384,7 @@ class Producer(TransactionMethods, NotCopied):
         try:
             self._mailbox.ask(mark)
         except BaseException as error:
-            if error is not mark.error:  # Ctrl-C, or a loop that does not answer: the caller gets no report
+            if error is not mark.error:  # Ctrl-C, or a loop that does not respond: the caller gets no report
                 self._mailbox.post(CallInterrupted(mark))
             raise
 
@@ -403,11 +404,11 @@ class Producer(TransactionMethods, NotCopied):
 
     @property
     def created_topics(self) -> dict[str, int]:
-        """The topics that did not exist and were created because something was sent to them, with their partitions."""
+        """Topics that this producer caused to be created, with their partition counts."""
         return dict(self._client.metadata.created_topics)
 
     def metrics(self) -> ProducerMetrics:
-        """Return what the producer has done so far and holds now; costs microseconds, never waits, also after close."""
+        """Return metrics; takes microseconds, never waits, and works after close."""
         self._mailbox.check_process()
         return self._counters.snapshot(
             outstanding=self._sender.outstanding,
@@ -424,7 +425,9 @@ class Producer(TransactionMethods, NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> Call:
-        """Make a call and return it; the caller stores it in the next step, between which no signal is handled."""
+        """Make a call and return it. The caller marks it as collected in its next step, before any signal is
+        handled.
+        """
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
             raise self._mailbox.closed_error()
@@ -433,16 +436,17 @@ class Producer(TransactionMethods, NotCopied):
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def close(self, timeout: float | timedelta | None = None) -> CloseResult:
-        """Deliver what there is until the deadline, fail the rest, and release threads and sockets.
+        """Deliver outstanding records until the deadline, fail the rest, and release threads and sockets.
 
-        Idempotent; of several calls the earliest deadline counts. In a callback it logs an error and acts as 0.
+        Idempotent; of several calls the earliest deadline counts. In a callback it logs an error and acts as close(0).
 
-        Args: timeout: seconds; 0 fails everything at once, None waits for each record's own deadline.
-        Returns: what became of every record ever sent.
+        Args: timeout: seconds; 0 fails everything immediately, None waits for each record's own deadline.
+        Returns: the result of every record ever sent.
         Raises:
             ValueError: negative.
-            CloseTimeout: a callback is holding up the network loop; it ends when that callback does. Or the network
-                thread makes no progress for 5 s beyond the deadline.
+            CloseTimeout: a callback is blocking the network loop, which ends after it; or the network thread makes no
+                progress for 5 s beyond the deadline.
+
         Source: KIP-15. Differs: the wait for the thread is bounded too.
         """
         timeout_ms = to_timeout_ms(timeout, FOREVER_MS)
@@ -465,12 +469,12 @@ class Producer(TransactionMethods, NotCopied):
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:
-        """Wait until the loop has ended: up to the deadline, and beyond it only while it fails what is left.
+        """Wait until the loop has ended: until the deadline, and beyond it only while it fails the remaining records.
 
-        A thread that runs no callback and makes no progress gets no CPU: the machine is overloaded.
+        A thread that runs no callback and makes no progress gets no CPU time.
 
         Raises:
-            CloseTimeout: a callback that began well before the deadline has not returned, or STARVED_MS have passed.
+            CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress.
         """
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):
@@ -484,7 +488,7 @@ class Producer(TransactionMethods, NotCopied):
         starved_at_ms = timer.now_ms + STARVED_MS
         while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()
-            if self._sender.steps != steps:  # it is busy failing what is left: a hundred thousand records take a while
+            if self._sender.steps != steps:  # it is still failing records, which takes time for a hundred thousand
                 steps, starved_at_ms = self._sender.steps, timer.now_ms + STARVED_MS
             elif self._sender.running_callback is not None:
                 raise self._not_joined(timer, "a callback is holding up the network loop")
@@ -501,11 +505,12 @@ class Producer(TransactionMethods, NotCopied):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Flush and close; after an exception in the block close(0), which drops and logs what is not acknowledged yet.
+        """Flush and close; after an exception in the block close(0), which drops and logs unacknowledged records.
 
-        sys.exit(0), `Exit(0)` of click and typer, and the end of a generator are no such exceptions. With a
+        sys.exit(0), `Exit(0)` of click and typer, and the end of a generator count as a normal end. With a
         transactional.id, an open transaction is aborted, within max.block.ms.
-        Raises: UndeliveredError: the block ended well, but not every record was delivered.
+
+        Raises: UndeliveredError: the block ended normally, but some records were not delivered.
         """
         if self._mailbox.is_forked:
             return

@@ -1,4 +1,4 @@
-"""The values a producer takes and gives: ProducerRecord, RecordMetadata, and the checks of what a caller hands in."""
+"""ProducerRecord and the checks of records given by callers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -11,25 +11,26 @@ from kctl.client.records import UNKNOWN_OFFSET as UNKNOWN_OFFSET
 from kctl.client.records import RecordMetadata as RecordMetadata
 
 Content = bytes | bytearray | memoryview | None
-"""A key, a value or the value of a header; only bytes are not copied."""
+"""Key, value or header value; everything but bytes is copied."""
 Headers = Sequence[Header]
 GivenHeaders = Sequence[tuple[str, Content] | list[Any]]
 """Pairs of name and value."""
 
 MEMORY_OVERHEAD_BYTES = 61 + 21
-"""What buffer.memory counts for a record beside its contents: a batch's header, and the most that lengths, attributes
-and deltas of one record take. So it is also the most that a record can take in a batch of its own."""
+"""Bytes that buffer.memory counts for a record beside its contents: a batch header, and the maximum for lengths,
+attributes and deltas. The sum is also the maximum size of a record in a batch without others.
+"""
 ENCODED_OVERHEAD_BYTES = 9
-"""What lengths, attributes and deltas of a record usually take: the estimate by which a batch counts as full."""
+"""Usual size of a record's lengths, attributes and deltas, used to estimate full batches."""
 UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
-"""What a record's memory is more than its place in a batch."""
+"""Difference between a record's memory and its estimated size in a batch."""
 
 
 MOST_PARTITION = INT32[1]
 
 
 class ProducerRecord(NamedTuple):
-    """What to send; `partition` None lets the producer choose, `timestamp_ms` None is the moment of send()."""
+    """A record to send; `partition` None lets the producer choose, `timestamp_ms` None is the time of send()."""
 
     topic: str
     value: bytes | None = None
@@ -47,9 +48,9 @@ def checked_record(
     headers: GivenHeaders | None,
     timestamp_ms: int | datetime | None,
 ) -> tuple[bytes | None, bytes | None, Headers, int | None, int]:
-    """Return value, key, headers and time as they are sent, and the most bytes that the record can take in a batch.
+    """Return checked value, key, headers and timestamp, and the maximum size of the record in a batch.
 
-    Raises: TypeError, ValueError: with the argument that is wrong.
+    Raises: TypeError, ValueError: with the invalid argument.
     """
     plain_value, plain_key = plain_content(value, "value"), plain_content(key, "key")
     plain = plain_headers(headers) if headers else ()
@@ -69,7 +70,7 @@ def plain_content(given: Content, what: str) -> bytes | None:
 def plain_headers(headers: GivenHeaders | None) -> Headers:
     """Return a copy of headers, as tuples of name and bytes.
 
-    Raises: TypeError, ValueError: with the header that is wrong.
+    Raises: TypeError, ValueError: with the invalid header.
     """
     if headers is None:
         return ()
@@ -88,9 +89,9 @@ def _plain_header(entry: object) -> Header:
 def checked_size_bytes(
     topic: str, value: bytes | None, key: bytes | None, partition: int | None, headers: Headers
 ) -> int:
-    """Return the most bytes that the record can take in a batch of its own, uncompressed.
+    """Return the maximum size of the record in an uncompressed batch without others.
 
-    Raises: TypeError, ValueError: with the argument that is wrong.
+    Raises: TypeError, ValueError: with the invalid argument.
     """
     size_bytes = MEMORY_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
     check_topic(topic)
@@ -100,7 +101,7 @@ def checked_size_bytes(
 
 
 def check_topic(topic: str) -> None:
-    """Raise TypeError or ValueError for what cannot be a topic's name."""
+    """Raise TypeError or ValueError for an invalid topic name."""
     if not isinstance(topic, str):
         raise wrong_type("topic", topic, "a string")
     if not topic:
@@ -110,7 +111,7 @@ def check_topic(topic: str) -> None:
 
 
 def check_partition(partition: int) -> None:
-    """Raise TypeError or ValueError unless it is the number of a partition."""
+    """Raise TypeError or ValueError for an invalid partition number."""
     if not isinstance(partition, int) or isinstance(partition, bool):
         raise wrong_type("partition", partition, "an integer")
     if not 0 <= partition <= MOST_PARTITION:
@@ -118,7 +119,7 @@ def check_partition(partition: int) -> None:
 
 
 def checked_timestamp_ms(given: int | datetime) -> int:
-    """Return the time of a record in ms since the epoch. Raises: TypeError, ValueError: no record can have it."""
+    """Return a record's time in ms since the epoch. Raises: TypeError, ValueError: out of range."""
     timestamp_ms = instant_ms("timestamp_ms", given)
     if not INT64[0] <= timestamp_ms <= INT64[1]:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
@@ -126,7 +127,7 @@ def checked_timestamp_ms(given: int | datetime) -> int:
 
 
 def now_timestamp_ms(clock: Clock) -> int:
-    """Return the time of a record that has none of its own. Raises: ValueError: the clock shows a time before 1970."""
+    """Return the present wall time in ms. Raises: ValueError: the clock is before 1970."""
     timestamp_ms = clock.wall_ms()
     if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:
         raise ValueError(f"the clock of this machine shows {timestamp_ms} ms since 1970, which no record can have")
@@ -134,7 +135,7 @@ def now_timestamp_ms(clock: Clock) -> int:
 
 
 def checked_headers_bytes(headers: Headers) -> int:
-    """Return the most bytes that the headers can take. Raises: ValueError: a name is not text."""
+    """Return the maximum encoded size of the headers. Raises: ValueError: a name is not text."""
     size_bytes = 0
     for name, value in headers:
         if not name.isascii():
@@ -144,7 +145,7 @@ def checked_headers_bytes(headers: Headers) -> int:
 
 
 def _check_encodable(name: str) -> None:
-    """Raise ValueError for a name of a header that cannot be bytes; as read from a record, it always can."""
+    """Raise ValueError for a header name that cannot be encoded; names read from records always can."""
     try:
         name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

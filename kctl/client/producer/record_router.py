@@ -1,8 +1,7 @@
-"""RecordRouter: accepted records get a partition and join its queue; waits for a topic's partitions are answered.
+"""RecordRouter: assigns partitions to accepted records, queues them, and ends waits for a topic's partitions.
 
-A record whose topic has vanished from the metadata waits here until the topic is back or its deadline passes, and later
-records of that topic wait behind it. A topic that was not used for metadata.max.idle.ms is forgotten. Owned by the
-network loop.
+Records of a topic that vanished from the metadata wait here, in order, until the topic is back or their deadline
+passes. A topic unused for metadata.max.idle.ms is forgotten. Owned by the network loop.
 """
 
 from collections import deque
@@ -25,7 +24,7 @@ from kctl.client.requests.retry import PRODUCER_METADATA
 
 
 class _Asked:
-    """A wait for a topic, and how things were when it began."""
+    """A pending wait for a topic, with the metadata version and time at its start."""
 
     __slots__ = ("time_mark", "version", "wait")
 
@@ -36,9 +35,9 @@ class _Asked:
 
 
 class RecordRouter:
-    """From the mailbox to the queues.
+    """Router from the mailbox to the queues.
 
-    Args: refusal: returns why no record is accepted at present, such as no open transaction; None: all are accepted.
+    Args: refusal: returns the reason why no record is accepted, such as no open transaction; None: all are accepted.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class RecordRouter:
         self._client = client
         self._max_idle_ms = config.metadata_max_idle_ms
         self._used_at_ms: dict[str, int] = {}
-        """When each topic of interest was last sent to or asked for."""
+        """Time of the last use of each topic of interest."""
         self._look_for_idle_at_ms = FOREVER_MS
         self._partitioner = partitioner
         self._accumulator = accumulator
@@ -64,12 +63,12 @@ class RecordRouter:
         self._seen_version = 0
         self._refusal = refusal
         self._used_in_turn: set[str] = set()
-        """Topics whose use was noted for the events of the present turn."""
+        """Topics whose use was noted in the present turn."""
 
     # --- records ------------------------------------------------------------------------------------------------------
 
     def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
-        """Accept records and runs in their order; every other event goes to `other`, in its place."""
+        """Accept records and runs in order; pass every other event to `other`, at its position."""
         self._partitioner.refresh()
         self._used_in_turn.clear()
         for event in events:
@@ -82,7 +81,7 @@ class RecordRouter:
                 other(event)
 
     def _extend(self, records: list[SendFuture]) -> bool:
-        """Add records to the run that waits for their partition, if there is one; return whether they were accepted."""
+        """Add records to the run that waits for their partition; return whether that was possible."""
         partition = records[0].partition
         if partition == NO_PARTITION or self._refusal is not None:
             return False
@@ -98,7 +97,7 @@ class RecordRouter:
     def _accept(self, run: RecordRun) -> None:
         self._deliveries.accept(run)
         refusal = None if self._refusal is None else self._refusal()
-        if refusal is not None:  # `send` has checked, but another thread may have ended the transaction since
+        if refusal is not None:  # `send` has checked this, but another thread may have ended the transaction since
             self._deliveries.finish([run], Outcome(refusal))
             return
         topic = self._known(run.topic)
@@ -108,14 +107,14 @@ class RecordRouter:
             self._place(run, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
-        """Return the topic if its records can be placed now: it is known, and none of them waits for that."""
+        """Return the topic if its records can be placed now: it is known and has no waiting records."""
         if name not in self._used_in_turn:
             self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._awaiting_metadata else topic
 
     def _keep(self, run: RecordRun) -> None:
-        """Let a run wait for its topic."""
+        """Keep a run until its topic is known."""
         self._awaiting_metadata.setdefault(run.topic, deque()).append(run)
         self._client.metadata.add_topic(run.topic)
 
@@ -128,7 +127,7 @@ class RecordRouter:
                 self._deliveries.finish([each], Outcome(error))
 
     def refresh(self) -> None:
-        """Place the records that await metadata and answer the waits that newer metadata allows to."""
+        """After a metadata change, place waiting records and end the waits that it satisfies."""
         version = self._client.metadata.version
         if version == self._seen_version:
             return
@@ -140,7 +139,7 @@ class RecordRouter:
         self._answer()
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Take out the records that await metadata whose deadline has passed."""
+        """Take out the waiting records whose deadline has passed."""
         expired: list[RecordRun] = []
         for name, runs in list(self._awaiting_metadata.items()):
             while runs and (count := runs[0].expired_count(now_ms, delivery_timeout_ms)):
@@ -150,7 +149,7 @@ class RecordRouter:
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) of each partition for the records that await metadata: all of them would fail."""
+        """Return (failed, unknown) counts of the waiting records by partition; all of them would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
         for runs in self._awaiting_metadata.values():
             for run in runs:
@@ -159,12 +158,12 @@ class RecordRouter:
         return found
 
     def pop_all(self) -> list[RecordRun]:
-        """Take out every record that awaits metadata."""
+        """Take out every waiting record."""
         taken = [run for runs in self._awaiting_metadata.values() for run in runs]
         self._awaiting_metadata.clear()
         return taken
 
-    # --- topics that are no longer used -------------------------------------------------------------------------------
+    # --- unused topics ------------------------------------------------------------------------------------------------
 
     def _used(self, topic: str) -> None:
         if topic in self._used_in_turn:
@@ -175,9 +174,9 @@ class RecordRouter:
         self._look_for_idle_at_ms = min(self._look_for_idle_at_ms, now_ms + self._max_idle_ms)
 
     def forget_idle(self, now_ms: int) -> None:
-        """Lose interest in topics that nothing was sent to for metadata.max.idle.ms.
+        """Forget topics to which nothing was sent for metadata.max.idle.ms.
 
-        Source: Java's ProducerMetadata. Differs: a topic goes when its time is up, not with the next refresh.
+        Source: Java's ProducerMetadata. Differs: a topic is dropped when its time is over, not at the next refresh.
         """
         if now_ms < self._look_for_idle_at_ms:
             return
@@ -194,7 +193,7 @@ class RecordRouter:
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
-        """Answer the wait as soon as the topic, and the partition if one is named, is known or known not to be."""
+        """End the wait when the topic and its optional partition are known, or known not to exist."""
         self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)
@@ -221,12 +220,12 @@ class RecordRouter:
                 self._finish(asked, topic.error)
 
     def _is_final(self, error: BrokerError) -> bool:
-        """Return whether asking again cannot help; an unknown topic is not created where that is not allowed."""
+        """Return whether another request cannot help; an unknown topic is final if it may not be created."""
         is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 
     def expire(self, now_ms: int) -> None:
-        """End the waits whose deadline has passed, each saying what was missing."""
+        """End the waits whose deadline has passed, with the missing item."""
         for asked in [asked for asked in self._asked if asked.wait.timer.deadline_at_ms <= now_ms]:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             cause = topic.error if topic is not None and topic.error is not None else self._client.last_error()
@@ -248,12 +247,12 @@ class RecordRouter:
         asked.wait.finish(error)
 
     def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest deadline of a wait, a record that awaits metadata or an idle topic."""
+        """Return the nearest deadline of a wait, a waiting record or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
         heads = [runs[0].created_at_ms + delivery_timeout_ms for runs in self._awaiting_metadata.values()]
         return min([self._look_for_idle_at_ms, *waits, *heads])
 
 
 def is_usable(topic: TopicInfo, partition: int | None) -> bool:
-    """Return whether a record can be placed: the topic has partitions, and the one asked for if one is."""
+    """Return whether a record can be placed: the topic has partitions, and the given one if any."""
     return bool(topic.partitions) and (partition is None or partition in topic.partitions)

@@ -1,10 +1,9 @@
-"""RecordRun: rows of one topic: the unit of the producer's queues and batches.
+"""RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-Records of `send` that follow each other become runs when the network loop takes them over, and runs of one partition
-that wait behind each other become one; their columns are made when the batch is encoded. A call of `send_columns` is
-divided into runs of about a batch by given_rows.py, and encoded there where they fill one (run_encoder.py). Any other
-run is encoded when its batch is sent, and cut where the batch ends within it. Rows are columns of the compiled module,
-which encodes them (kctl.client.records.Rows).
+Consecutive `send` records become runs when the network loop takes them, and waiting runs of one partition are merged;
+their columns are made when the batch is encoded. given_rows.py divides a `send_columns` call into runs of about a
+batch, which run_encoder.py encodes if they are large enough. Other runs are encoded when their batch is sent, and cut
+at its end. Rows are columns of the compiled module (kctl.client.records.Rows).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +23,11 @@ from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, checked_headers_b
 from kctl.client.records import BatchReader, PackedPart, RecordBatchBuilder, Rows, complete_records, rows_of
 
 MOST_EXTENDED_BYTES = 2**20
-"""A run of this size is not extended: its records stay in memory until the last of them is delivered."""
+"""Maximum size of a run that can be extended: its records stay in memory until the last one is delivered."""
 
 
 class RowsNotification(NamedTuple):
-    """Completed rows of a call of send_columns, and its callback; `failures`: those they belong to, if they failed."""
+    """Completed rows of a send_columns call, and its callback; `failures`: their flush entry, if they failed."""
 
     callback: RowsCallback
     settled: SettledRows
@@ -37,13 +36,13 @@ class RowsNotification(NamedTuple):
 
 @final
 class RecordRun:
-    """Rows `first` to before `end` of columns, for one topic and, once it is chosen, one partition.
+    """Rows `first` to `end` (exclusive) of columns, for one topic and, when chosen, one partition.
 
     Args:
-        rows: as columns, packed, or encoded as the records of a batch of their own; None: those of the futures.
-        result: the future of each row, or the one of all rows of a call.
-        created_at_ms: when the first row was accepted: its delivery.timeout.ms begins.
-        size_bytes: what the rows take of buffer.memory.
+        rows: columns, packed rows, or an encoded batch; None: the records of the futures.
+        result: one future per row, or the future of a whole call.
+        created_at_ms: acceptance time of the first row, the start of delivery.timeout.ms.
+        size_bytes: bytes of buffer.memory.
     """
 
     __slots__ = (
@@ -85,26 +84,26 @@ class RecordRun:
         self.first = 0
         self.end = _count(result if rows is None else rows)
         self.offset_in_batch = 0
-        """Of the first row."""
+        """Position of the first row."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
         self.encoded: RecordBatchBuilder | None = rows if isinstance(rows, RecordBatchBuilder) else None
-        """The rows as the records of a batch of their own, where the caller has encoded them; see `drop_rows`."""
+        """Rows encoded by the caller as a whole batch; see `drop_rows`."""
         self.is_compressing = False
-        """A helper thread compresses `encoded` (batch_compressor.py): the batch is not due before that is done."""
+        """The helper thread compresses `encoded` (batch_compressor.py); the batch is not due before it ends."""
         self.divided: tuple[int, list[Self]] | None = None
-        """The number of partitions, and the runs of those that keys choose, where the caller has divided the rows."""
+        """Partition count and runs by partition, if the caller has divided the rows by key."""
 
     @classmethod
     def of_futures(cls, futures: list[SendFuture]) -> Self:
-        """Return the run of records for one topic and partition, in the order of `send`."""
+        """Return a run of records of one topic and partition, in `send` order."""
         first = futures[0]
         return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
-        """Append records of the same partition if the run has no columns, has room and is of their group.
+        """Append records of the same partition if the run has no columns, has room, and shares their group.
 
-        Returns: what they take of buffer.memory; 0 if they were not appended.
+        Returns: their bytes of buffer.memory; 0 if they were not appended.
         """
         if self._rows is not None or type(self.result) is not list or self.group is not group:
             return 0
@@ -118,11 +117,11 @@ class RecordRun:
 
     @property
     def records(self) -> list[SendFuture] | None:
-        """The records of `send`, if their columns are not made yet."""
+        """`send` records whose columns are not made yet; None otherwise."""
         return self.result if self._rows is None and isinstance(self.result, list) else None
 
     def expired_count(self, now_ms: int, delivery_timeout_ms: int) -> int:
-        """Return how many rows at the front have passed their deadline."""
+        """Return the number of rows at the front that have passed their deadline."""
         latest_ms = now_ms - delivery_timeout_ms
         if self.created_at_ms > latest_ms:
             return 0
@@ -135,12 +134,12 @@ class RecordRun:
 
     @property
     def count(self) -> int:
-        """How many records there are."""
+        """Number of rows."""
         return self.end - self.first
 
     @property
     def rows(self) -> Rows:
-        """The columns; decoded where only the encoded records were kept."""
+        """The columns; decoded if only encoded or divided rows were kept."""
         if self._rows is None:
             self._rows = _columns(self.result) if isinstance(self.result, list) else self._decoded()
         return self._rows
@@ -165,25 +164,26 @@ class RecordRun:
         return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, timestamps_ms, timestamp_ms)
 
     def drop_rows(self) -> None:
-        """Drop the columns of a run that is encoded or divided; `rows` makes them again where they are asked for."""
+        """Drop the columns of an encoded or divided run; `rows` makes them again on demand."""
         self._rows = self._packed = None
 
     @property
     def is_packed(self) -> bool:
-        """Whether the rows lie in the caller's buffers still."""
+        """True if the rows are still in the caller's buffers."""
         return self._packed is not None
 
     def unpack(self) -> None:
-        """Make objects of packed rows that were not encoded: their buffers are the caller's."""
+        """Copy packed rows out of the caller's buffers if they were not encoded."""
         if self._packed is not None:
             self._rows, self._packed = self.rows, None
 
     def divide_packed(
         self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
     ) -> list[Self] | None:
-        """Return packed rows as runs of the partitions that their keys choose; None where there are no such rows.
+        """Return packed rows as runs by the partition that each key chooses; None if rows are not packed or need
+        another way.
 
-        Args: least_bytes: runs that are smaller are rows, and the others encoded.
+        Args: least_bytes: larger runs are encoded, smaller ones are columns.
         """
         found = None if self._packed is None else self._packed.divided(partition_count)
         if self._packed is None or found is None:
@@ -200,11 +200,11 @@ class RecordRun:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Where the records go; partition NO_PARTITION until one was chosen."""
+        """Topic and partition; NO_PARTITION until one is chosen."""
         return TopicPartition(self.topic, self.partition)
 
     def cut_off(self, count: int) -> Self:
-        """Take the first rows out; return them as a run of their own."""
+        """Take the first rows out and return them as a new run."""
         rows, result = self.rows, self.result
         self.encoded = self.divided = None
         head = self._like(rows, self.result, self.first, self.first + count)
@@ -217,7 +217,7 @@ class RecordRun:
         return head
 
     def by_key(self, partition_count: int) -> list[Self] | None:
-        """Return the rows as runs of the partitions that their keys choose; None where `by_partition` has to do it."""
+        """Return the rows as runs by the partition that each key chooses; None if `by_partition` must be used."""
         if isinstance(self.result, list):
             return None
         if self.divided is not None and self.divided[0] == partition_count:
@@ -234,7 +234,7 @@ class RecordRun:
         return run
 
     def by_partition(self, partitions: Sequence[int]) -> list[Self]:
-        """Return the rows as runs of one partition each, in their order.
+        """Return the rows as runs of one partition each, in order.
 
         Args: partitions: of each row.
         """
@@ -261,7 +261,7 @@ class RecordRun:
         return run
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
-        """Complete the rows' futures; return what has a callback or a waiter."""
+        """Complete the rows' futures; return those that have a callback or a waiter."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
@@ -284,7 +284,7 @@ class RecordRun:
 
 
 def size_of(records: list[SendFuture]) -> int:
-    """Return what records take of buffer.memory."""
+    """Return the bytes of buffer.memory that records take."""
     return records[0].size_bytes if len(records) == 1 else sum([each.size_bytes for each in records])
 
 

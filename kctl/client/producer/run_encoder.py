@@ -1,8 +1,7 @@
-"""RunEncoder: encodes the rows of send_columns on the caller's thread, as batches that only lack their header.
+"""RunEncoder: encodes and compresses send_columns rows on the caller's thread, as batches that lack only a header.
 
-The rows are in the caller's caches, and the network loop is left with a few large pieces of bytes: handing many small
-objects from one core to another costs more than encoding them. Compression is here too. What fills less than half a
-batch is left to the loop, which joins it with what follows.
+The rows are in the caller's CPU caches; moving many small objects to another core costs more than encoding them. Runs
+smaller than half a batch are left to the loop, which merges them with later ones.
 
 Source: Java's KafkaProducer, which chooses partitions, encodes and compresses in send().
 """
@@ -19,21 +18,21 @@ from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import RecordBatchBuilder
 
 _PIECE_BYTES = 32 * 1024
-"""What is worth a batch of its own where rows are divided among partitions: their batches share a request."""
+"""Minimum size of a separate batch when rows are divided among partitions: their batches share a request."""
 _LZ4_FAST = 9
-"""The level that means the fast compressor, which has no levels."""
+"""Level that means the fast compressor, which has no levels."""
 _NO_LIMIT = (1 << 31) - 1
-"""Of a batch's size: the run was cut to the size of a batch, and divided it is smaller."""
+"""Batch limit for divided runs, which were already cut to the size of a batch."""
 LEAST_HELPED_BYTES = 64 * 1024
-"""Smaller batches are compressed in less time than it takes to hand them to another thread."""
+"""Smaller batches compress faster than they can be handed to another thread."""
 
 
 class RunEncoder:
     """The encoder of one producer; any thread.
 
     Args:
-        expected_ratio: compressed size over plain size that is expected of a topic's records.
-        compressor: a helper thread for it; None: the caller compresses.
+        expected_ratio: returns the expected compressed size over plain size of a topic.
+        compressor: helper thread; None: the caller compresses.
     """
 
     def __init__(
@@ -52,11 +51,11 @@ class RunEncoder:
         self._expected_ratio = expected_ratio
 
     def batch_bytes(self, topic: str) -> int:
-        """Return about how many bytes of records fill a batch before compression."""
+        """Return the estimated plain bytes that fill a batch."""
         return int(self._batch_size_bytes / self._expected_ratio(topic))
 
     def limits(self, topic: str, partition: int | None) -> RowLimits:
-        """Return how the rows of a call are divided into runs."""
+        """Return the limits by which the rows of a call are divided into runs."""
         is_each_placed = partition is None and self._takes_turns
         return RowLimits(
             self.batch_bytes(topic), self._buffer_memory_bytes, None if is_each_placed else self._new_builder
@@ -66,13 +65,13 @@ class RunEncoder:
         return RecordBatchBuilder(self._compression, self._level, _NO_LIMIT)
 
     def encode(self, run: RecordRun, topic: TopicInfo | None) -> None:
-        """Divide the rows by their keys where they have any, and encode what fills a batch of its own."""
+        """Divide keyed rows by partition, and encode runs that fill a batch."""
         if run.encoded is not None:
             self._compress(run, run.encoded)
         elif run.partition != NO_PARTITION:
             self._encode(run, self.batch_bytes(run.topic) // 2)
         elif self._takes_turns:
-            return  # each row by itself
+            return  # each row gets its own partition
         elif run.is_packed and not self._ignores_keys:
             self._divide(run, topic)
         elif run.rows.keys is None or self._ignores_keys:
@@ -86,7 +85,7 @@ class RunEncoder:
                 run.drop_rows()
 
     def _divide(self, run: RecordRun, topic: TopicInfo | None) -> None:
-        """Divide packed rows by their keys; make objects of them where that cannot be done here."""
+        """Divide packed rows by key, or copy them out of the caller's buffers if that is not possible."""
         least_bytes = min(_PIECE_BYTES, self.batch_bytes(run.topic) // 2)
         count = 0 if topic is None else len(topic.partitions)
         pieces = run.divide_packed(count, self._new_builder, least_bytes) if count else None
@@ -116,9 +115,9 @@ class RunEncoder:
 
 
 def compression_level(config: ProducerConfig) -> int | None:
-    """Return the level of the compression chosen; None for its own default, and where there are no levels.
+    """Return the compression level; None for the codec's default, or if it has no levels.
 
-    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor and no level at all.
+    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor without a level.
     """
     levels = {
         "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,

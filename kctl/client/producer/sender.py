@@ -1,7 +1,6 @@
-"""Sender: the network thread of a producer: sends what is due, completes what is done, ends by its deadline.
+"""Sender: the network loop of a producer, which sends due batches, completes records, and ends by its deadline.
 
-Owns the order of these steps; queues, deliveries, router and identity each own their state, and all of it belongs to
-this loop alone.
+Owns the order of these steps. Queues, deliveries, router and identity own their state and belong to this loop alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,16 +45,16 @@ if TYPE_CHECKING:
 
 
 UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed or aborted: no response"}
-"""The end of a transaction that was open when its producer ended, in words."""
+"""End of a transaction that was open when its producer ended, in words."""
 
 
 class Sender(ClientLoop[Posted]):
     """The loop of one producer."""
 
     EVENTS_PER_TURN = 1000
-    """A full mailbox must not hold up responses."""
+    """Limit, so that a full mailbox does not delay responses."""
     MOST_FILLING_EVENTS = 16 * EVENTS_PER_TURN
-    """Events that may be taken, of those that are there, before batches that are not full are sent."""
+    """Maximum posted events to take before batches that are not full are sent."""
 
     def __init__(
         self,
@@ -97,30 +96,30 @@ class Sender(ClientLoop[Posted]):
         responses = ProduceResponseHandler(config, client, self._accumulator, backoff)
         self._batches = BatchSender(config, client, self._accumulator, responses, identity, counters, progress)
         self._left_to_take = 0
-        """Events that batches still wait for, of those that were in the mailbox when filling began."""
+        """Number of posted events that partly filled batches still wait for."""
         self.on_end: Callable[[], None] | None = None
-        """Called when the loop takes nothing more."""
+        """Called when the loop takes no more events."""
         self._end_cause: KafkaError | None = None
-        """Why the records that are left at the end are not delivered."""
+        """Error of the records that remain at the end."""
         self._unsent_cause: KafkaError | None = None
-        """The same for those that were never sent."""
+        """Error of the remaining records that were never sent."""
         self._expired_in: str | None = None
-        """The step of the close in which its deadline passed."""
+        """Stage of the close in which its deadline passed."""
 
     def expected_ratio(self, topic: str) -> float:
-        """Return compressed size over plain size that is expected of a topic's records; any thread may look."""
+        """Return the expected compressed size over plain size of a topic; any thread."""
         return self._accumulator.ratios.expected(topic)
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Sequence[Posted]) -> None:
-        """Handle events. Batches that are not full wait for those that are left, which have been posted already."""
+        """Handle events. Partly filled batches wait for events that are already posted."""
         per_turn = self.EVENTS_PER_TURN
         if self._left_to_take:
             self._left_to_take = max(0, self._left_to_take - per_turn)
         else:
             self._left_to_take = min(self._records_mailbox.size, self.MOST_FILLING_EVENTS - per_turn)
-        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # without a record by itself
+        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # events without single records
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
@@ -158,7 +157,7 @@ class Sender(ClientLoop[Posted]):
         )
         if self.close_request is None:
             return until_ms
-        is_closable = self._is_all_done  # the last step may have been one without an answer
+        is_closable = self._is_all_done  # the last step may have needed no response
         return now_ms if is_closable else min(until_ms, self.close_request.deadline_at_ms)
 
     def _apply_other(self, event: Posted) -> None:
@@ -185,7 +184,7 @@ class Sender(ClientLoop[Posted]):
     # --- deadlines and failures ---------------------------------------------------------------------------------------
 
     def _nearest_deadline_at_ms(self) -> int:
-        """Return the nearest deadline of a call, the close, or a record that awaits metadata."""
+        """Return the nearest deadline of a call, the close, or a record that waits for metadata."""
         return min(
             self._router.next_deadline_at_ms(self._delivery_timeout_ms),
             self._deliveries.next_flush_deadline_at_ms(),
@@ -203,15 +202,15 @@ class Sender(ClientLoop[Posted]):
             self._deliveries.expire_flushes(now_ms, self._last_error(), self._account_of)
 
     def _last_error(self) -> KafkaError | None:
-        """Return why batches are not delivered yet; between two attempts the network has no error."""
+        """Return the error that delays batches; between two attempts the network has none."""
         return self._accumulator.last_error() or self._client.last_error()
 
     def _account_of(self, flush: FlushMark) -> Account:
-        """Return what was done since a flush was taken."""
+        """Return the network activity since a flush was taken."""
         return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:
-        """Fail everything at once when no wait can help: refused credentials, no right to produce."""
+        """Fail everything if waiting cannot help: refused credentials, or no permission to produce."""
         error = self._client.network.status.fatal_error()
         if error is None and self._identity is not None:
             error = self._identity.error
@@ -227,17 +226,17 @@ class Sender(ClientLoop[Posted]):
             self._identity.error = None
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record, those that were never sent with `unsent` if that is given; the loop only."""
+        """Fail every record, with `unsent` (if given) the records that were never sent; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Account for the records of a transaction that ended, which reported their failures; the loop only."""
+        """Count the records of an ended transaction, whose failures were reported; the loop only."""
         self._deliveries.end_transaction(is_aborted=is_aborted)
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail every record that is not on its way to a broker; the loop only."""
+        """Fail every record that is not in flight; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(error))
         self._accumulator.fail_waiting(error)
@@ -291,22 +290,22 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def was_forced(self) -> bool:
-        """Whether the loop ended with something failed; any thread may look once it has ended."""
+        """True if the close deadline ended the loop; any thread, after its end."""
         return self._end_cause is not None
 
     @property
     def steps(self) -> int:
-        """A number that grows while the loop gets on with its records; any thread may look."""
+        """Counter that grows while the loop makes progress; any thread."""
         return self._deliveries.steps
 
     @property
     def running_callback(self) -> object:
-        """The record or rows whose callback is running, or None; any thread may look."""
+        """Record or rows whose callback is running, or None; any thread."""
         return self._deliveries.running_callback
 
     @property
     def outstanding(self) -> int:
-        """How many records are accepted and not done; any thread may look."""
+        """Number of records that are accepted and not done; any thread."""
         return self._deliveries.outstanding
 
     def unfinished(self) -> Unfinished:
@@ -319,12 +318,12 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Fail the outstanding records now; later responses are ignored. Runs on the loop."""
+        """Return the counts as if outstanding records failed now; later responses are ignored. Runs on the loop."""
         self._batches.is_over = True
         return self.result()
 
     def result(self) -> CloseResult:
-        """Return the counts, as if what is outstanding failed at this moment; on the loop, or after its end."""
+        """Return the counts as if outstanding records failed now; on the loop, or after its end."""
         outstanding = self._accumulator.outstanding()
         for key, (failed, unknown) in self._router.outstanding().items():
             queued = outstanding.get(key, (0, 0))
@@ -335,5 +334,5 @@ class Sender(ClientLoop[Posted]):
         return self._deliveries.result(outstanding, is_aborted=transaction == "aborted")._replace(
             transaction=transaction,
             expired_in=self._expired_in,
-            elapsed_ms=max(0, elapsed_ms),  # it began within a millisecond, which was rounded up
+            elapsed_ms=max(0, elapsed_ms),  # rounding can place the start up to a millisecond late
         )

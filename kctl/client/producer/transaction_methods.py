@@ -1,7 +1,4 @@
-"""TransactionMethods: the methods of `Producer` for transactions.
-
-Owns what they promise; transactions/ does the work.
-"""
+"""TransactionMethods: the transaction methods of `Producer`; transactions/ does the work."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +17,7 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 @runtime_checkable
 class TransactionalReader(Protocol):
-    """The consumer of records that a transaction processes: `Consumer` or `AsyncConsumer`, by shape alone."""
+    """Protocol of the consumer of a transaction's input: `Consumer` or `AsyncConsumer`."""
 
     def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
     def group_metadata(self) -> GroupMember: ...
@@ -28,7 +25,7 @@ class TransactionalReader(Protocol):
 
 
 class TransactionMethods:
-    """The methods of `Producer` for transactions."""
+    """The transaction methods of `Producer`."""
 
     def _transact(
         self,
@@ -40,25 +37,28 @@ class TransactionMethods:
         raise NotImplementedError
 
     def init_transactions(self, timeout: float | timedelta | None = None) -> None:
-        """Get the producer id of transactional.id, before anything else; older producers of that name are fenced.
+        """Obtain the producer id of transactional.id, before any other call; older producers with that id are fenced.
 
-        What an older one left open is aborted first. This call, and those that commit, abort and send offsets, can be
-        made again after a timeout: it then continues with the same work; other calls are refused until it has ended.
+        A transaction that an older producer left open is aborted. After a timeout this call, commit, abort and
+        send_offsets_to_transaction can be repeated, which continues the same work; other calls are refused until it has
+        ended.
 
         Args: timeout: seconds; None is max.block.ms.
         Raises:
-            MaxBlockTimeout: with what it was waiting for, and where the time went.
-            BrokerError: not allowed, for now; the call can be made again.
-            FatalTransactionError: only close() is left; `cause` is why.
-            IllegalStateError: no transactional.id, the wrong moment, or called in a callback.
+            MaxBlockTimeout: with the state of the call and the time spent.
+            BrokerError: not allowed at present; the call can be repeated.
+            FatalTransactionError: only close() is possible; `cause` is the reason.
+            IllegalStateError: no transactional.id, wrong state, or called in a callback.
+
         Source: KIP-98; KIP-654 for the bound.
         """
         self._transact(Step.INIT, timeout).is_collected = True
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: what is sent from here on is seen together or not at all.
+        """Begin a transaction: later records become visible together or not at all.
 
-        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: one is open, or it is not the time.
+        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: the state does not allow it, for
+            example because a transaction is open.
         """
         self._transact(Step.BEGIN, None).is_collected = True
 
@@ -68,34 +68,35 @@ class TransactionMethods:
         group_metadata: GroupMember,
         timeout: float | timedelta | None = None,
     ) -> None:
-        """Commit a group's offsets as part of the transaction: they count when it commits.
+        """Commit a group's offsets as part of the transaction; they take effect when it commits.
 
         Args:
-            offsets: the next offset to read, by partition.
-            group_metadata: `Consumer.group_metadata()`, taken when the records were read, so that a member that the
-                group has left behind is found out.
+            offsets: next offset to read, by partition.
+            group_metadata: `Consumer.group_metadata()` from the time when the records were read, so that an outdated
+                member is detected.
             timeout: seconds; None is max.block.ms.
         Raises:
-            AbortableTransactionError: with CommitFailedError as `cause`, when the group has given the partitions away.
+            AbortableTransactionError: with CommitFailedError as `cause` if the group has reassigned the partitions.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
-            ValueError: an offset or a member that cannot be.
+            ValueError: an invalid offset or member.
+
         Source: KIP-447.
         """
         self._transact(Step.OFFSETS, timeout, offsets, group_metadata).is_collected = True
 
     def commit_transaction(self, timeout: float | timedelta | None = None) -> None:
-        """Send what waits, and end the transaction so that read_committed consumers see all of it.
+        """Send all waiting records and commit the transaction, so that read_committed consumers see all of it.
 
-        It never returns normally with a record of the transaction undelivered.
+        Never returns normally with an undelivered record.
 
         Raises:
-            AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is left.
+            AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is possible.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
         self._transact(Step.COMMIT, timeout).is_collected = True
 
     def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
-        """End the transaction so that read_committed consumers see nothing of it; what waits is not sent.
+        """Abort the transaction, so that read_committed consumers see none of it; waiting records are not sent.
 
         Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
@@ -107,8 +108,8 @@ class TransactionMethods:
         """Run a block in a transaction: commit it at the end, or abort it after an exception, which is raised again.
 
         Args:
-            consumer: its positions are committed with the transaction. After an abort it continues with its committed
-                offsets, so that the records come again. Set enable.auto.commit=false for it.
+            consumer: its positions are committed with the transaction. After an abort it returns to its committed
+                offsets and reads the records again. It needs enable.auto.commit=false.
             timeout: of each step, in seconds; None is max.block.ms.
         Raises:
             AbortableTransactionError: the transaction was aborted; a new block can follow.
@@ -117,7 +118,7 @@ class TransactionMethods:
         """
         if consumer is not None and not isinstance(consumer, TransactionalReader):
             raise wrong_type("consumer", consumer, "a Consumer or an AsyncConsumer")
-        to_timeout_ms(timeout, 0)  # refused here, before anything is begun
+        to_timeout_ms(timeout, 0)  # raises before anything begins
         return self._in_transaction(consumer, timeout)
 
     @contextmanager
@@ -141,7 +142,7 @@ class TransactionMethods:
             raise
 
     def _undo(self, consumer: TransactionalReader | None, timeout: float | timedelta | None) -> None:
-        """Abort the transaction and let its records come again."""
+        """Abort the transaction and reset the consumer to its committed offsets."""
         try:
             self.abort_transaction(timeout)
         finally:

@@ -1,11 +1,13 @@
-"""Transactions of a producer: what its calls do, kept by the network loop.
+"""Transactions of a producer, kept by the network loop.
 
-states.py        the states, the one table of transitions, and how a transaction ends
-calls.py         the calls of application threads, and the one whose work is under way
-identity.py      the producer id and epoch, and whether batches may be sent under them
-requests.py      the requests, and what their responses say
-exchange.py      one request at a time to the coordinator, repeated until it is answered
-contents.py      what the coordinator knows to be part of the transaction
-offsets.py       the offsets of a group that belong to the transaction
-transactions.py  the whole: states, calls and records together
+states.py        states and the table of transitions
+status.py        state, cause and end of the present transaction
+calls.py         calls of application threads, and the one in progress
+identity.py      producer id and epoch, and permission to send batches
+requests.py      requests, and the errors in their responses
+exchange.py      one request at a time to a coordinator, with retries
+contents.py      contents of the transaction known to the coordinator
+offsets.py       group offsets that belong to the transaction
+work.py          requests of each state
+transactions.py  the facade: states, calls and records together
 """

@@ -1,6 +1,6 @@
-"""Calls about transactions: the application's side, and the one call whose work is under way on the network loop.
+"""Transaction calls: the application's side, and the one call in progress on the network loop.
 
-A call that timed out or was interrupted can be made again and continues with the same work; until then other calls are
+A call that timed out or was interrupted can be repeated and continues the same work. Until then other calls are
 refused, because the result of the first would be lost.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
@@ -24,7 +24,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class GroupMember(Protocol):
-    """Who commits offsets: what `Consumer.group_metadata()` returns, by shape alone. Source: KIP-447."""
+    """Member that commits offsets: protocol of the `Consumer.group_metadata()` result. Source: KIP-447."""
 
     @property
     def group_id(self) -> str: ...
@@ -40,7 +40,7 @@ _MEMBER_FIELDS = {"group_id": str, "generation": int, "member_id": str, "group_i
 
 
 class TransactionCall(Call):
-    """One call, named by `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
+    """A transaction call of kind `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
 
     __slots__ = ("member", "offsets", "step")
 
@@ -60,12 +60,12 @@ class TransactionCall(Call):
         self.member = member
 
     def is_like(self, other: "TransactionCall") -> bool:
-        """Whether this is the same call made again."""
+        """Return whether this call repeats the other one."""
         return self.step is other.step and self.offsets == other.offsets and self.member == other.member
 
 
 class EndedCall(NamedTuple):
-    """How the last operation ended, and the calls to which that was reported."""
+    """Result of the last operation, and the calls that received it."""
 
     operation: TransactionCall
     error: KafkaError | None
@@ -73,12 +73,12 @@ class EndedCall(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """Whether every caller had timed out before, or was interrupted before it had the result."""
+        """True if no caller received the result, because of a timeout or an interrupt."""
         return not any(call.is_collected for call in self.callers)
 
 
 class PendingCalls:
-    """What is under way for callers. Attributes: `operation`: the call whose work it is, or None."""
+    """The operation in progress and its callers. Attributes: `operation`: the call in progress, or None."""
 
     def __init__(self, client: ClusterClient) -> None:
         self.operation: TransactionCall | None = None
@@ -87,7 +87,7 @@ class PendingCalls:
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
-        """Return whether a call may start something new; otherwise it waits with the others, or is answered here."""
+        """Return whether a call may start new work; otherwise it joins the waiting callers or is finished here."""
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):
@@ -110,12 +110,12 @@ class PendingCalls:
         return True
 
     def answer(self, call: TransactionCall) -> None:
-        """Answer a call that needed no work."""
+        """Finish a call that needed no work."""
         self._ended = EndedCall(call, None, [call])
         call.finish()
 
     def abandon(self, call: TransactionCall) -> None:
-        """Forget a caller that was interrupted."""
+        """Drop a caller that was interrupted."""
         self._callers = [entry for entry in self._callers if entry[0] is not call]
 
     def begin(self, call: TransactionCall) -> None:
@@ -125,20 +125,20 @@ class PendingCalls:
         self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work and report the result to its callers; without any, to the same call made again."""
+        """End the work and report the result to its callers, or later to a repeated call if there are none."""
         operation, self.operation = self.operation, None
         if operation is not None:
             self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
         self.fail(error)
 
     def fail(self, error: KafkaError | None) -> None:
-        """End the waits; the work continues if there is any."""
+        """End the waits with the error; work in progress continues."""
         callers, self._callers = self._callers, []
         for call, _ in callers:
             call.finish(error)
 
     def forget(self) -> None:
-        """Forget how the last one ended: it does not matter any more."""
+        """Discard the result of the last operation."""
         self._ended = None
 
     @property
@@ -151,7 +151,7 @@ class PendingCalls:
     def expire(
         self, now_ms: int, waiting_for: Callable[[Step], str], cause: Callable[[Step], KafkaError | None]
     ) -> None:
-        """End the waits whose deadline has passed, each saying what the work waits for."""
+        """End the waits whose deadline has passed, with the state of the work."""
         for entry in [entry for entry in self._callers if entry[0].timer.deadline_at_ms <= now_ms]:
             self._callers.remove(entry)
             call, mark = entry
@@ -160,7 +160,7 @@ class PendingCalls:
 
 
 def _gives_up(earlier: TransactionCall, call: TransactionCall) -> bool:
-    """Whether a call makes the one before it pointless: offsets of a transaction that is aborted."""
+    """Return whether a call makes the earlier one pointless: an abort after offsets."""
     return earlier.step is Step.OFFSETS and call.step is Step.ABORT
 
 
@@ -194,8 +194,8 @@ class TransactionClient:
         """Make a call, wait for its end and return it; raises its error.
 
         Raises:
-            IllegalStateError: without transactional.id, or in a callback, where the wait would never end.
-            ValueError: offsets or a member that cannot be.
+            IllegalStateError: no transactional.id, or called in a callback, where the wait would never end.
+            ValueError: an invalid offset or member.
         """
         if self._transactional_id is None:
             raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
@@ -211,7 +211,7 @@ class TransactionClient:
 
 
 def _check_member(member: GroupMember | None) -> None:
-    """Source: Java's throwIfInvalidGroupMetadata."""
+    """Raise for an invalid member. Source: Java's throwIfInvalidGroupMetadata."""
     for field, kind in _MEMBER_FIELDS.items():
         if not hasattr(member, field):
             raise wrong_type("group_metadata", member, "the result of Consumer.group_metadata()")

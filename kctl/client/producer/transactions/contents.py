@@ -1,6 +1,6 @@
-"""Contents: what the transaction coordinator knows, may know, or must yet learn to be part of the open transaction.
+"""Contents: partitions and groups that the transaction coordinator knows, or must learn, to be in the transaction.
 
-Owns the partitions and the instant from which the broker counts transaction.timeout.ms. Owned by the network loop.
+Owns the time from which the broker counts transaction.timeout.ms. Owned by the network loop.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,13 @@ _ADDING = ("AddPartitionsToTxn", "AddOffsetsToTxn")
 
 
 class Contents:
-    """The contents of one transaction.
+    """Contents of one transaction.
 
     Attributes:
-        wanted: partitions with records that the coordinator must know of first.
-        started_at_ms: when it may have begun to count; None: as far as is known it has no transaction.
-        unsettled: a request to add something that ended without an answer, or None: it decides whether there is one.
+        wanted: partitions with records, still unknown to the coordinator.
+        started_at_ms: earliest start of the coordinator's timeout; None: it has no known transaction.
+        unsettled: last adding request that ended without a response, or None; its repetition shows whether the
+            coordinator has a transaction.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -36,25 +37,25 @@ class Contents:
         self._latest: TransactionRequest | None = None
 
     def clear(self) -> None:
-        """Forget everything: no transaction is open."""
+        """Reset, when no transaction is open."""
         self.wanted.clear()
         self._partitions.clear()
         self.started_at_ms = self.unsettled = None
 
     def start(self) -> None:
-        """Note that a request goes out, or was answered, that lets the coordinator begin to count."""
+        """Note the time of the first request that starts the coordinator's timeout."""
         if self.started_at_ms is None:
             self.started_at_ms = self._clock.now_ms()
 
     def has(self, partition: TopicPartition) -> bool:
-        """Return whether the coordinator knows of the partition; if not, it is wanted."""
+        """Return whether the coordinator knows the partition; add it to `wanted` if not."""
         if partition in self._partitions:
             return True
         self.wanted[partition] = None
         return False
 
     def ask_for_partitions(self, identity: ProducerId) -> TransactionRequest:
-        """Return the request that adds what is wanted."""
+        """Return the request that adds the wanted partitions."""
         partitions = tuple(self.wanted)
 
         def read(response: Response) -> KafkaError | None:
@@ -73,7 +74,7 @@ class Contents:
         return self._latest
 
     def ask_for_group(self, identity: ProducerId, group_id: str, added: Callable[[str], None]) -> TransactionRequest:
-        """Return the request that adds the offsets of a group; `added` is called when it is part."""
+        """Return the request that adds a group's offsets; `added` is called on success."""
 
         def done(_: Response) -> None:
             self._added()
@@ -89,7 +90,7 @@ class Contents:
         return self._latest
 
     def response_lost(self, api: str) -> None:
-        """Note that a request ended without an answer."""
+        """Note that a request ended without a response."""
         if api in _ADDING:
             self.unsettled = self._latest
 

@@ -1,7 +1,7 @@
-"""Exchange: one request at a time to a coordinator, repeated until it is answered for good.
+"""Exchange: one request at a time to a coordinator, repeated until a final response.
 
-Owns what is in flight and the pauses between attempts; what is asked, and what follows from an error, is its user's.
-Owned by the network loop.
+Owns the request in flight and the pauses between attempts; its user chooses requests and handles errors. Owned by the
+network loop.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,15 @@ ACTIONS = {
     "TxnOffsetCommit": "commit offsets in the transaction",
     "EndTxn": "end the transaction",
 }
-"""The action of each request of a transaction, for errors."""
+"""Action of each request, for errors."""
 
 
 class TransactionRequest(NamedTuple):
-    """A request, and what to do with its answer.
+    """A request and its response handlers.
 
     Attributes:
         done: gets a response without an error.
-        read: returns the error of an item in a response, if any; None where only the whole has one.
+        read: returns the error of an item in a response; None if only the whole response has one.
     """
 
     request: Request
@@ -41,12 +41,12 @@ class TransactionRequest(NamedTuple):
 
 
 class Exchange:
-    """The requests to one coordinator.
+    """Requests to one coordinator.
 
     Args:
-        failed: gets an error that no repeat cures, and what it means.
-        response_lost: gets the name of an API whose request ended without an answer: it may have been done or not.
-    Attributes: `api`: what is in flight, else empty; `last_error`: why the latest attempt failed.
+        failed: gets an error that a retry cannot resolve, and the decision on it.
+        response_lost: gets the API name of a request that ended without a response, so that its effect is unknown.
+    Attributes: `api`: request in flight, or empty; `last_error`: error of the latest attempt.
     """
 
     def __init__(
@@ -66,16 +66,16 @@ class Exchange:
         self._response_lost = response_lost
 
     def can_send(self) -> bool:
-        """Return whether a request can be sent now; if not, work towards it."""
+        """Return whether a request can be sent now; if not, work toward a connection."""
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: TransactionRequest) -> None:
-        """Send; the caller sends again if this attempt fails and it still needs the response."""
+        """Send a request. After a failed attempt the caller sends again if it still needs the response."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 
     def next_deadline_at_ms(self) -> int:
-        """Return when the pause after a failed attempt ends."""
+        """Return the end of the pause after a failed attempt."""
         return self._pause.until_ms if self._pause.until_ms > self._clock.now_ms() else FOREVER_MS
 
     def _on_answer(self, asked: TransactionRequest, answer: Answer) -> None:
@@ -102,5 +102,5 @@ class Exchange:
             self._failed(error, decision)
 
     def pause(self, error: KafkaError) -> None:
-        """Wait before the next attempt."""
+        """Pause before the next attempt."""
         self._pause.failed(self._clock.now_ms(), error)

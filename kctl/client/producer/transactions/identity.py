@@ -1,6 +1,6 @@
-"""TransactionalIdentity: the producer id and epoch of a transactional.id, and whether batches may be sent under them.
+"""TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches with them.
 
-Owns when a new epoch is needed and which protocol of transactions the cluster has. Owned by the network loop.
+Owns the need for a new epoch and the transaction protocol of the cluster. Owned by the network loop.
 
 Source: KIP-98, KIP-360, KIP-890.
 """
@@ -19,13 +19,13 @@ _FEATURE = "transaction.version"
 
 
 class TransactionalIdentity:
-    """Who the producer is while it has transactions.
+    """Identity of a transactional producer.
 
     Attributes:
-        current: the producer id and epoch.
+        current: producer id and epoch.
         needs_epoch: the next transaction must wait for a new epoch.
-        is_v2: whether the cluster has transaction.version 2: brokers add partitions by themselves, and each end
-            brings a new epoch. Learnt from the coordinator when a transaction begins.
+        is_v2: the cluster has transaction.version 2: brokers add partitions themselves, and each end brings a new
+            epoch. Read from the coordinator when a transaction begins.
     """
 
     def __init__(self, name: str, contents: Contents, exchange: Exchange, status: TransactionStatus) -> None:
@@ -41,16 +41,16 @@ class TransactionalIdentity:
 
     @property
     def last_error(self) -> KafkaError | None:
-        """What went wrong last on the way to a producer id or into the transaction."""
+        """Last error on the way to a producer id or into the transaction."""
         return self._exchange.last_error or self._exchange.link.error
 
     @property
     def produce_max_version(self) -> int | None:
-        """The newest version of Produce that this transaction may use."""
+        """Highest version of Produce that this transaction may use."""
         return None if self.is_v2 else PRODUCE_V1_VERSION
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Return whether batches of the partition may be sent now, under the producer id that `sequence` then has."""
+        """Return whether batches of the partition may be sent now; `sequence` then has the producer id."""
         if not self._status.may_send or self.needs_epoch:
             return False
         if self.is_v2:
@@ -66,27 +66,26 @@ class TransactionalIdentity:
         return FOREVER_MS
 
     def learn_version(self) -> None:
-        """Take the version of transactions from the coordinator, if it is known."""
+        """Read the transaction version from the coordinator, if known."""
         level = self._exchange.link.feature(_FEATURE)
         if level is not None:
             self.is_v2 = level >= 2
 
     def adopt(self, assigned: ProducerId) -> None:
-        """Use the id and epoch that the coordinator has assigned."""
+        """Use the id and epoch that the coordinator assigned."""
         self.current = assigned
         self.needs_epoch = False
 
     def adopt_after_end(self, assigned: ProducerId) -> None:
-        """Use the epoch in the response to EndTxn, if it has one."""
+        """Use the epoch of the EndTxn response, if it has one."""
         if assigned.producer_id != NO_PRODUCER_ID.producer_id:
             self.current = assigned
             self._needs_epoch_after_end = False
 
     def need_epoch_after_end(self) -> None:
-        """Begin a new epoch after this transaction, unless its end brings one."""
+        """Request a new epoch after this transaction, unless its end brings one."""
         self._needs_epoch_after_end = not self.is_v2
 
     def ended(self) -> None:
-        """Note that the transaction has ended."""
         self.needs_epoch = self.needs_epoch or self._needs_epoch_after_end
         self._needs_epoch_after_end = False

@@ -1,7 +1,7 @@
-"""OffsetsInTransaction: the offsets of a group that become part of the transaction.
+"""OffsetsInTransaction: group offsets that become part of the transaction.
 
-Owns the offsets under way and the way to the group's coordinator. With the older protocol the transaction coordinator
-must know of the group first; that is asked by work.py. Owned by the network loop.
+Owns the pending offsets and the link to the group coordinator. With the older protocol work.py first adds the group at
+the transaction coordinator. Owned by the network loop.
 
 Source: KIP-98, KIP-447, KIP-890.
 """
@@ -23,15 +23,15 @@ from kctl.client.requests.producer_id import ProducerId
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 GROUP_CONNECTION = PROMPT - 1
-"""The connection to the coordinator of the group; the transaction coordinator has PROMPT."""
+"""Connection to the group coordinator; the transaction coordinator uses PROMPT."""
 
 
 class OffsetsInTransaction:
-    """The offsets of the present transaction.
+    """Offsets of the present transaction.
 
     Args:
-        done: called when the offsets under way are part of the transaction.
-        failed, response_lost: as Exchange has them.
+        done: called when the pending offsets are part of the transaction.
+        failed, response_lost: as for Exchange.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class OffsetsInTransaction:
         self._response_lost = response_lost
         self._exchange: Exchange | None = None
         self._groups: dict[str, None] = {}
-        """Groups that the coordinator knows to be part of the transaction."""
+        """Groups known to the transaction coordinator."""
         self._offsets: Offsets = {}
         self._member: GroupMember | None = None
         self._number = 0
 
     def begin(self) -> None:
-        """Begin a transaction: no group is part of it."""
+        """Reset for a new transaction."""
         self._groups.clear()
         self.cancel()
 
     def start(self, offsets: Offsets, member: GroupMember) -> None:
-        """Make these offsets part of the transaction."""
+        """Make these offsets pending."""
         self._offsets, self._member = offsets, member
         self._number += 1
         if self._exchange is None or self._exchange.link.key != member.group_id:
@@ -78,7 +78,7 @@ class OffsetsInTransaction:
             self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._response_lost)
 
     def cancel(self) -> None:
-        """Forget the offsets under way; what is in flight of them may still become part of the transaction."""
+        """Discard the pending offsets; a request in flight may still add them to the transaction."""
         self._offsets, self._member = {}, None
         self._number += 1
 
@@ -91,7 +91,7 @@ class OffsetsInTransaction:
         return self._exchange is not None and bool(self._exchange.api)
 
     def group_to_add(self) -> str | None:
-        """Return the group that the transaction coordinator must know of before."""
+        """Return the group that must still be added at the transaction coordinator."""
         if self._member is None or self._member.group_id in self._groups:
             return None
         return self._member.group_id
@@ -100,7 +100,7 @@ class OffsetsInTransaction:
         self._groups[group_id] = None
 
     def send(self, name: str, identity: ProducerId, *, is_v2: bool) -> bool:
-        """Send the offsets if that is possible now; return whether they were."""
+        """Send the pending offsets if possible now; return whether they were sent."""
         if self._member is None or self._exchange is None or not self._exchange.can_send():
             return False
         offsets, number = self._offsets, self._number
@@ -120,7 +120,7 @@ class OffsetsInTransaction:
         return True
 
     def run(self, now_ms: int) -> int:
-        """Look for the coordinator if need be; return when to run again at the latest."""
+        """Find the coordinator if needed; return the time of the next call."""
         if self._exchange is None:
             return FOREVER_MS
         link = self._exchange.link
@@ -131,7 +131,7 @@ class OffsetsInTransaction:
 
     @property
     def waiting_for(self) -> str:
-        """What the offsets under way wait for."""
+        """Description of the pending wait, for errors."""
         assert self._exchange is not None
         if self._exchange.api:
             return f"waiting for the coordinator of group {self._exchange.link.key} to take the offsets"

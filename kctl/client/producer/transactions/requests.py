@@ -1,7 +1,7 @@
-"""The requests about transactions, and the error in each answer. Pure.
+"""Transaction requests, and the error in each response. Pure.
 
-Source: KIP-98, KIP-447, KIP-890. A broker takes AddPartitionsToTxn from clients up to version 3; later ones are for
-brokers among themselves. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
+Source: KIP-98, KIP-447, KIP-890. Brokers accept AddPartitionsToTxn from clients up to version 3; later versions are for
+brokers. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,11 +27,11 @@ ADD_PARTITIONS_VERSION = 3
 PRODUCE_V1_VERSION = 11
 OFFSETS_V1_VERSION = 4
 END_V1_VERSION = 4
-"""The newest versions that do not ask for transaction.version 2."""
+"""Highest versions that do not need transaction.version 2."""
 
 
 def add_partitions(name: str, identity: ProducerId, partitions: Iterable[TopicPartition]) -> AddPartitionsToTxnRequest:
-    """Return the request that makes the partitions part of the transaction."""
+    """Return the request that adds the partitions to the transaction."""
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=name,
         v3_and_below_producer_id=identity.producer_id,
@@ -43,7 +43,7 @@ def add_partitions(name: str, identity: ProducerId, partitions: Iterable[TopicPa
 
 
 def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
-    """Return what kept the partitions out, the worst first; none of them is in unless all are."""
+    """Return the worst error of a partition; unless all succeed, none is added."""
     found = {
         TopicPartition(topic.name, each.partition_index): each.partition_error_code
         for topic in response.results_by_topic_v3_and_below
@@ -55,7 +55,7 @@ def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[T
 def offset_commit(
     name: str, identity: ProducerId, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> TxnOffsetCommitRequest:
-    """Return the request that makes the offsets part of the transaction, in the name of the group's member."""
+    """Return the request that adds the group member's offsets to the transaction."""
     topics = commit_entries(offsets, TxnOffsetCommitRequestPartition)
     return TxnOffsetCommitRequest(
         transactional_id=name,
@@ -70,7 +70,7 @@ def offset_commit(
 
 
 def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
-    """Return why the offsets, or some of them, are not part of the transaction."""
+    """Return the worst error of an offset, or None."""
     return _worst(
         "TxnOffsetCommit", "commit the offset of {} in the transaction", dict(codes_in(response.topics)), asked
     )
@@ -79,7 +79,7 @@ def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[Topic
 def _worst(
     api: str, action: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]
 ) -> KafkaError | None:
-    """Return the error that decides."""
+    """Return the decisive error of the partitions."""
     refused: dict[int, TopicPartition] = {}
     for tp in asked:
         code = found.get(tp)
@@ -104,14 +104,14 @@ _FATAL_FOR_RECORDS = frozenset(
 
 
 def is_fatal_for_records(error: KafkaError) -> bool:
-    """Return whether a record that failed so ends the producer; any other failure ends its transaction."""
+    """Return whether a failed record ends the producer; any other failure ends its transaction only."""
     if isinstance(error, BrokerError):
         return error.code in _FATAL_FOR_RECORDS
     return isinstance(error, UnsupportedVersionError)
 
 
 def as_reported(error: KafkaError) -> KafkaError:
-    """Return the error in the words of the application: an older epoch means that a newer producer has taken over."""
+    """Return the error for the application: an invalid epoch means that a newer producer has taken over."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
             return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)

@@ -1,15 +1,16 @@
-"""The states of a transactional producer and the one table of what leads from which to which. Pure.
+"""States of a transactional producer and the table of transitions. Pure.
 
-What is not in the table is refused where the application asks for it, and ignored where it merely happens.
+A call that is not in the table is refused; an event that is not in it is ignored.
 
-Source: KIP-98; Java's TransactionManager. Differs: a failed abort or look-up never opens an aborted transaction again.
+Source: KIP-98; Java's TransactionManager. Differs: a failed abort or coordinator lookup never reopens an aborted
+transaction.
 """
 
 from enum import Enum
 
 
 class State(Enum):
-    """Where a producer stands with its transactions."""
+    """State of a producer's transactions."""
 
     UNINITIALIZED = "not initialised"
     INITIALIZING = "initialising"
@@ -22,7 +23,7 @@ class State(Enum):
 
 
 class Step(Enum):
-    """What leads from one state to another: calls of the application first, then what happens."""
+    """Cause of a transition: calls of the application first, then events."""
 
     INIT = "init_transactions"
     BEGIN = "begin_transaction"
@@ -57,12 +58,12 @@ TRANSITIONS: dict[tuple[State, Step], State] = {
 
 
 def after(state: State, step: Step) -> State | None:
-    """Return the state that a step leads to, or None where it leads nowhere."""
+    """Return the next state, or None if there is no transition."""
     return TRANSITIONS.get((state, step))
 
 
 def refusal(state: State, step: Step) -> str:
-    """Return why a call does not fit a state, for the error."""
+    """Return the text that says why a call does not fit a state."""
     needed = {
         Step.INIT: "it is called once, before everything else",
         Step.BEGIN: "call init_transactions() first, and end the previous transaction",

@@ -1,6 +1,6 @@
-"""TransactionStatus: where the transaction of a producer stands, what is wrong with it, and how it ended.
+"""TransactionStatus: state, cause and end of a producer's transaction.
 
-Changed by the network loop; application threads read `state` and `cause`, and ask whether they may send a record. Pure.
+Changed by the network loop; application threads read `state` and `cause`, and check whether they may send. Pure.
 """
 
 from typing import Literal
@@ -16,20 +16,20 @@ from kctl.client.errors import (
 from kctl.client.producer.transactions.states import State, Step, after
 
 End = Literal["committed", "aborted", "unknown", "open"]
-"""How a close found or left a transaction; unknown: its commit was not answered; open: the broker aborts it in time.
-
-The coordinator has aborted the transaction of a producer that is fenced."""
+"""End of a transaction at close; unknown: its commit has no response; open: the broker aborts it after the timeout. The
+coordinator has aborted the transaction of a fenced producer.
+"""
 
 _OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
 
 
 class TransactionStatus:
-    """The state of one producer's transactions.
+    """State of one producer's transactions.
 
     Attributes:
-        cause: what made the transaction abortable, or the producer useless.
-        is_end_sent: whether an EndTxn of the present transaction was sent.
-        is_closing: whether the producer closes.
+        cause: error that made the transaction abortable, or the producer unusable.
+        is_end_sent: EndTxn of the present transaction was sent.
+        is_closing: the producer is closing.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class TransactionStatus:
         self._was_open_at_close = False
 
     def apply(self, step: Step) -> bool:
-        """Move to the next state of a step; return whether there is one."""
+        """Move to the next state; return whether there is one."""
         next_state = after(self.state, step)
         if next_state is not None:
             self.state = next_state
@@ -51,34 +51,34 @@ class TransactionStatus:
 
     @property
     def may_send(self) -> bool:
-        """Whether a transaction is open to which records may be sent."""
+        """True if records of an open transaction may be sent."""
         return self.state in (State.IN_TRANSACTION, State.COMMITTING)
 
     @property
     def is_ending(self) -> bool:
-        """Whether a transaction is about to end, so that no record should linger."""
+        """True if a transaction is ending, so that records must not linger."""
         return self.state in (State.COMMITTING, State.ABORTING)
 
     def error(self) -> KafkaError:
-        """Return the error of every call and record while the transaction, or the producer, is lost."""
+        """Return the error of every call and record while the transaction or the producer is lost."""
         assert self.cause is not None
         if self.state is State.FATAL_ERROR:
             return FatalTransactionError(self.cause)
         return AbortableTransactionError(self.cause)
 
     def check_send(self) -> None:
-        """Raise the error of sending a record now; any thread may call it.
+        """Raise if a record cannot be sent now; any thread.
 
         Raises:
             IllegalStateError: no transaction is open.
-            AbortableTransactionError, FatalTransactionError: it, or the producer, is lost.
+            AbortableTransactionError, FatalTransactionError: the transaction or the producer is lost.
         """
         error = self.record_refusal()
         if error is not None:
             raise error
 
     def record_refusal(self) -> KafkaError | None:
-        """Return why a record cannot be part of a transaction now, or None."""
+        """Return the error of sending a record now, or None."""
         state = self.state
         if state is State.IN_TRANSACTION:
             return None
@@ -98,23 +98,23 @@ class TransactionStatus:
         return TransactionAbortedError("the producer was closed and its transaction aborted before the record was sent")
 
     def end_lost(self) -> None:
-        """Note that an EndTxn has no response, or will have none."""
+        """Note that an EndTxn has no response."""
         self._is_commit_in_doubt |= self.state is State.COMMITTING
 
     def ended(self, how: End) -> None:
-        """Note how the transaction ended."""
+        """Note the end of the transaction."""
         self._last = how
         self._is_commit_in_doubt = False
 
     def begin_close(self) -> None:
-        """Note that the producer closes, in this state."""
+        """Note that the producer closes in this state."""
         self.is_closing = True
         self._was_open_at_close = self.state in _OPEN
 
     def close_outcome(self, *, is_begun: bool) -> End | None:
-        """Return what became of the transaction that was open at the close; None if there was none.
+        """Return the end of the transaction that was open at close; None if there was none.
 
-        Args: is_begun: whether the coordinator may have a transaction.
+        Args: is_begun: the coordinator may have a transaction.
         """
         state = self.state
         if self.is_end_sent if state is State.COMMITTING else self._is_commit_in_doubt:

@@ -1,7 +1,6 @@
-"""Transactions: the calls about the records and offsets that are committed together or not at all.
+"""Transactions: decides which transaction call may begin, and the effect of errors on the transaction.
 
-Decides which call may begin, and what an error means for the transaction; `status.py` has where it stands, `work.py`
-the requests. Owned by the network loop.
+`status.py` has the state, `work.py` the requests. Owned by the network loop.
 
 Source: KIP-98, KIP-588, KIP-654.
 """
@@ -21,11 +20,11 @@ from kctl.client.requests.retry import Decision
 
 
 class Transactions:
-    """The transactions of one producer.
+    """Transactions of one producer.
 
     Attributes:
-        status: where they stand; application threads ask it whether they may send.
-        identity: the producer id and epoch, for those who send batches.
+        status: state; application threads check it before they send.
+        identity: producer id and epoch for the batch sender.
     """
 
     def __init__(self, config: ProducerConfig, client: ClusterClient, rng: Random, records: Records) -> None:
@@ -39,7 +38,7 @@ class Transactions:
         self.identity = self._work.identity
 
     def start(self, call: TransactionCall) -> None:
-        """Start a call, or raise why it cannot."""
+        """Start a call, join it to the one in progress, or finish it with an error."""
         if self.status.state is State.FATAL_ERROR:
             call.finish(self.status.error())
             return
@@ -81,19 +80,19 @@ class Transactions:
         return IllegalStateError(refusal(self.status.state, step))
 
     def record_failed(self, outcome: Outcome) -> None:
-        """Note that records of the transaction are not delivered: it can only be aborted."""
+        """Note that records of the transaction failed: it can only be aborted."""
         if outcome.is_unknown:
             self.identity.need_epoch_after_end()
         if outcome.error is not None:
             self.record_lost(outcome.error)
 
     def record_lost(self, error: KafkaError) -> None:
-        """Note that a record is not part of the transaction though the application wanted it to be.
+        """Note that a record intended for the transaction is missing.
 
-        EndTxn is sent when all accepted records are delivered; a record refused after that is no part of it.
+        EndTxn is sent when all accepted records are delivered; a record refused after that is not part of it.
         """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
-            return  # never part of it, or failed because of it
+            return  # it was never part of the transaction, or failed because of it
         if self.status.state in (State.IN_TRANSACTION, State.COMMITTING):
             if is_fatal_for_records(error):
                 self._break(error)
@@ -101,7 +100,7 @@ class Transactions:
                 self._fail(error)
 
     def begin_close(self) -> None:
-        """Abort what is open; a commit or abort under way continues."""
+        """Abort an open transaction; a commit or abort in progress continues."""
         if not self.status.is_closing:
             self.status.begin_close()
             self._abort_for_close()
@@ -113,17 +112,17 @@ class Transactions:
             self.status.is_end_sent = False
 
     def close_outcome(self) -> End | None:
-        """Return what became of the transaction that was open at the close; None if there was none."""
+        """Return the end of the transaction that was open at close; None if there was none."""
         contents = self._work.contents
         is_begun = contents.started_at_ms is not None or contents.unsettled is not None
         return self.status.close_outcome(is_begun=is_begun)
 
     def next_call_deadline_at_ms(self) -> int:
-        """Return the nearest deadline of a call that waits."""
+        """Return the nearest deadline of a waiting call."""
         return self._calls.next_deadline_at_ms()
 
     def run(self, now_ms: int) -> int:
-        """Send what is due; return when to run again at the latest."""
+        """Send due requests; return the time of the next call."""
         if now_ms >= self._calls.next_deadline_at_ms():
             self._calls.expire(now_ms, lambda step: self._work.waiting_for(step, now_ms), self._work.cause_of_wait)
         if self.status.is_closing:
@@ -140,9 +139,9 @@ class Transactions:
             self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
-        """The transaction can only be aborted, which ends what was under way."""
+        """Make the transaction abortable, and end the operation in progress."""
         if self.status.state is State.ABORTING:
-            self._work.contents.unsettled = None  # what could not be added is not part of it
+            self._work.contents.unsettled = None  # the request that could not be added is not part of it
         if self.status.apply(Step.FAILED):
             self.identity.need_epoch_after_end()
             self._work.offsets.cancel()

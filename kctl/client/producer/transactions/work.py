@@ -1,11 +1,11 @@
-"""TransactionWork: the requests that a transaction needs in each state, in their order, and what a call waits for.
+"""TransactionWork: requests of each transaction state in order, and the description of a call's wait.
 
-Owns the way to the transaction coordinator, the producer id, and what the coordinator knows of the transaction. Records
-are queued and sent elsewhere. Owned by the network loop.
+Owns the link to the transaction coordinator, the producer id, and the contents known to the coordinator. Records are
+queued and sent elsewhere. Owned by the network loop.
 
-Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a request that ended without an
-answer is followed by a new epoch before the next transaction, because it could still arrive then and commit or abort
-the wrong one; Java asks for a new epoch after errors alone.
+Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a new epoch follows every request
+without a response, before the next transaction, because that request could arrive later and commit or abort the wrong
+one; Java requests a new epoch after errors alone.
 """
 
 from collections.abc import Callable
@@ -33,36 +33,36 @@ from kctl.client.wording import counted
 
 
 class Records(Protocol):
-    """The records of the transaction; kept by the sender."""
+    """Records of the transaction; kept by the sender."""
 
     @property
     def outstanding(self) -> int:
-        """Number of records that were accepted and are not done."""
+        """Number of accepted records that are not done."""
         ...
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail those that are not in flight."""
+        """Fail the records that are not in flight."""
         ...
 
     def fail_all(self, error: KafkaError) -> None:
-        """Fail all of them."""
+        """Fail all records."""
         ...
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Account for the records up to now as those of a transaction that ended; no later flush reports failures."""
+        """Count the records so far as part of an ended transaction; no later flush reports their failures."""
         ...
 
 
 class TransactionWork:
-    """The conversation about one producer's transactions.
+    """Requests for one producer's transactions.
 
     Args:
         done: called when the work of the present state, or of offsets, is done.
-        failed: gets an error that no repeat cures, and what it means.
+        failed: gets an error that a retry cannot resolve, and the decision on it.
     Attributes:
-        identity: the producer id and epoch, for those who send batches.
-        contents: what the coordinator knows to be part of the transaction.
-        offsets: the offsets that become part of it.
+        identity: producer id and epoch for the batch sender.
+        contents: contents known to the coordinator.
+        offsets: offsets that become part of the transaction.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class TransactionWork:
         self.identity = TransactionalIdentity(self._name, self.contents, self._exchange, status)
 
     def begin(self) -> None:
-        """Begin a transaction, of which the coordinator knows nothing yet."""
+        """Begin a transaction that the coordinator does not know yet."""
         self.identity.learn_version()
         self.contents.clear()
         self.offsets.begin()
@@ -101,22 +101,22 @@ class TransactionWork:
         return self._exchange.api == "EndTxn"
 
     def run(self, now_ms: int) -> int:
-        """Send what is due; return when to run again at the latest."""
+        """Send due requests; return the time of the next call."""
         if self._link.refusal is not None:
             self._failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
         self._settle_records()
         self._advance()
         return min(self._link.run(now_ms), self.offsets.run(now_ms), self._exchange.next_deadline_at_ms())
 
-    # --- what a call waits for ----------------------------------------------------------------------------------------
+    # --- wait descriptions --------------------------------------------------------------------------------------------
 
     def cause_of_wait(self, step: Step) -> KafkaError | None:
-        """Return the last error on the way to the end of a call."""
+        """Return the last error that delays a call."""
         of_offsets = self.offsets.last_error if step is Step.OFFSETS else None
         return of_offsets or self.identity.last_error or self._client.last_error()
 
     def waiting_for(self, step: Step, now_ms: int) -> str:
-        """Return what a call waits for."""
+        """Return the description of a call's wait."""
         if step in (Step.COMMIT, Step.ABORT):
             return self._waiting_for_end(now_ms)
         if (
@@ -148,7 +148,7 @@ class TransactionWork:
     # --- the requests of each state -----------------------------------------------------------------------------------
 
     def _settle_records(self) -> None:
-        """Fail the records that can no longer be part of a transaction that commits."""
+        """Fail the records that can no longer be part of a committed transaction."""
         if not self._records.outstanding:
             return
         if self._status.state is State.FATAL_ERROR:
@@ -158,7 +158,7 @@ class TransactionWork:
         elif self._status.state is State.ABORTING:
             error = TransactionAbortedError("the transaction was aborted before the record was sent")
             if self.identity.is_v2:
-                self._records.fail_all(error)  # the end brings a new epoch, which fences what is on its way
+                self._records.fail_all(error)  # the end brings a new epoch, which fences batches in flight
             else:
                 self._records.fail_waiting(error)
 
@@ -201,7 +201,7 @@ class TransactionWork:
             self._done()
 
     def _add(self) -> None:
-        """Make partitions and offsets part of the transaction."""
+        """Add wanted partitions and pending offsets to the transaction."""
         if self.contents.wanted and self._exchange.can_send():
             self._exchange.send(self.contents.ask_for_partitions(self.identity.current))
         if not self.offsets.is_pending or self.offsets.is_in_flight:
@@ -214,7 +214,7 @@ class TransactionWork:
             self._exchange.send(self.contents.ask_for_group(self.identity.current, group, self.offsets.group_added))
 
     def _abort(self) -> None:
-        """End the transaction; with the older protocol not before it is known what became of all that was sent."""
+        """Abort the transaction; the older protocol first waits for the result of everything in flight."""
         self.contents.wanted.clear()
         if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):
             return
@@ -258,7 +258,7 @@ class TransactionWork:
             self._done()
 
     def _on_response_lost(self, api: str) -> None:
-        """A request may have been done or not, or arrive later: only a new epoch makes sure that it is over."""
+        """Plan a new epoch: the request may have been done, or may arrive later."""
         if api != "InitProducerId":
             self.identity.need_epoch_after_end()
         if api == "EndTxn":
