@@ -73,7 +73,7 @@ def test_the_same_groups_and_lags(both: Both, protocol: str) -> None:
         partitions = ours["partition_offsets"]
         assert isinstance(partitions, list)
         shown = sorted(tuple(text(each[field]) for field in fields) for each in partitions)
-        # Kafka's tool shows a partition without a committed offset only if a member has it; kctl shows each of the topic.
+        # Kafka's tool shows a partition without a committed offset only if a member has it; kctl shows every partition.
         unread = [] if member is not None else [(both.topic, "2", "-", "3", "-", "-", "-", "-")]
         rows = [(*row[:6], row[6].lstrip("/"), row[7]) for row in column(theirs, *names)]
         assert sorted([*rows, *unread]) == shown
