@@ -1,7 +1,7 @@
 """HttpClient: HTTP requests to schema registries and token endpoints, with the timeouts of a Kafka client.
 
-Bounds the time even of slow responses, and their size. Errors have phase and address. It blocks,
-so the network thread must not use it.
+Bounds the time even of slow responses, and their size. Errors have phase and address. It blocks, so the network
+thread must not use it.
 """
 
 import errno

@@ -1,12 +1,12 @@
 """Close sequence of consumer, producer, and admin client, with one timer.
 
-1. Application: further calls are rejected. A consumer commits if auto-commit is enabled, calls its rebalance listener,
-and releases its partitions. The `CloseRequest` overtakes all events, so that its deadline does not wait for them. 2.
-Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
-Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms. 3.
-`CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout. 4. The sockets close, pending calls
-are finished, and the thread exits. 5. Application: joins the thread. A result with an expired step is returned at the
-deadline, not before.
+1. Application: rejects further calls. A consumer commits if auto-commit is enabled, calls its rebalance listener, and
+   releases its partitions. The `CloseRequest` overtakes all events, so that its deadline does not wait for them.
+2. Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
+   Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
+3. `CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout.
+4. The sockets close, pending calls are finished, and the thread exits.
+5. Application: joins the thread. A result with an expired step is returned at the deadline, not before.
 
 With timeout 0, the client sends without waiting for responses. A further close can only shorten the deadline. Admin
 clients have only step 4. All return a `CloseResult`.

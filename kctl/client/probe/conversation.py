@@ -1,11 +1,12 @@
 """Conversation: requests of a probe to a ready node, one by one. No I/O.
 
 1. Metadata without topics: cluster id, brokers, and the controller of a cluster with ZooKeeper. KRaft brokers report
-any broker that forwards requests. 2. DescribeConfigs of a broker that cannot exist: the error contains the id of the
-node. Brokers before Kafka 4.4 do not report their id otherwise; without permission it stays unknown. 3. Coordinator of
-a group, if given, and its partition of __consumer_offsets. 4. Fenced brokers, which Metadata leaves out, and the
-replicas of all partitions, for missing brokers. 5. Leader of the KRaft controllers. Brokers forward the request, so
-there may be no response.
+   any broker that forwards requests.
+2. DescribeConfigs of a broker that cannot exist: the error contains the id of the node. Brokers before Kafka 4.4 do not
+   report their id otherwise; without permission it stays unknown.
+3. Coordinator of a group, if given, and its partition of __consumer_offsets.
+4. Fenced brokers, which Metadata leaves out, and the replicas of all partitions, for missing brokers.
+5. Leader of the KRaft controllers. Brokers forward the request, so there may be no response.
 """
 
 import re

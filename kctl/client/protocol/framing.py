@@ -144,8 +144,7 @@ class FrameReader:
     """Splits a stream of bytes into frames.
 
     A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
-    into
-    its memory; pieces of a small frame are joined. For frames of a megabyte, a copy costs more than decoding.
+    into its memory; pieces of a small frame are joined. For frames of a megabyte, a copy costs more than decoding.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -182,8 +181,7 @@ class FrameReader:
         """Return memory to read the rest of a large frame into before `feed`; None between frames or for small frames.
 
         Memory for the whole frame is allocated; the system provides large memory page by page. If the allocation fails,
-        the
-        frame is kept in pieces, because its size may be false.
+        the frame is kept in pieces, because its size may be false.
         """
         if not self.is_inside_large:
             return None
@@ -200,9 +198,8 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: a size is negative or above the limit; `first_bytes` begins with that size, so that
-            the
-            protocol of the server can be identified, and every further call raises again. Or the system has no memory.
+        Raises: RemoteProtocolError: a size is negative or above the limit, or the system has no memory. Every further
+            call raises again. `first_bytes` begins with the size, to identify the protocol of the server.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)
