@@ -51,9 +51,9 @@ class Shape:
         schema: the schema of the values.
         copies: copy records before changes, because default values are shared.
         is_unchecked: check types, because users wrote the values.
-        is_part: the fastavro must name branches, for a larger schema.
+        is_part: fastavro names branches in any case, for a larger schema.
     Attributes:
-        names_branches: whether fastavro must name the branches of unions.
+        names_branches: whether fastavro must add branch names to union values.
         convert: the conversion; None if values stay unchanged.
     """
 

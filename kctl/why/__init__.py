@@ -1,8 +1,7 @@
-"""Why a group, a topic or a cluster is in trouble: what one or two looks at it show, as findings.
+"""Diagnosis of groups, topics, and clusters: findings from one or two looks.
 
-`look.py` has the values that were read, `gathering/` reads them by bounded read-only requests, `table.py` names every
-finding once, `findings/` decides: pure functions from looks to findings, whose sentences share `wording.py`. Knows no
-command line.
+`gathering/` reads a look (`look.py`) with bounded read-only requests. `findings/` has pure functions from looks to
+findings, and `table.py` the texts of all findings. Independent of the command line.
 """
 
 from kctl.why.diagnosis import Diagnosis, diagnose

@@ -1,4 +1,4 @@
-"""What one or two looks show: findings by severity, what was checked, and what could not be. Pure."""
+"""Diagnosis of one or two looks: findings by severity, checked and unchecked ids. Pure."""
 
 from typing import NamedTuple
 
@@ -17,29 +17,29 @@ from kctl.why.table import FINDINGS, is_at_least, kinds_of
 FAMILIES = (group_progress, group_members, group_offsets, group_quotas, transactions, partitions, brokers, connections)
 
 CONTROLLER_IDS = ("no-quorum", "controller-unreachable")
-"""Findings about a request that was not answered: either is found by what keeps others from being checked."""
+"""Findings about missing responses. One of them counts as a check of both."""
 _READ_AFTER = {
     "Metadata": ("ListOffsets", NEWEST_TIMESTAMPS),
     "ListGroups": ("DescribeGroups", "OffsetFetch"),
     "DescribeGroups": ("OffsetFetch",),
 }
-"""What is read only of topics and groups that these requests have returned."""
+"""Requests that read only the topics and groups in the responses of these requests."""
 
 
 class Unchecked(NamedTuple):
-    """Findings that could not be looked for, or not everywhere, and the gap that is the reason."""
+    """Findings that were not checked, or only partly, because of a gap."""
 
     gap: Gap
     ids: tuple[str, ...]
 
 
 class Diagnosis(NamedTuple):
-    """What was found.
+    """Result of a diagnosis.
 
     Attributes:
-        checked: the ids that were looked for everywhere.
-        unchecked: what could not be looked for.
-        needs_watch: the ids that need two looks, or looks that are longer apart.
+        checked: ids of findings that were checked completely.
+        unchecked: ids of findings that were not checked, with the reason.
+        needs_watch: ids of findings that need two looks, or a longer time between them.
     """
 
     findings: tuple[Finding, ...]
@@ -49,7 +49,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        """Whether a finding is a warning or worse."""
+        """True if a finding is a warning or an error."""
         return any(is_at_least(finding.severity, Severity.WARNING) for finding in self.findings)
 
 
@@ -61,9 +61,9 @@ def diagnose(
     ignored: frozenset[str] = frozenset(),
     severity: Severity = Severity.NOTE,
 ) -> Diagnosis:
-    """Return the findings of these scopes, the gravest first.
+    """Return the findings of these scopes, the most severe first.
 
-    Args: only: these ids; empty: all. severity: the least that is reported.
+    Args: only: ids to report; empty means all. severity: lowest severity to report.
     """
     kinds = [
         kind
@@ -87,7 +87,7 @@ def diagnose(
 
 
 def _unchecked(looks: Looks, kinds: list[FindingKind]) -> tuple[Unchecked, ...]:
-    """Return the gaps that keep from checking something; of those with one request and one reason the first."""
+    """Return the gaps that affect a finding, the first one for each request and reason."""
     found: dict[tuple[str, str], Unchecked] = {}
     for gap in looks.now.gaps:
         requests = {gap.request, *_READ_AFTER.get(gap.request, ())}

@@ -1,7 +1,6 @@
-"""Finding and FindingKind: one thing that is wrong, and the row of the table that it is an instance of.
+"""Finding, and FindingKind, its row in the table.
 
-A row has the sentence and the commands as templates; a finding fills in names and numbers. Names come from brokers and
-clients, so that commands quote them for a shell.
+Rows have templates for texts and commands. Values come from brokers and clients, so they are quoted in commands.
 """
 
 import re
@@ -14,22 +13,22 @@ from kctl.client.wording import one_line
 from kctl.grammar.command_lines import fill_command
 
 OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"})
-"""Fields that may be empty; they bring their own punctuation."""
+"""Fields that may be empty. Their values include punctuation."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"
-"""Not an API: DNS, TCP, TLS, login and the first requests of a connection, as kctl probe makes it."""
+"""Pseudo-request: DNS, TCP, TLS, login, and the first requests of a connection, as in kctl probe."""
 NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
-"""ListOffsets for the record with the largest timestamp, which brokers have since Kafka 3.0."""
+"""ListOffsets for the record with the largest timestamp, available since Kafka 3.0."""
 
 _IDENTIFIERS = frozenset({"broker", "epoch", "leader", "newest", "node", "number", "old", "other", "producer"})
-"""Fields whose numbers are names, and are written without commas."""
+"""Fields with identifying numbers, which have no thousands separators."""
 
 Value = str | int | float | bool | None
-"""What a request reported."""
+"""Value in a response."""
 
 
 class Scope(Enum):
-    """What `kctl why` is asked about."""
+    """Subject of `kctl why`."""
 
     GROUP = "group"
     TOPIC = "topic"
@@ -37,7 +36,7 @@ class Scope(Enum):
 
 
 class Evidence(NamedTuple):
-    """What one request reported: Kafka's name of the API, what it was about, and the values."""
+    """Part of a response: Kafka's name of the API, its subject, and values."""
 
     request: str
     of: str
@@ -45,13 +44,13 @@ class Evidence(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong.
+    """Problem that was found.
 
     Attributes:
-        subject: what it is about: `group billing`, `partition orders-3`, `broker 2`.
-        leads_to: what happens if nothing is done.
-        show: the command that shows more.
-        cure: the command that cures it, or what to do where no command does.
+        subject: affected object: `group billing`, `partition orders-3`, `broker 2`.
+        leads_to: consequence if nothing is done.
+        show: command that shows details.
+        cure: command or instruction that fixes the problem.
     """
 
     id: str
@@ -65,14 +64,14 @@ class Finding(NamedTuple):
 
 
 class FindingKind(NamedTuple):
-    """One row of the table.
+    """Row of the table.
 
     Attributes:
-        title: what it is, for headings and lists.
-        scopes: for which subjects it is looked for.
-        looks: how many looks it needs; apart_ms: how long apart they are at least.
-        requests: the APIs whose responses it needs, by Kafka's names.
-        subject, sentence, show, cure: templates; names in braces are filled in.
+        title: short description, for headings and lists.
+        scopes: scopes that include the finding.
+        looks: number of looks needed; apart_ms: minimum time between them.
+        requests: needed APIs, by Kafka's names.
+        subject, sentence, show, cure: templates with names in braces.
     """
 
     id: str
@@ -89,7 +88,7 @@ class FindingKind(NamedTuple):
     apart_ms: int = 0
 
     def found(self, values: Mapping[str, Value], evidence: Sequence[Evidence]) -> Finding:
-        """Return the finding with these values in its sentence, its subject and its commands."""
+        """Return the finding with values in its texts and commands."""
         return Finding(
             self.id,
             self.severity,
@@ -103,12 +102,12 @@ class FindingKind(NamedTuple):
 
 
 def is_command(text: str) -> bool:
-    """Return whether a template is a command line; anything else is said in words."""
+    """Return whether a template is a command line."""
     return text.startswith("kctl ")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Return a text with values in it: counts and offsets with commas; control characters of names as escapes."""
+    """Return a text with values. Numbers have thousands separators; control characters are escaped."""
     shown = {name: str(value) if name in _IDENTIFIERS else value for name, value in values.items()}
     return template.format_map({name: _shown(value) for name, value in shown.items()})
 

@@ -1,7 +1,4 @@
-"""Look: what read-only requests reported of a cluster at one time, as values.
-
-Looks: one or two of them at the same subjects, with the questions that several findings ask. Pure: knows no requests.
-"""
+"""Look: responses of read-only requests at one time. Looks: one or two of them, with shared queries. Pure."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,18 +26,18 @@ from kctl.client.quotas import QuotaEntity
 from kctl.why.probing import Probed
 
 LEAST_SILENCE_MS = 500
-"""A broker that is far away, or has much to do, takes that long to accept a connection and answer."""
+"""Minimum wait before a broker counts as silent, in ms: remote or busy brokers may take longer."""
 FUTURE_MS = 3_600_000
-"""Kafka's default of message.timestamp.after.max.ms: clocks differ by less."""
+"""Kafka's default of message.timestamp.after.max.ms, in ms. Clock differences are smaller."""
 LEAST_FREE_PERCENT = 10
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 THROTTLE_LISTS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
 
 class Gap(NamedTuple):
-    """A request that was not answered: Kafka's name of the API, what it was about, and why.
+    """Missing response: Kafka's name of the API, its subject, and the reason.
 
-    `error` is None where it was not sent, because the time or the budget of requests was spent.
+    `error` is None if the request was not sent, because time or request budget was used up.
     """
 
     request: str
@@ -50,7 +47,7 @@ class Gap(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """Why a broker counts as silent, in words and as the error that it was, and the phase that was not completed."""
+    """Reason why a broker is silent, as text and error, and the incomplete connection phase."""
 
     reason: str
     error: KafkaError
@@ -58,47 +55,47 @@ class Silence(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it was waited for long enough to be a finding; else it may only be slow."""
+        """True if the wait was long enough for a finding. Otherwise the broker may only be slow."""
         return not isinstance(self.error, KafkaTimeoutError) or self.error.elapsed_ms >= LEAST_SILENCE_MS
 
 
 class ConfigValue(NamedTuple):
-    """A config value and where it was set, a key of `CONFIG_SOURCES`."""
+    """Config value, and its source as a key of `CONFIG_SOURCES`."""
 
     value: str
     source: int
 
     @property
     def is_set(self) -> bool:
-        """Whether somebody has set it, to more than nothing."""
+        """True if the value is set explicitly and not empty."""
         return self.value != "" and CONFIG_SOURCES.get(self.source) != "DEFAULT_CONFIG"
 
 
 class GroupLook(NamedTuple):
-    """A group and what it has committed; None of a partition: nothing."""
+    """Group and its committed offsets; None for partitions without one."""
 
     description: GroupDescription
     committed: Mapping[TopicPartition, OffsetAndMetadata | None]
 
     @property
     def owners(self) -> dict[TopicPartition, MemberDescription]:
-        """The member that each partition is assigned to."""
+        """The member of each assigned partition."""
         return {tp: member for member in self.description.members for tp in member.assignment or ()}
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """The partitions that it has committed or that a member has."""
+        """The partitions with a committed offset or a member."""
         return sorted({*self.committed, *self.owners})
 
     @property
     def topics(self) -> list[str]:
-        """The topics of these partitions, and those to which a member subscribes."""
+        """The topics of these partitions, and subscribed topics."""
         subscribed = {topic for member in self.description.members for topic in member.subscribed_topics or ()}
         return sorted({tp.topic for tp in self.partitions} | subscribed)
 
 
 class ExpiringOffsets(NamedTuple):
-    """Records of a partition before `until_offset` are at least `age_ms` old, and are deleted at `retention_ms`."""
+    """Records before `until_offset`, which are at least `age_ms` old; retention deletes them at `retention_ms`."""
 
     until_offset: int
     age_ms: int
@@ -106,7 +103,7 @@ class ExpiringOffsets(NamedTuple):
 
 
 class OldKeys(NamedTuple):
-    """The oldest records of a log that is to be compacted, all of them at least `age_ms` old; and its size."""
+    """Sample of the oldest records of a compacted log, at least `age_ms` old, and the size of the log."""
 
     start_offset: int
     sample: KeySample
@@ -115,7 +112,7 @@ class OldKeys(NamedTuple):
 
 
 class Glimpse(NamedTuple):
-    """Groups and transactions as they were for a moment between two looks."""
+    """State of groups and transactions at one time between two looks."""
 
     wall_ms: int
     groups: Mapping[str, GroupDescription]
@@ -123,44 +120,44 @@ class Glimpse(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One look.
+    """State of a cluster at one time.
 
     Attributes:
-        wall_ms: when it began, by the clock of this machine.
-        nodes, fenced: the brokers that take part, and those of which the controller hears no heartbeats.
+        wall_ms: start time, by the clock of this machine.
+        nodes, fenced: registered and fenced brokers.
         topics: partitions by topic and number.
-        log_dirs: by broker, with `has_brokers`: with the replicas of compacted topics alone unless the disk is filling.
-        missing_topics: topics of the groups that cannot be described, with the reason.
-        starts, ends, stable_ends: offsets; `stable_ends` are the ends for readers of committed records. Of topics that
-            were not named, that no group reads and that are not compacted, only those of partitions whose readers wait
-            for a transaction, and `ends` if looks are compared.
-        newest: the record with the largest timestamp; offset -1 where there is none. Of these topics only timestamps
-            of the future.
-        markers_from: of partitions that a group has almost read to the end, or of short ones without a committed
-            offset, the first offset of a group from which on there are no records, but only markers of transactions.
-        epoch_ends: by partition and leader epoch, where that epoch ends in the log of the present leader: of epochs
-            that are over, in which a group has read or which led in the first look.
-        expiring: of partitions that a group has not read to the end, what retention deletes next.
-        next_times: the timestamps of the next record of a group, where retention is near.
-        shapes, shapes_before: of partitions on which a group stands still: the next record, or why it cannot be read;
-            and records in front of it.
-        old_keys: of compacted topics, the keys of the oldest records, with `has_brokers`.
-        open_transactions: those that hold a last stable offset back.
-        transactions: by transactional.id, with `has_brokers`.
-        features: the levels of the cluster.
-        quorum_at_ms: when `quorum` arrived, by the clock of this machine; None: with the look.
-        quotas: of clients, where a group has members.
-        eligible: of topics with a partition without a leader, who may lead it.
-        responding: brokers that have sent their metadata.
-        newest_leaders: partitions as the broker with the newest leader epoch reports them: if looks are compared, and
-            of topics that have an error.
-        behind: if there is an earlier look, by broker the partitions of which it reports an older epoch than that look.
-        silent: brokers that did not respond, with the reason.
-        probed: what the probe found, with `has_brokers`.
-        paused_ms: how long brokers asked this client to pause, by broker.
-        moving: partitions that are being moved, looked up where a throttle is set; None where they are not known.
-        gaps: what was not answered.
-        requests: how many requests were sent.
+        log_dirs: log directories by broker, with `has_brokers`. Replicas are limited to compacted topics unless the
+            disk is
+            filling.
+        missing_topics: errors of group topics that cannot be described.
+        starts, ends, stable_ends: offsets; `stable_ends` are last stable offsets. For topics that are not selected,
+            read by
+            a group, or compacted, only partitions with open transactions, and `ends` if looks are compared.
+        newest: record with the largest timestamp; offset -1 without records. Other topics have only future timestamps.
+        markers_from: first offset from which a partition has only transaction markers, for small lags of groups.
+        epoch_ends: end of past leader epochs in the current log, by partition and epoch, for epochs in which a group
+            committed or of the first look.
+        expiring: records that retention deletes next, of partitions with lag.
+        next_times: timestamps of the next records of groups, if retention is near.
+        shapes, shapes_before: next record of stuck groups, or the error of its batch, and previous records.
+        old_keys: keys of the oldest records of compacted topics, with `has_brokers`.
+        open_transactions: transactions that hold back a last stable offset.
+        transactions: transactions by transactional.id, with `has_brokers`.
+        features: feature levels of the cluster.
+        quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
+        quotas: client quotas, if a group has members.
+        eligible: eligible leaders, of topics with a partition without leader.
+        responding: brokers that returned metadata.
+        newest_leaders: partitions with the newest leader epoch of all brokers, if looks are compared, and of topics
+            with an
+            error.
+        behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
+        silent: brokers that did not respond.
+        probed: result of the probe, with `has_brokers`.
+        paused_ms: throttle time of this client by broker.
+        moving: partitions in reassignment, read if a throttle is set; None if unknown.
+        gaps: missing responses.
+        requests: number of requests.
     """
 
     wall_ms: int
@@ -202,35 +199,35 @@ class Look(NamedTuple):
 
     @property
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
-        """Every partition."""
+        """All partitions."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
     def groups_of(self, tp: TopicPartition) -> list[str]:
-        """Return the groups that have committed an offset of a partition."""
+        """Return the groups with a committed offset in a partition."""
         return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
 
     @property
     def throttled_brokers(self) -> list[int]:
-        """Brokers on which a rate of replication throttles is set."""
+        """The brokers with a replication throttle rate."""
         return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
-        """Topics on which a list of throttled replicas is set."""
+        """The topics with throttled replicas."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
     @property
     def compacted_topics(self) -> set[str]:
-        """Topics whose cleanup.policy has `compact`."""
+        """The topics whose cleanup.policy includes `compact`."""
         policies = {topic: configs.get("cleanup.policy") for topic, configs in self.topic_configs.items()}
         return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
 
     def node_names(self) -> dict[int, str]:
-        """Return `2 (host:port)` by the id of each broker."""
+        """Return `2 (host:port)` by broker ID."""
         return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:
-        """Return the partitions without a committed offset, of topics that have one."""
+        """Return the partitions without a committed offset, of topics with a committed offset."""
         committed = {tp for tp, offset in group.committed.items() if offset is not None}
         topics = dict.fromkeys(tp.topic for tp in group.committed if tp in committed)
         every = (TopicPartition(topic, number) for topic in topics for number in self.topics.get(topic, ()))
@@ -241,16 +238,16 @@ def _is_any_set(configs: Mapping[str, ConfigValue], names: tuple[str, ...]) -> b
     return any(configs[name].is_set for name in names if name in configs)
 
 
-# --- questions of several findings ------------------------------------------------------------------------------------
+# --- shared queries ---------------------------------------------------------------------------------------------------
 
 STABLE, RECONCILING = "Stable", "Reconciling"
-"""The states of a group that does not rebalance, and of one whose members are on their way to a new assignment."""
+"""States of a group without a rebalance, and of a group whose members move to a new assignment."""
 LEFT_FOR_NOW = -2
-"""The epoch of a static member that has closed and is expected back (KIP-848); its group stays in `RECONCILING`."""
+"""Epoch of a static member that left temporarily (KIP-848); its group stays in `RECONCILING`."""
 
 
 class Looks(NamedTuple):
-    """The present look and, with --watch, an earlier one, and glimpses at groups and transactions between them."""
+    """Current look and, with --watch, an earlier look and the glimpses between both."""
 
     now: Look
     before: Look | None = None
@@ -258,7 +255,7 @@ class Looks(NamedTuple):
 
     @property
     def apart_ms(self) -> int:
-        """The time between the two looks."""
+        """The time between the looks in ms."""
         return 0 if self.before is None else max(0, self.now.wall_ms - self.before.wall_ms)
 
     @property
@@ -266,7 +263,7 @@ class Looks(NamedTuple):
         return duration_text(self.apart_ms)
 
     def lag(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return how many offsets of a partition wait for a group, 0 where no record is among them; None: not known."""
+        """Return the lag of a group in offsets; 0 if it has no records, None if unknown."""
         committed, end = group.committed.get(tp), self.now.ends.get(tp)
         if committed is None or end is None:
             return None
@@ -274,19 +271,19 @@ class Looks(NamedTuple):
         return 0 if committed.offset >= markers_from else end.offset - committed.offset
 
     def arrived(self, tp: TopicPartition) -> int:
-        """Return how many records came between the looks."""
+        """Return the number of offsets that arrived between the looks."""
         before = None if self.before is None else self.before.ends.get(tp)
         end = self.now.ends.get(tp)
         return 0 if before is None or end is None else max(0, end.offset - before.offset)
 
     def both(self, group_id: str) -> tuple[GroupLook, GroupLook] | None:
-        """Return a group as it was in both looks, or None."""
+        """Return a group in both looks, or None."""
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
 
     def history(self, group_id: str) -> list[GroupDescription]:
-        """Return a group each time that it was seen, the first first."""
+        """Return all descriptions of a group, the oldest first."""
         both = self.both(group_id)
         if both is None:
             return []
@@ -295,12 +292,12 @@ class Looks(NamedTuple):
 
 
 def has_left_for_now(member: MemberDescription) -> bool:
-    """Return whether a static member has closed and keeps its partitions until its session timeout."""
+    """Return whether a static member left temporarily and keeps its partitions until its session timeout."""
     return member.group_instance_id is not None and member.epoch == LEFT_FOR_NOW
 
 
 def is_settled(group: GroupDescription) -> bool:
-    """Return whether a group does not rebalance: it is stable, or waits for static members alone."""
+    """Return whether a group is not rebalancing: it is stable, or waits only for static members."""
     if group.state != RECONCILING:
         return group.state == STABLE
     left = [member for member in group.members if has_left_for_now(member)]
@@ -308,9 +305,9 @@ def is_settled(group: GroupDescription) -> bool:
 
 
 def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:
-    """Return the partitions on which a settled group did not move although records wait, with their owners.
+    """Return the partitions with lag on which a settled group made no progress, with their members.
 
-    Not those at which a reader of committed records has to wait for a transaction.
+    Partitions whose next record waits for a transaction are excluded.
     """
     both = looks.both(group_id)
     if both is None or not all(is_settled(group.description) for group in both):

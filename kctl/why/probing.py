@@ -1,4 +1,4 @@
-"""One round of the probe as a part of a look: every address of every broker, bounded by a timer."""
+"""Part of a look from the probe: every address of every broker, bounded by a timer."""
 
 from typing import NamedTuple
 
@@ -10,32 +10,31 @@ from kctl.client.runtime import Runtime
 
 WRONG_ADDRESS = "advertised-unusable"
 GAPS = ("unfinished", "untried")
-"""Findings of the probe about addresses that it did not try to the end."""
+"""Probe findings about addresses that were not tried completely."""
 REQUESTS_EACH = 4
-"""What the probe asks of an address at most, beside logging in: ApiVersions, Metadata,
-DescribeConfigs, DescribeQuorum."""
+"""Maximum requests to an address after login: ApiVersions, Metadata, DescribeConfigs, DescribeQuorum."""
 
 
 class Probed(NamedTuple):
-    """What a round found; the reports have the phases of each address."""
+    """Result of one probe; reports have the connection phases of each address."""
 
     reports: tuple[AddressReport, ...] = ()
     findings: tuple[ProbeFinding, ...] = ()
 
     def broker_at(self, where: str) -> int | None:
-        """Return the broker that is advertised at a place of a finding."""
+        """Return the broker advertised at the address of a finding, or None."""
         return next((each.target.node_id for each in self.reports if str(each.target) == where), None)
 
     @property
     def elsewhere(self) -> frozenset[int]:
-        """Brokers that do not answer where they are advertised, and do at another address: their address is wrong."""
+        """Brokers that respond at another address but not at the advertised one."""
         answer = {each.answers_as for each in self.reports if each.is_ready}
         wrong = {self.broker_at(each.where) for each in self.findings if each.id == WRONG_ADDRESS}
         return frozenset(node_id for node_id in answer & wrong if node_id is not None)
 
 
 def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:
-    """Return one round; addresses that are not done by the end of the timer are as far as they came."""
+    """Return the result of one probe. Addresses that are incomplete when the timer expires are included."""
     prober = Prober(
         config,
         runtime,

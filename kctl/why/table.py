@@ -1,7 +1,6 @@
-"""FINDINGS: every finding once: id, severity, requests, sentence, what it leads to, and the command that cures it.
+"""FINDINGS: the table of all findings, with severity, requests, and texts.
 
-`kctl explain ID`, a page of the site and docs/schemas/why.v1.json come from it. Braces are names and numbers that
-`findings/` fills in.
+`kctl explain ID`, a page of the site, and docs/schemas/why.v1.json use it. `findings/` fills in names in braces.
 """
 
 from kctl.client.broker_errors import ErrorCode
@@ -34,7 +33,7 @@ REQUEST_RIGHTS: dict[str, str] = {
     "OffsetFetch": "Describe on the group and its topics",
     "OffsetForLeaderEpoch": "Describe on the topic",
 }
-"""By request, the right of Kafka that it needs."""
+"""Permission that each request needs."""
 _ONE_OF_THEM: dict[tuple[str, int], str] = {
     ("DescribeConfigs", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "DescribeConfigs on the topic",
     ("DescribeConfigs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED): "DescribeConfigs on the cluster",
@@ -42,30 +41,30 @@ _ONE_OF_THEM: dict[tuple[str, int], str] = {
     ("OffsetFetch", ErrorCode.GROUP_AUTHORIZATION_FAILED): "Describe on the group",
     ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on the topic",
 }
-"""By request that needs rights on several resources, and by refusal, the right that is missing."""
+"""Missing permission by request and error code, for requests that need several."""
 
 FINDINGS: dict[str, FindingKind] = {
     kind.id: kind for kind in (*GROUP_FINDINGS, *PARTITION_FINDINGS, *CLUSTER_FINDINGS, *CONNECTION_FINDINGS)
 }
-"""By id, in the order in which findings of one severity are shown."""
+"""Findings by id, in display order within one severity."""
 
 
 def rights_of(kind: FindingKind) -> list[str]:
-    """Return the rights that a finding needs."""
+    """Return the permissions that a finding needs."""
     return list(dict.fromkeys(REQUEST_RIGHTS[request] for request in kind.requests if request in REQUEST_RIGHTS))
 
 
 def missing_right(request: str, refusal: AuthorizationError) -> str | None:
-    """Return the right without which a request was refused."""
+    """Return the missing permission of a rejected request, or None."""
     return _ONE_OF_THEM.get((request, refusal.code)) or REQUEST_RIGHTS.get(request)
 
 
 def kinds_of(scopes: tuple[Scope, ...]) -> list[FindingKind]:
-    """Return the findings that are looked for."""
+    """Return the findings of these scopes."""
     return [kind for kind in FINDINGS.values() if set(kind.scopes) & set(scopes)]
 
 
 def is_at_least(severity: Severity, least: Severity) -> bool:
-    """Return whether a severity is that or a graver one."""
+    """Return whether a severity is at least as high as another."""
     order = list(Severity)
     return order.index(severity) <= order.index(least)

@@ -1,4 +1,4 @@
-"""The findings about brokers, controllers and disks, as rows of the table."""
+"""Rows of findings about brokers, controllers, and disks."""
 
 from kctl.why.finding import FindingKind, Scope, Severity
 

@@ -1,4 +1,4 @@
-"""The findings of the probe about addresses and certificates, as rows of the table."""
+"""Rows of probe findings about addresses and certificates."""
 
 from kctl.why.finding import PROBE, FindingKind, Scope, Severity
 

@@ -1,4 +1,4 @@
-"""The findings about consumer groups, as rows of the table."""
+"""Rows of findings about consumer groups."""
 
 from kctl.why.finding import NEWEST_TIMESTAMPS, FindingKind, Scope, Severity
 

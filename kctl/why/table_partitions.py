@@ -1,4 +1,4 @@
-"""The findings about topics and their partitions, as rows of the table."""
+"""Rows of findings about topics and partitions."""
 
 from kctl.why.finding import NEWEST_TIMESTAMPS, FindingKind, Scope, Severity
 

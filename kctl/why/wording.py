@@ -1,4 +1,4 @@
-"""Words of findings: durations, instants, partitions, brokers and members as their sentences and evidence name them."""
+"""Texts of durations, times, partitions, brokers, and members in findings."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from kctl.why.finding import Value
 from kctl.why.look import ConfigValue
 
 MOST_EVIDENCE = 10
-"""Partitions of which the evidence has the values; further ones are counted in the sentence."""
+"""Maximum partitions in evidence."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS, _YEAR_DAYS = 86_400_000, 365
 _SOURCES = {
@@ -25,7 +25,7 @@ _SOURCES = {
 
 
 def age_text(ms: int) -> str:
-    """Return a duration as people speak of it: `45s`, `3h12m`, `6d 23h`, `54,000 years`."""
+    """Return a duration for people: `45s`, `3h12m`, `6d 23h`, `54,000 years`."""
     days, rest_ms = divmod(ms, _DAY_MS)
     if days >= _YEAR_DAYS:
         return f"{days // _YEAR_DAYS:,} {'year' if days < 2 * _YEAR_DAYS else 'years'}"
@@ -36,7 +36,7 @@ def age_text(ms: int) -> str:
 
 
 def date_text(timestamp_ms: int) -> str:
-    """Return an instant as ISO 8601; one that no calendar has as milliseconds since 1970."""
+    """Return a time in ISO 8601, or as milliseconds since 1970 if out of range."""
     try:
         at = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError:
@@ -45,28 +45,28 @@ def date_text(timestamp_ms: int) -> str:
 
 
 def member_name(member: MemberDescription) -> str:
-    """Return how people know a member: its instance id, its client id, or the id that the group gave it."""
+    """Return the instance ID of a member, otherwise its client ID, otherwise its member ID."""
     return member.group_instance_id or member.client_id or member.member_id
 
 
 def source_text(config: ConfigValue) -> str:
-    """Return in words where a config value was set."""
+    """Return the source of a config value as text."""
     return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "its source is not reported"))
 
 
 def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[str, Value]]:
-    """Return the partition with the largest number, and the values of a sentence that names it alone."""
+    """Return the partition with the largest value, and the template values for it."""
     worst = max(found, key=lambda tp: found[tp])
     return worst, {"more": more_text(len(found) - 1), **place(worst)}
 
 
 def more_text(count: int, noun: str = "partition") -> str:
-    """Return `; likewise 3 more partitions` for those that a sentence does not name."""
+    """Return `; likewise 3 more partitions`, or an empty text."""
     return f"; likewise {counted(count, f'more {noun}')}" if count > 0 else ""
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
-    """Return the first partitions by name, and how many there are beyond."""
+    """Return the first partitions and the number of others."""
     return listed(sorted(partitions), most)
 
 
@@ -80,12 +80,12 @@ def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
 
 
 def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:
-    """Return values of partitions as evidence: at most `MOST_EVIDENCE` of them."""
+    """Return values of at most `MOST_EVIDENCE` partitions as evidence."""
     return {str(tp): value for tp, value in sorted(values.items())[:MOST_EVIDENCE]}
 
 
 def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, Value]:
-    """Return the fields of `--topic {topic}:{numbers}{others}`, for a command about every partition found."""
+    """Return the fields of `--topic {topic}:{numbers}{others}`, for a command about all partitions."""
     by_topic: dict[str, list[int]] = {worst.topic: []}
     for tp in sorted(found):
         by_topic.setdefault(tp.topic, []).append(tp.partition)
@@ -96,10 +96,10 @@ def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, 
 
 
 def each_of(template: str, rest: Iterable[Mapping[str, Value]]) -> Words:
-    """Return the commands for further partitions, behind the command for the first one."""
+    """Return the commands for further partitions, to append to the first command."""
     return Words("".join(f" && {fill_command(template, values)}" for values in rest))
 
 
 def place(tp: TopicPartition) -> dict[str, Value]:
-    """Return the names under which templates know a partition."""
+    """Return the template values for a partition."""
     return {"partition": str(tp), "topic": tp.topic, "number": tp.partition}

@@ -1,1 +1,1 @@
-"""What is wrong: a module for each family of findings, pure functions from looks to findings."""
+"""Findings: a module for each family, with pure functions from looks to findings."""

@@ -1,4 +1,4 @@
-"""Brokers and controllers: silent, missing, behind the metadata, with a full disk, with too much to lead."""
+"""Findings about brokers and controllers: unavailable, outdated, disks, and leader distribution."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,20 +20,20 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, place
 
 CLOCK_MS = 30_000
-"""Clocks that differ by less are not reported: the two instants are not of the same moment."""
+"""Minimum clock difference to report, in ms: both times are not measured at the same moment."""
 BEHIND_MS = 30_000
 PAUSE_MS = 100
-"""Shorter pauses in all are no trouble."""
+"""Minimum sum of pauses to report, in ms."""
 SKEW_FACTOR = 2
 _REFUSALS = (TlsError, TlsNotAnswered, AuthenticationError, SaslRequired, WrongPeerError)
-"""Errors of a broker that responds, and that this client cannot use."""
+"""Errors of brokers that respond but cannot be used by this client."""
 _UNREACHED = "check that its process runs, and that its advertised address is reachable from this machine"
 LEAST_SKEWED = 20
-"""With fewer partitions than this on average, leaders are never spread evenly."""
+"""Minimum average of partitions for each broker: with fewer, leaders are never evenly distributed."""
 
 
 def brokers(looks: Looks) -> Iterator[Finding]:
-    """Yield what is wrong with brokers."""
+    """Yield the findings about brokers."""
     yield from _unreachable(looks.now)
     yield from _missing(looks.now)
     yield from _throttled(looks.now)
@@ -139,7 +139,7 @@ def _throttle_left(kind: str, name: str, keys: tuple[str, ...], found: dict[str,
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:
-    """Of an epoch that was newer in the first look: a broker may learn of one a moment later than others."""
+    """Yield brokers with epochs older than in the first look. Brokers may learn of an epoch shortly after others."""
     if looks.before is None:
         return
     first = looks.before
@@ -179,7 +179,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
 
 
 def _controllers(look: Look) -> Iterator[Finding]:
-    """Report brokers that respond themselves, and do not get a response from the controller."""
+    """Yield a finding if brokers respond themselves but get no response from the controller."""
     timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
     timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
     alive = [node_id for node_id in look.responding if node_id not in look.silent]
@@ -216,7 +216,7 @@ def _quorum(look: Look) -> Iterator[Finding]:
     leader = next((each for each in look.quorum.replicas if each.node_id == look.quorum.leader_id), None)
     if leader is None or leader.last_caught_up_at_ms < 0:
         return
-    now_ms = leader.last_caught_up_at_ms  # the leader reports its own time here
+    now_ms = leader.last_caught_up_at_ms  # the leader reports its current time in this field
     here_ms = look.wall_ms if look.quorum_at_ms is None else look.quorum_at_ms
     off_ms = now_ms - here_ms
     if abs(off_ms) >= CLOCK_MS:

@@ -1,4 +1,4 @@
-"""What the probe found about addresses and certificates."""
+"""Findings of the probe about addresses and certificates."""
 
 from collections.abc import Iterator
 
@@ -24,9 +24,9 @@ NOT_PROBED = {
     "idle-dropped": "the probe does not wait for idle connections",
     "idle-closed": "the probe does not wait for idle connections",
 }
-"""Findings of the probe that are no findings of a look, with the reason."""
+"""Probe findings that are not reported here, with the reason."""
 _CERTIFICATES = ("certificate-ended", "certificate-ends", "certificate-name", "certificate-untrusted")
-"""Findings about the cause of a refused handshake."""
+"""Findings about the cause of a failed handshake."""
 _BY_ERROR = {
     CertificateExpired: "certificate-ended",
     HostnameMismatch: "certificate-name",
@@ -34,14 +34,14 @@ _BY_ERROR = {
     WrongPeerError: "other-protocol",
     TlsNotAnswered: "other-protocol",
 }
-"""Findings by the error of an attempt: the fix depends on the error."""
+"""Findings by the error of an attempt, because the fix depends on the error."""
 _LOOPBACK = ("127.", "[::1]:")
-"""Addresses of localhost: servers often listen on one of them, and clients choose the other without a delay."""
+"""Addresses of localhost: servers often listen on only one of them, and clients fall back without delay."""
 NO_HINT = "check that listener of the broker, and its log"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings of the probe, except about brokers that have a finding already and no faulty certificate."""
+    """Yield probe findings. Brokers that have a finding get only findings about certificates."""
     look = looks.now
     targets = {str(report.target): report.target for report in look.probed.reports}
     named = _places_with_findings(look)
@@ -60,7 +60,7 @@ def connections(looks: Looks) -> Iterator[Finding]:
 
 
 def _places_with_findings(look: Look) -> set[tuple[str, int]]:
-    """Return host and port of brokers that are fenced, or are silent and respond at no other address."""
+    """Return host and port of brokers that are fenced, or that do not respond at any address."""
     silent = {node_id for node_id, silence in look.silent.items() if silence.is_certain} - look.probed.elsewhere
     return {(node.host, node.port) for node in look.nodes if node.node_id in silent} | {
         (node.host, node.port) for node in look.fenced
@@ -68,14 +68,14 @@ def _places_with_findings(look: Look) -> set[tuple[str, int]]:
 
 
 def _has_quorum(look: Look) -> bool:
-    """Return whether brokers know DescribeQuorum: without a response, there is a finding about the controllers."""
+    """Return whether brokers support DescribeQuorum, so that another finding covers the controllers."""
     return not any(
         gap.request == "DescribeQuorum" and isinstance(gap.error, UnsupportedVersionError) for gap in look.gaps
     )
 
 
 def _id(found: ProbeFinding) -> str:
-    """Return the id of a finding in the table."""
+    """Return the id of a probe finding in the table."""
     if found.id == WRONG_ADDRESS:
         return found.id
     return next((name for error, name in _BY_ERROR.items() if isinstance(found.error, error)), found.id)

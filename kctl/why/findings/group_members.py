@@ -1,4 +1,4 @@
-"""Groups whose members are the trouble: rebalances, two with one instance id, partitions that no member has."""
+"""Findings about members of groups: rebalances, duplicate instance ids, and unassigned partitions."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import member_name, named
 
 STORM_EPOCHS = 3
-"""This many changes of the membership between two looks are no restart of a member any more."""
+"""Number of membership changes between two looks that a restart does not explain."""
 LOOP_IDS = 3
-"""A static member that had this many member ids between two looks was not just restarted."""
+"""Number of member IDs of a static member between two looks that a restart does not explain."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 
 def group_members(looks: Looks) -> Iterator[Finding]:
-    """Yield what is wrong with the members of groups."""
+    """Yield the findings about members of groups."""
     for group_id, group in looks.now.groups.items():
         yield from _storm(looks, group_id)
         yield from _duplicate_instance(looks, group_id)
@@ -80,7 +80,7 @@ def _is_unsettled(description: GroupDescription) -> bool:
 
 
 def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
-    """Return which timeout explains it: whether an old id is still there when its process has a new one."""
+    """Return the likely timeout, from whether old member IDs are still present when their processes have new ones."""
     left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
@@ -99,9 +99,10 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
 
 
 def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
-    """Return the members with a new id of whose client and host an older id is still in the group, dynamic ones alone.
+    """Return dynamic members with a new ID, if an older ID of the same client and host is still present.
 
-    Not where a process has several members: there are as many before."""
+    Processes with several members are not counted: they have as many members before.
+    """
     known = {member.member_id for member in before}
     found = []
     for member in now:
@@ -115,7 +116,7 @@ def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription,
 
 
 def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
-    """Return the members with a new id whose client and host were in the group under an id that is gone."""
+    """Return members with a new ID, if an old ID of the same client and host is gone."""
     present = {member.member_id for member in now}
     gone = [(member.client_id, member.host) for member in before if member.member_id not in present]
     known = {member.member_id for member in before}
@@ -128,7 +129,9 @@ def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescriptio
 
 
 def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
-    """A coordinator gives an instance a new member id at each start, and keeps client id and host of the first."""
+    """Yield duplicate instance IDs. Coordinators assign a new member ID at each start, but keep the first client ID and
+    host.
+    """
     for instance, members in _by_instance(looks.history(group_id)).items():
         what = _instance_trouble(members, looks.apart)
         if what:
@@ -143,7 +146,7 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDescription]]:
-    """Return the static members by instance id, each again whenever its member id has changed."""
+    """Return static members by instance ID, with one entry for each change of the member ID."""
     seen: dict[str, list[MemberDescription]] = {}
     for description in history:
         for member in description.members:
@@ -155,7 +158,7 @@ def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDe
 
 
 def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
-    """Return what several processes do with one instance id; empty where it has one."""
+    """Return why an instance ID seems to be used by several processes; empty if it does not."""
     old, member = members[0], members[-1]
     if (old.client_id, old.host) != (member.client_id, member.host):
         now = f"{member.client_id} on {member.host}"
@@ -174,7 +177,7 @@ def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findi
     if group.description.state != STABLE or not members or group.description.type not in (CLASSIC, CONSUMER):
         return
     if any(member.assignment is None or member.subscribed_topics is None for member in members):
-        return  # not a group of consumers, or one of its members is on its way in
+        return  # other protocol type, or a member that is joining
     both = looks.both(group_id)
     assigned = set(group.owners) | (set(both[0].owners) if both is not None else set())
     subscribed = {topic for member in members for topic in member.subscribed_topics or ()}

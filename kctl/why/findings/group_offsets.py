@@ -1,6 +1,6 @@
-"""Committed offsets beside the logs: records that are gone, about to go, or were never committed.
+"""Findings about committed offsets: lost, expiring, or uncommitted records.
 
-Offsets are read before the logs are: a commit cannot be beyond an end that was read later.
+Offsets are read before the logs, so a commit is never beyond a log end that was read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 def group_offsets(looks: Looks) -> Iterator[Finding]:
-    """Yield what is wrong with the committed offsets of groups."""
+    """Yield the findings about committed offsets."""
     for group_id, group in looks.now.groups.items():
         committed = {tp: each.offset for tp, each in group.committed.items() if each is not None}
         yield from _lost(looks, group_id, committed)
@@ -32,12 +32,12 @@ _RESET = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset
 
 
 def _resets(group_id: str, offsets: Offsets) -> Words:
-    """Return the commands that set further partitions to an offset."""
+    """Return the commands that set further partitions to offsets."""
     return each_of(_RESET, ({"group": group_id, "to": offset, **place(tp)} for tp, offset in sorted(offsets.items())))
 
 
 def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
-    # with two looks by the starts of the first: a member may have committed after this look read its offset
+    # with two looks, use the first starts: a member may commit after its offset was read
     starts = (looks.before or looks.now).starts
     lost = {
         tp: starts[tp].offset - offset
@@ -66,7 +66,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
     cut: dict[TopicPartition, int] = {}
     ends: dict[TopicPartition, int] = {}
     epochs: dict[TopicPartition, int] = {}
-    """Of the partitions that have other records by now where the group has read."""
+    """Leader epochs of partitions whose records were replaced after the group read them."""
     for tp, committed in group.committed.items():
         end = looks.now.ends.get(tp)
         if committed is None or end is None:
@@ -143,9 +143,9 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
 
 
 def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
-    """Of logs that still have the offset where the group was: else records are gone, which is another finding.
+    """Yield offsets that went back although the log still has the old offset.
 
-    A jump ahead is none: from outside, a consumer that skips records looks like one that reads them quickly.
+    Jumps ahead are not reported: skipping records looks like fast reading.
     """
     both = looks.both(group_id)
     if both is None:
@@ -182,7 +182,7 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _arrived_uncommitted(looks: Looks, group_id: str) -> dict[TopicPartition, int]:
-    """Return how many records came to partitions whose member has not committed anything in either look."""
+    """Return the records that arrived in partitions whose member committed nothing in either look."""
     both = looks.both(group_id)
     if both is None:
         return {}
@@ -219,7 +219,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
-    """Return how many offsets partitions without a committed offset have; not those that have only markers."""
+    """Return the number of offsets in partitions without a committed offset, unless they have only markers."""
     found: dict[TopicPartition, int] = {}
     for tp in looks.now.uncommitted_partitions(group):
         start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)
@@ -231,7 +231,7 @@ def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
 
 
 def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
-    """Only of groups without members: a member may be about to commit for the first time."""
+    """Yield a finding for groups without members only: a member may be about to commit for the first time."""
     found = {} if group.description.members else _unread(looks, group)
     if found:
         worst, where = worst_of(found)

@@ -1,4 +1,4 @@
-"""Groups that do not get on: no members, a stuck member, too slow, nothing to read."""
+"""Findings about the progress of groups: no members, stuck, slow, or idle."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,17 +17,17 @@ REMOVE = "kctl groups remove-members {group} --instance {instance} --execute"
 SHOW = "kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl"
 SKIP = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute"
 LARGE_BYTES, LARGE_FACTOR = 100_000, 10
-"""A record is large when it has at least the first many bytes, and the second many times as many as those before it."""
+"""Minimum size of a large record, and minimum ratio to the records before it."""
 SLOW_SHARE = 2
-"""A group that commits less than this part of what arrives is too slow..."""
+"""A group is slow if it commits less than this fraction of the arriving records..."""
 SLOW_LAG_MS = 30_000
-"""...once it is further behind than what arrives in this time."""
+"""...and its lag exceeds the records that arrive in this time, in ms."""
 IDLE_MS = 3_600_000
-"""A topic without a record for this long is idle."""
+"""Minimum time without records for an idle topic, in ms."""
 
 
 def group_progress(looks: Looks) -> Iterator[Finding]:
-    """Yield what keeps groups from reading."""
+    """Yield the findings about the progress of groups."""
     for group_id, group in looks.now.groups.items():
         if group.description.members:
             stuck = list(_stuck(looks, group_id))
@@ -112,9 +112,9 @@ def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
 
 
 def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, has_others: bool) -> Finding | None:
-    """Return the finding of a record that differs from those before it, or that cannot be read at all.
+    """Return the finding for an unreadable record, or for a record that differs from previous ones.
 
-    A record that only differs counts where its member gets on with other partitions.
+    A different record counts only if its member makes progress on other partitions.
     """
     group = looks.now.groups[group_id]
     reasons: dict[TopicPartition, str] = {}
@@ -153,14 +153,14 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
 
 
 def _behind(looks: Looks, group: GroupLook, tp: TopicPartition) -> int:
-    """Return the offset behind the record at which a group stands."""
+    """Return the offset after the next record of a group."""
     shape, committed = looks.now.shapes.get(tp), group.committed[tp]
     assert committed is not None
     return (shape.offset if isinstance(shape, RecordShape) else committed.offset) + 1
 
 
 def _skipped(looks: Looks, group_id: str, tp: TopicPartition) -> dict[str, Value]:
-    """Return the fields of the commands that show and skip the record at which a group stands."""
+    """Return the fields of the commands that show and skip the next record of a group."""
     group = looks.now.groups[group_id]
     committed = group.committed[tp]
     assert committed is not None
@@ -168,7 +168,7 @@ def _skipped(looks: Looks, group_id: str, tp: TopicPartition) -> dict[str, Value
 
 
 def _ghost_text(group_id: str, member: MemberDescription) -> str:
-    """Return what helps if the process of a static member is gone; empty for another member."""
+    """Return the fix for a static member whose process is gone; empty for other members."""
     if member.group_instance_id is None:
         return ""
     fix = fill_command(REMOVE, {"group": group_id, "instance": member.group_instance_id})
@@ -176,7 +176,7 @@ def _ghost_text(group_id: str, member: MemberDescription) -> str:
 
 
 def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]) -> str:
-    """Return what helps if the member fails on the next record of each of these partitions."""
+    """Return the fix for members that fail on the next record of these partitions."""
     fields = [_skipped(looks, group_id, tp) for tp in sorted(partitions)]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
@@ -184,7 +184,7 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
-    """Return in what a record differs from all of those before it; empty where it is like them."""
+    """Return how a record differs from all previous records; empty if it does not."""
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
         return f"The record has {size_text(shape.size_bytes)}, those before it at most {size_text(largest)}"
@@ -199,7 +199,7 @@ def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
 
 
 def _quotas(looks: Looks, members: Sequence[MemberDescription]) -> list[Evidence]:
-    """Return the quotas that throttle members, if there are any."""
+    """Return the quotas that throttle members."""
     client_ids = dict.fromkeys(member.client_id for member in members)
     return [quota_evidence(looks.now, each) for each in client_ids if quotas_of(looks.now, each)][:MOST_EVIDENCE]
 
@@ -208,7 +208,7 @@ def _offsets(group: GroupLook, partitions: list[TopicPartition]) -> dict[TopicPa
     return {tp: each.offset for tp in partitions if (each := group.committed.get(tp)) is not None}
 
 
-# --- too slow, or nothing to do ---------------------------------------------------------------------------------------
+# --- slow or idle -----------------------------------------------------------------------------------------------------
 
 
 def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
@@ -219,7 +219,7 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
     topics: dict[str, list[TopicPartition]] = {}
     for tp in now.owners:
         old, new = before.committed.get(tp), now.committed.get(tp)
-        if old is not None and new is not None and new.offset >= old.offset:  # one that went back reads it all again
+        if old is not None and new is not None and new.offset >= old.offset:  # a group that went back rereads records
             topics.setdefault(tp.topic, []).append(tp)
     for topic, partitions in topics.items():
         arrived = sum(looks.arrived(tp) for tp in partitions)

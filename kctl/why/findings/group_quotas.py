@@ -1,6 +1,6 @@
-"""Quotas that let members of a group read next to nothing: found from outside, by the client ids of the members.
+"""Findings about quotas that slow down groups, by the client IDs of members.
 
-Which user a member is cannot be seen: quotas of named users are left out.
+Users of members are unknown, so quotas of specific users are ignored.
 """
 
 import shlex
@@ -15,12 +15,12 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import by_partition, more_text
 
 LEAST = {"consumer_byte_rate": 10_240, "request_percentage": 1}
-"""Below these, by key, a consumer waits longer for each response than it reads: bytes a second, percent of a thread."""
+"""Quotas below which a consumer mostly waits, in bytes per second or percent of a thread."""
 _UNITS = {"consumer_byte_rate": "bytes a second", "request_percentage": "% of a request thread"}
 
 
 def group_quotas(looks: Looks) -> Iterator[Finding]:
-    """Yield the quotas that hold groups back which have records to read."""
+    """Yield the quotas that slow down groups with lag."""
     for group_id, group in looks.now.groups.items():
         by_client: dict[str, list[MemberDescription]] = {}
         for member in group.description.members:
@@ -52,19 +52,19 @@ def group_quotas(looks: Looks) -> Iterator[Finding]:
 
 
 def quotas_of(look: Look, client_id: str) -> dict[str, EffectiveQuota]:
-    """Return the quotas of reading that apply to a client id: of any user, unless it has its own."""
+    """Return the consumer quotas of a client ID, for any user."""
     found = effective_quotas(look.quotas, client_id=client_id)
     return {key: found[key] for key in LEAST if key in found}
 
 
 def quota_evidence(look: Look, client_id: str) -> Evidence:
-    """Return the quotas that apply to a client id."""
+    """Return the quotas of a client ID as evidence."""
     values = {key: f"{each.value:g} ({each.source})" for key, each in quotas_of(look, client_id).items()}
     return Evidence("DescribeClientQuotas", f"client-id {client_id}", dict(values))
 
 
 def _options(quota: EffectiveQuota) -> str:
-    """Return the options of `kctl quotas` that name the entity."""
+    """Return the options of `kctl quotas` for the entity."""
     return " ".join(
         f"--{kind}-default" if name is None else f"--{kind} {shlex.quote(name)}" for kind, name in quota.source.parts
     )

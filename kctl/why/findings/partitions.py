@@ -1,6 +1,6 @@
-"""Topics and partitions: no leader, too few replicas in sync, records from the future, settings that lose records.
+"""Findings about topics and partitions: leaders, in-sync replicas, timestamps, and risky configs.
 
-One finding a topic, which names the worst partition.
+Each topic has one finding, about its worst partition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _OLD = {
     ),
     "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
 }
-"""Configs whose values (or what they begin with) shut out some clients, and why."""
+"""Config values, or their prefixes, that exclude some clients, with the reason."""
 
 
 _COORDINATED = {
@@ -33,7 +33,7 @@ _COORDINATED = {
 
 
 def partitions(looks: Looks) -> Iterator[Finding]:
-    """Yield what is wrong with topics."""
+    """Yield the findings about topics."""
     look = looks.now
     yield from _records_lost(looks)
     yield from _not_compacted(look)
@@ -46,7 +46,7 @@ def partitions(looks: Looks) -> Iterator[Finding]:
 
 
 def _records_lost(looks: Looks) -> Iterator[Finding]:
-    """What was below the high watermark of the first look is in every log of its in-sync replicas."""
+    """Yield lost records. All in-sync replicas have the records below the high watermark of the first look."""
     if looks.before is None:
         return
     leaders, led = looks.now.partitions, looks.before.partitions
@@ -89,7 +89,7 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
 
 
 def _not_compacted(look: Look) -> Iterator[Finding]:
-    """The first records of a log that was compacted once have no key twice: the dirty part begins at its start."""
+    """Yield logs with repeated keys in their oldest records, where compaction leaves each key once."""
     by_topic: dict[str, list[TopicPartition]] = {}
     known = look.partitions if look.old_keys else {}
     for tp, old in look.old_keys.items():
@@ -148,7 +148,7 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
 
 
 def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, list[int]]:
-    """Return why a partition has no leader, and the brokers that it waits for."""
+    """Return why a partition has no leader, and the brokers to start."""
     registered = {node.node_id for node in look.nodes}
     away = [node_id for node_id in info.replicas if node_id not in registered]
     reason = _why_none_can_lead(info.replicas, away)

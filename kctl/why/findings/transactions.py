@@ -1,4 +1,4 @@
-"""Transactions that hold readers back, and producers that fence each other."""
+"""Findings about transactions that delay consumers, and producers that fence each other."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,21 +10,21 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, each_of, more_text, place
 
 LONG_MS = 60_000
-"""Transactions last for seconds; the default of transaction.timeout.ms is one minute."""
+"""Minimum age of a long transaction, in ms: the default of transaction.timeout.ms."""
 YOUNG_MS = 1000
-"""A transaction that is younger is not reported."""
+"""Minimum age of a transaction to report, in ms."""
 LOOP_EPOCHS = 3
-"""This many new epochs between two looks are no restart."""
+"""Number of new epochs between two looks that a restart does not explain."""
 OPEN = "transaction-open"
 _FEATURE, _EPOCH_EACH = "transaction.version", 2
-"""From this level on, each transaction has an epoch of its own, so that only new producers count."""
+"""Feature level from which each transaction has a new epoch, so that only producer starts count."""
 LOOP_STARTS = 2
 _STARTED = "Empty"
-"""The state of a transactional.id from the start of a producer until its first transaction."""
+"""State of a transactional.id between the start of its producer and its first transaction."""
 
 
 def transactions(looks: Looks) -> Iterator[Finding]:
-    """Yield what is wrong with transactions."""
+    """Yield the findings about transactions."""
     by_topic: dict[tuple[str, str], list[OpenTransaction]] = {}
     for each in looks.now.open_transactions:
         if each.verdict is Verdict.HANGING:

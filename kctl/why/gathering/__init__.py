@@ -1,4 +1,4 @@
-"""How a `Look` is read: the order of the requests, and by subject what is asked."""
+"""Reading of a `Look`: the requests for each subject, and their order."""
 
 from kctl.why.gathering.gatherer import Gatherer, take_looks
 from kctl.why.gathering.selection import Selection

@@ -1,6 +1,6 @@
-"""Asker: one request after the other, each with a share of the time that is left, and a gap for what has no answer.
+"""Asker: sends requests one after the other within a shared timeout, and records gaps for missing responses.
 
-Owns the gaps, and which brokers are silent: those are not asked again in the same look.
+Brokers that did not respond get no further requests in the same look.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -26,34 +26,34 @@ V = TypeVar("V")
 W = TypeVar("W")
 
 SHARE = 3
-"""A request gets this part of the time that is left, so that one silent broker leaves time for the rest."""
+"""Divisor of the remaining time for each request, so that one silent broker leaves time for others."""
 MOST_STEP_MS, STEPS = 10_000, 6
-"""A request gets at most that long, or with a longer timeout that part of it."""
+"""Maximum time of a request in ms; with a longer timeout, a sixth of it."""
 LEAST_STEP_MS = 50
-"""With less left nothing is sent any more."""
+"""Minimum remaining time to send a request, in ms."""
 MOST_READ = 10
-"""Partitions of which records are read."""
+"""Maximum partitions to read records from."""
 PATIENCE_S = 2
-"""While a broker is silent, others are waited for this long once one of them has answered."""
+"""Wait for other brokers after the first response while a broker is silent, in s."""
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
-"""What was listed has been deleted since."""
+"""Errors of objects that were deleted after they were listed."""
 READY = "ready"
-"""The phase of a connection that carries requests."""
+"""Connection phase after login."""
 TIME_UP = "the timeout passed (--api-timeout)"
 BUDGET_SPENT = "the request budget is used up (--max-requests)"
 
 
 def share_s(timer: Timer) -> float:
-    """Return how long the next request may take, which leaves time for others."""
+    """Return the time for the next request in s, which leaves time for others."""
     timer.update()
     most_ms = max(MOST_STEP_MS, timer.timeout_ms // STEPS)
     return min(timer.remaining_ms // SHARE, most_ms) / 1000
 
 
 class Asker:
-    """Asks for one or more looks.
+    """Sender of the requests for one or more looks.
 
-    Args: timer: the time for all of them together.
+    Args: timer: the time for all of them.
     """
 
     def __init__(self, admin: Admin, clock: Clock, timer: Timer) -> None:
@@ -66,7 +66,7 @@ class Asker:
         self._began_at_ms = clock.now_ms()
 
     def begin(self, gaps: list[Gap]) -> None:
-        """Begin a look with the gaps that stay from an earlier one."""
+        """Start a look with gaps of an earlier one."""
         self.gaps = gaps
         self._began_at_ms = self.clock.now_ms()
 
@@ -76,15 +76,15 @@ class Asker:
         return [node.node_id for node in self.nodes if node.node_id not in self.silent]
 
     def share_s(self) -> float:
-        """Return how long the next request may take."""
+        """Return the time for the next request in s."""
         return share_s(self.timer)
 
     def partial_s(self) -> float | None:
-        """Return how long brokers are waited for once one has answered; None while all are known to answer."""
+        """Return the wait for other brokers after the first response, in s; None if no broker is silent."""
         return PATIENCE_S if self.silent else None
 
     def can_ask(self, request: str, of: str) -> bool:
-        """Return whether time and budget are left for a request; note the gap where they are not."""
+        """Return whether time and budget are left for a request. Otherwise, record a gap."""
         has_requests = self.admin.has_requests_left
         if has_requests and self.share_s() * 1000 >= LEAST_STEP_MS:
             return True
@@ -92,7 +92,7 @@ class Asker:
         return False
 
     def ask(self, request: str, of: str, call: Callable[[float], V]) -> V | None:
-        """Return the result of a call, which gets its timeout; or None and note the gap."""
+        """Return the result of a call, which gets its timeout in s. If it fails, record a gap and return None."""
         if not self.can_ask(request, of):
             return None
         try:
@@ -102,7 +102,7 @@ class Asker:
             return None
 
     def quietly(self, call: Callable[[], V]) -> V | None:
-        """Return the result of a call that nothing depends on, or None."""
+        """Return the result of an optional call. If it fails, return None."""
         if not self.admin.has_requests_left:
             return None
         try:
@@ -113,10 +113,10 @@ class Asker:
     def each(
         self, request: str, of: str, call: Callable[[float], Results[K, V]], selected: Container[K] = ()
     ) -> dict[K, V]:
-        """Return the items that have a value; those that have none are gaps, one for each error.
+        """Return the successful items, and record a gap for each kind of error.
 
-        Args: selected: those that the user has named.
-        Raises: KafkaError: one of these does not exist.
+        Args: selected: items that the user specified.
+        Raises: KafkaError: a selected item does not exist.
         """
         results = self.ask(request, of, call)
         if results is None:
@@ -142,7 +142,7 @@ class Asker:
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
     ) -> "dict[TopicPartition, V | KafkaError]":
-        """Return the records at offsets of the first partitions, or the damage of their batches."""
+        """Return the records at the offsets of the first partitions, or the errors of damaged batches."""
         wanted = dict(sorted(offsets.items())[:most])
         results = self.ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
         if results is None:
@@ -158,16 +158,17 @@ class Asker:
     def readable(
         self, known: Mapping[TopicPartition, PartitionInfo], partitions: Iterable[TopicPartition]
     ) -> list[TopicPartition]:
-        """Return the partitions whose leader responds; the others have a gap or a finding of their own."""
+        """Return the partitions whose leader is not silent."""
         alive = set(self.alive)
         return [tp for tp in partitions if tp in known and known[tp].leader_id in alive]
 
-    # --- what has no answer -------------------------------------------------------------------------------------------
+    # --- missing responses --------------------------------------------------------------------------------------------
 
     def unanswered(self, node_id: int, request: str, error: KafkaError) -> None:
-        """Note that a broker has not answered: a gap where it has sent something in this look, as it runs.
+        """Record that a broker did not respond.
 
-        Else it is silent, and until the next look not asked again: a finding, or a gap where it had hardly any time.
+        If the broker sent anything in this look, this is a gap. Otherwise the broker is silent for the rest of the
+        look: a finding, or a gap if it had little time.
         """
         if isinstance(error, KafkaTimeoutError) and self.admin.has_heard(node_id, self._began_at_ms):
             reason = f"no {request} response within {self._limit(error)}"
@@ -180,7 +181,7 @@ class Asker:
                 self.gaps.append(Gap(request, brokers_text([node_id]), error, silence.reason))
 
     def gap(self, request: str, of: str, error: KafkaError) -> None:
-        """Note what has no answer, and why: in short where the broker is known to be silent."""
+        """Record a gap, with a short reason if the broker is silent."""
         if isinstance(error, RequestBudgetError) or not self.admin.has_requests_left:
             self.gaps.append(Gap(request, of, None, BUDGET_SPENT))
             return
@@ -196,7 +197,7 @@ class Asker:
         self.gaps.append(Gap(request, of, error, reason))
 
     def _reason(self, request: str, error: KafkaError, phase: str) -> str:
-        """Return why there is no answer: of a timeout what was waited for, how long, and the timeout of the user."""
+        """Return the reason of a missing response. For timeouts, it has the duration and the user's timeout."""
         if not isinstance(error, KafkaTimeoutError):
             return str(error)
         what = _PHASES.get(phase, f"no {request} response")
@@ -221,11 +222,11 @@ _PHASES = {
     "apiversions": "it accepted the connection and sent no ApiVersions response",
     "sasl": "it accepted the connection and did not finish the login",
 }
-"""By the phase of a connection, what a broker has not done."""
+"""Missing response by connection phase."""
 
 
 def _cause(error: KafkaError) -> KafkaError | None:
-    """Return the cause of a timeout that is about one broker; of several, it may be about another one."""
+    """Return the cause of a timeout of a single broker, or None."""
     return error.cause if isinstance(error, KafkaTimeoutError) and len(error.node_ids) == 1 else None
 
 

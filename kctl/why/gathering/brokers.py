@@ -1,4 +1,4 @@
-"""Brokers as a part of a look: connections, disks, the quorum of controllers, features, transactional.ids."""
+"""Part of a look about brokers: connections, disks, controller quorum, features, and transactional.ids."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -13,11 +13,11 @@ from kctl.why.look import Gap, Look, is_filling
 from kctl.why.probing import GAPS, REQUESTS_EACH, Probed, probe
 
 MOST_BROKERS = 20
-"""Brokers that report their disks at the same time."""
+"""Number of brokers that report their disks in parallel."""
 
 
 def with_brokers(asker: Asker, look: Look) -> Look:
-    """Add what each broker and the controllers report of themselves."""
+    """Add the reports of brokers and controllers."""
     dirs = _log_dirs(asker, look)
     for node_id, silence in asker.silent.items():
         asker.gap("DescribeLogDirs", f"broker {node_id}", silence.error)
@@ -30,7 +30,7 @@ def with_brokers(asker: Asker, look: Look) -> Look:
 
 
 def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
-    """Return the directories of the brokers, with the sizes that findings need: there may be 600,000 replicas."""
+    """Return the log directories by broker, reduced to needed sizes: there may be 600,000 replicas."""
     alive = asker.alive
     compacted = look.compacted_topics
     found: dict[int, list[LogDir]] = {}
@@ -46,14 +46,14 @@ def _describe_log_dirs(admin: Admin, broker_ids: Sequence[int], timeout_s: float
 
 
 def _reduced(found: LogDir, compacted: Collection[str]) -> LogDir:
-    """Return a directory with the sizes of compacted topics; of all topics if its disk is filling."""
+    """Return a directory with the sizes of compacted topics, or of all topics if its disk is filling."""
     if is_filling(found):
         return found
     return found._replace(replica_bytes={tp: size for tp, size in found.replica_bytes.items() if tp.topic in compacted})
 
 
 def probe_brokers(asker: Asker, runtime: Runtime) -> Probed:
-    """Return what the probe finds, in a share of the time and only where the budget has room for all brokers."""
+    """Return the result of the probe, if the request budget suffices for all brokers."""
     admin = asker.admin
     most = REQUESTS_EACH * (len(asker.nodes) + len(admin.config.bootstrap_servers))
     left = admin.requests_left

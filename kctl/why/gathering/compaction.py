@@ -1,4 +1,4 @@
-"""Compacted logs as a part of a look: the oldest keys of those that should be compacted by now."""
+"""Part of a look about compacted logs: the oldest keys that should be compacted."""
 
 from typing import NamedTuple
 
@@ -9,15 +9,15 @@ from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.look import Look, OldKeys
 
 OLD_MS = 3_600_000
-"""The log cleaner looks every 15 s; one that has not come for an hour does not come."""
+"""Time after which the log cleaner has failed, in ms; it checks every 15 s."""
 LEAST_SEGMENTS = 2
-"""Of bytes: then at least one segment is not the active one, which is never compacted."""
+"""Minimum size in segments, so that one is not active: active segments are never compacted."""
 SURE_SHARE = 2
-"""Read is this part of what has to be clean at least, since sizes by offsets are estimates."""
+"""Divisor of the clean part, because sizes by offset are estimates."""
 
 
 class _Compacted(NamedTuple):
-    """A compacted partition: its bytes, those that the cleaner keeps clean, and from which age on."""
+    """Compacted partition: its size, the minimum size of its clean part, and the age of clean records."""
 
     size_bytes: int
     clean_bytes: int
@@ -25,7 +25,7 @@ class _Compacted(NamedTuple):
 
 
 def with_old_keys(asker: Asker, look: Look) -> Look:
-    """Add samples of the start of compacted logs, the largest first: of what a cleaner that works keeps clean."""
+    """Add samples from the start of the largest compacted logs, within the part that a working cleaner keeps clean."""
     sizes = _sizes(look)
     every = {tp: found for tp in asker.readable(look.partitions, sizes) if (found := _compacted(look, tp, sizes[tp]))}
     largest = sorted(every, key=lambda tp: -sizes[tp])[:MOST_READ]
@@ -50,7 +50,7 @@ def with_old_keys(asker: Asker, look: Look) -> Look:
 
 
 def _compacted(look: Look, tp: TopicPartition, size_bytes: int) -> _Compacted | None:
-    """Return how a partition is to be compacted; None where it is not, or where too little of it can be."""
+    """Return how a partition should be compacted; None if it should not, or is too small."""
     configs = look.topic_configs.get(tp.topic, {})
     policy, segment, ratio, lag = (configs.get(name) for name in _NAMES)
     if policy is None or "compact" not in policy.value or segment is None or ratio is None or lag is None:
@@ -68,7 +68,7 @@ _NAMES = ("cleanup.policy", "segment.bytes", "min.cleanable.dirty.ratio", "min.c
 
 
 def _sizes(look: Look) -> dict[TopicPartition, int]:
-    """Return the bytes of each partition on its leader."""
+    """Return the size of each partition on its leader."""
     known = look.partitions
     return {
         tp: size

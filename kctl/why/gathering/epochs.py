@@ -1,4 +1,4 @@
-"""Leader epochs that are over as a part of a look: whether the log still has all that was read or written in them."""
+"""Part of a look about past leader epochs: their ends in the current logs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -9,11 +9,11 @@ from kctl.why.gathering.asker import Asker
 from kctl.why.look import Look
 
 MOST_ROUNDS = 3
-"""Epochs of one partition that are looked up, the oldest first: one a request."""
+"""Maximum epochs of one partition, one in each request, the oldest first."""
 
 
 def with_epoch_ends(asker: Asker, look: Look, before: Look | None) -> Look:
-    """Add the ends of the epochs in which groups have read, and of those that led in an earlier look."""
+    """Add the ends of epochs in which groups committed, and of epochs of an earlier look."""
     known = look.partitions
     wanted: dict[TopicPartition, set[int]] = {}
     for group in look.groups.values():

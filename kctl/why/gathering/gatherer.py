@@ -1,8 +1,7 @@
-"""Gatherer: reads a `Look` by read-only requests of an admin client, and owns their order.
+"""Gatherer: reads a `Look` with read-only requests, in a fixed order.
 
-The brokers' own metadata comes first: it shows which brokers are silent, so that no later request waits for them. What
-is about the whole cluster, its groups and topics comes before what each broker reports alone, as disks: a cluster with
-many brokers may leave no time for that.
+Metadata of each broker comes first: it shows silent brokers, so that later requests do not wait for them. Requests
+about the cluster, groups, and topics come before requests to each broker, for which a large cluster may leave no time.
 """
 
 from kctl.client.admin import Admin
@@ -30,20 +29,20 @@ from kctl.why.look import Gap, Look, Looks
 from kctl.why.throttles import Throttles
 
 RESERVE, RESERVE_EACH = 15, 15
-"""Requests that are kept for what is read after the groups: in all, and for each broker."""
+"""Requests to keep for the part after the groups: in total, and for each broker."""
 MOST_ASKED = 1_000
-"""Brokers that requests are sent to; any further ones are a gap."""
+"""Maximum brokers to send requests to; more are a gap."""
 _READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
 
 class Gatherer:
-    """Reads looks.
+    """Reader of looks.
 
     Args:
-        admin: its calls are bounded by `timer`.
-        timer: the time for all looks together.
-        throttles: takes the events of `admin`.
-        is_repeated: there will be a second look, which has to find half of the budget.
+        admin: client whose calls are bounded by `timer`.
+        timer: time for all looks.
+        throttles: counts the throttle events of `admin`.
+        is_repeated: whether a second look needs half of the budget.
     """
 
     def __init__(
@@ -64,12 +63,12 @@ class Gatherer:
         self._asker = Asker(admin, runtime.clock, timer)
 
     def look(self, before: Look | None = None, *, is_renewed: bool = False) -> Look:
-        """Return what can be read in time.
+        """Return a look, as complete as time allows.
 
         Args:
-            before: an earlier look, to compare with. Configs, quotas and sampled keys are taken from it.
-            is_renewed: read these too.
-        Raises: KafkaError: no broker responds, or what was selected by name does not exist.
+            before: earlier look to compare with. Supplies configs, quotas, and sampled keys.
+            is_renewed: read these again.
+        Raises: KafkaError: no broker responds, or a selected group or topic does not exist.
         """
         asker, selection = self._asker, self._selection
         kept = None if is_renewed else before
@@ -106,11 +105,11 @@ class Gatherer:
         )
 
     def glimpses(self, look: Look, apart_ms: int) -> Glimpses:
-        """Return what takes glimpses at the groups of a look until the next."""
+        """Return the taker of glimpses between a look and the next one."""
         return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, *, is_first: bool) -> int:
-        """Return how many requests of the budget are kept for what follows the groups, and for a second look."""
+        """Return the requests to keep for the part after the groups, and for a second look."""
         left = self._admin.requests_left or 0
         return RESERVE + RESERVE_EACH * len(self._asker.nodes) + (left // 2 if is_first and self._is_repeated else 0)
 
@@ -123,9 +122,9 @@ def take_looks(
     watch_ms: int,
     throttles: Throttles | None = None,
 ) -> Looks:
-    """Return one look, or two that are `watch_ms` apart.
+    """Return one look, or two looks with `watch_ms` between them.
 
-    Raises: KafkaError: no broker responds, or what was selected by name does not exist.
+    Raises: KafkaError: no broker responds, or a selected group or topic does not exist.
     """
     gatherer = Gatherer(admin, runtime, timer, selection, throttles, is_repeated=watch_ms > 0)
     next_at_ms = runtime.clock.start_ms() + watch_ms

@@ -1,6 +1,6 @@
-"""Glimpses: the members and states of groups and the states of transactions, seen a few times between two looks.
+"""Glimpses: states of groups, their members, and transactions, read a few times between two looks.
 
-A classic group has no generation that a client can read, but each rebalance replaces members or passes through a state.
+Clients cannot read the generation of a classic group, but rebalances replace members or show a state.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ V = TypeVar("V")
 MOST_GLIMPSES = 6
 LEAST_APART_MS = 500
 MOST_GROUPS, MOST_IDS = 50, 50
-"""Groups and transactional.ids that are watched."""
+"""Maximum groups and transactional.ids in glimpses."""
 BUDGET_SHARE = 3
-"""All glimpses together send at most this part of the requests that are left."""
+"""Divisor of the remaining request budget for all glimpses."""
 
 
 class Glimpses:
-    """Takes glimpses at the groups of a look that have members, and at its transactional.ids.
+    """Taker of glimpses at the groups of a look with members, and at its transactional.ids.
 
-    Args: apart_ms: the time until the next look.
+    Args: apart_ms: time until the next look.
     """
 
     def __init__(self, asker: Asker, look: Look, apart_ms: int) -> None:
@@ -37,11 +37,11 @@ class Glimpses:
 
     @property
     def is_done(self) -> bool:
-        """Whether no further one is taken."""
+        """True if no more glimpses will be taken."""
         return not (self._groups or self._ids) or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
 
     def take(self, until_ms: int) -> None:
-        """Take one, by that instant; a broker that does not respond in time ends them."""
+        """Take one glimpse before `until_ms`. If a broker does not respond in time, it is the last attempt."""
         asker = self._asker
         sent_before = asker.admin.requests_sent
         glimpse: Glimpse | None = Glimpse(asker.clock.wall_ms(), {})
@@ -57,7 +57,7 @@ class Glimpses:
             self.taken.append(glimpse)
 
     def _ask(self, until_ms: int, call: Callable[[float], Results[str, V]]) -> dict[str, V] | None:
-        """Return what has an answer; None where the time is up or nothing has one."""
+        """Return the successful results; None if time is up or the call fails."""
         asker = self._asker
         asker.timer.update()
         share_ms = min(until_ms - asker.timer.now_ms, int(asker.share_s() * 1000))

@@ -1,4 +1,4 @@
-"""Groups as a part of a look: what they are and what they have committed, by few requests a coordinator."""
+"""Part of a look about groups: descriptions and committed offsets, with few requests to each coordinator."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from kctl.why.gathering.asker import BUDGET_SPENT, Asker
 from kctl.why.look import Gap, GroupLook
 
 FIRST_GROUPS, MORE_GROUPS = 100, 10
-"""Groups of the first call for offsets, by which the requests of the next ones are estimated; these have more."""
+"""Number of groups in the first call for offsets, which estimates the cost, and growth factor of later calls."""
 MOST_REQUESTS_EACH = 2
-"""What a group costs where coordinators are too old for several in one request."""
+"""Requests for each group if coordinators support only one group in a request."""
 
 
 def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:
-    """Return the groups of these names, or all.
+    """Return the selected groups, or all groups.
 
-    Args: reserve: requests of the budget that are kept for what follows.
+    Args: reserve: requests of the budget to keep.
     """
     names = _names(asker) if selected is None else list(selected)
     if not names:
@@ -30,7 +30,7 @@ def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> d
     )
     found: dict[str, GroupLook] = {}
     left = list(described)
-    cost = float(MOST_REQUESTS_EACH)  # of a group so far: below 1 where coordinators take several in one request
+    cost = float(MOST_REQUESTS_EACH)  # requests for each group, below 1 if several share one
     most = FIRST_GROUPS
     while left:
         room = most

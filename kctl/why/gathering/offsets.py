@@ -1,4 +1,4 @@
-"""Offsets and records as parts of a look: where logs start and end, what retention deletes next, single records."""
+"""Part of a look about offsets and records: log starts and ends, retention, and single records."""
 
 from collections.abc import Container, Iterator, Sequence
 from functools import partial
@@ -18,25 +18,24 @@ from kctl.why.gathering.selection import Selection
 from kctl.why.look import FUTURE_MS, ExpiringOffsets, Look, Looks, frozen_partitions
 
 OLD_PERCENT = 90
-"""A record that has reached this part of retention.ms is about to be deleted."""
+"""Percentage of retention.ms after which a record is about to be deleted."""
 NEIGHBOURS = 3
-"""Records in front of one at which a group stands still, to compare it with."""
+"""Number of records before the next one of a stuck group, for comparison."""
 MOST_LEADERS = 20
-"""Leaders that report the offsets of their partitions at the same time."""
+"""Number of leaders that report offsets in parallel."""
 MOST_AGES = 1_000
-"""Partitions of which a record is read where the age of each group's next record is wanted."""
+"""Maximum partitions to read a record from, if ages of next records are requested."""
 
 MOST_MARKERS = 100
-"""Offsets behind a group that may all be markers of transactions: where more are left, there are records."""
+"""Maximum lag that may consist of transaction markers only: a larger lag has records."""
 MOST_TAILS, MOST_TURNS = 200, 3
-"""Partitions whose end is read for that, and committed offsets of each."""
+"""Maximum partitions to read the end of, and committed offsets in each."""
 
 
 def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
-    """Add starts, ends, last stable offsets and newest timestamps of partitions that can be read.
+    """Add starts, ends, last stable offsets, and newest timestamps of readable partitions.
 
-    Each leader is asked about all of its partitions; offsets that no finding needs are dropped before the next leaders
-    are asked.
+    Offsets that no finding needs are dropped after each batch of leaders, to limit memory.
     """
     known = look.partitions
     of_leader: dict[int, list[TopicPartition]] = {}
@@ -63,7 +62,7 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
 
 
 def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
-    """Return a part of the offsets: those of these topics, and of others those that a finding may need."""
+    """Return the offsets of these topics, and other offsets that findings may need."""
     held = set(held_back(part))
     has_ends = selection.is_compared
     future_ms = part.wall_ms + FUTURE_MS
@@ -76,7 +75,7 @@ def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
 
 
 def _topics_in_full(look: Look, selection: Selection) -> set[str]:
-    """Return the topics of which the offsets of all partitions are kept: of groups, by name, and compacted ones."""
+    """Return topics whose offsets are kept for all partitions: read by groups, selected, or compacted."""
     of_groups = {topic for group in look.groups.values() for topic in group.topics}
     return {*of_groups, *look.compacted_topics, *(selection.topics or ())}
 
@@ -87,7 +86,7 @@ def held_back(look: Look) -> list[TopicPartition]:
 
 
 def with_markers(asker: Asker, look: Look) -> Look:
-    """Add from where on partitions have only markers: they take an offset each, and are not read by anyone."""
+    """Add the offsets from which partitions have only transaction markers, which consumers do not receive."""
     at: dict[TopicPartition, list[int]] = {}
     for tp, committed in _next_to_read(look):
         start, end = look.starts.get(tp), look.ends.get(tp)
@@ -109,7 +108,7 @@ def with_markers(asker: Asker, look: Look) -> Look:
 
 
 def _next_to_read(look: Look) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield where each group continues; at 0 those without members in partitions in which they have no offset."""
+    """Yield the next offset of each group; 0 in uncommitted partitions of groups without members."""
     for group in look.groups.values():
         for tp, committed in group.committed.items():
             if committed is not None:
@@ -120,7 +119,7 @@ def _next_to_read(look: Look) -> Iterator[tuple[TopicPartition, int]]:
 
 
 def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
-    """Add what retention deletes next of the partitions that a group has not read to the end."""
+    """Add the offsets that retention deletes next, for partitions with lag."""
     behind = [tp for group in look.groups.values() for tp in group.committed if Looks(look).lag(group, tp)]
     ages: dict[TopicPartition, ExpiringOffsets] = {}
     for tp in dict.fromkeys(behind):
@@ -152,7 +151,7 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
 
 
 def with_records(asker: Asker, look: Look, before: Look | None) -> Look:
-    """Add what the records look like at which groups stand still, and those in front of them."""
+    """Add the shapes of the next records of stuck groups, and of the records before them."""
     at: dict[TopicPartition, int] = {}
     for group_id in look.groups:
         for tp in frozen_partitions(Looks(look, before), group_id):

@@ -1,11 +1,11 @@
-"""Client quotas as a part of a look, where a group has members that they may throttle."""
+"""Part of a look about client quotas, for groups with members."""
 
 from kctl.why.gathering.asker import Asker
 from kctl.why.look import Look
 
 
 def with_quotas(asker: Asker, look: Look) -> Look:
-    """Add the quotas of clients."""
+    """Add client quotas."""
     if not any(group.description.members for group in look.groups.values()):
         return look
     found = asker.ask("DescribeClientQuotas", "client quotas", lambda s: asker.admin.describe_client_quotas(timeout=s))

@@ -1,17 +1,17 @@
-"""Selection: what is looked at."""
+"""Selection of the subjects of a look."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Selection(NamedTuple):
-    """What is looked at: groups and topics by name; None for all. The topics of a group belong to it."""
+    """Groups and topics to read; None means all. Topics of groups are included."""
 
     groups: Sequence[str] | None = ()
     topics: Sequence[str] | None = ()
     has_brokers: bool = False
-    """Whether disks, quorum and configs of brokers are looked at."""
+    """True to read disks, quorum, and broker configs."""
     is_compared: bool = False
-    """Whether looks are compared, for which each broker reports its own metadata of topics."""
+    """True to compare looks; each broker then reports its metadata of topics."""
     has_ages: bool = False
-    """Whether the next record of each group is read, too: a group is that far behind in time."""
+    """True to read the next record of each group, for its lag in time."""

@@ -1,4 +1,4 @@
-"""Topics as a part of a look: partitions as each broker has them, and the configs that findings need."""
+"""Part of a look about topics: partitions as reported by each broker, and configs."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -14,13 +14,13 @@ from kctl.why.look import ConfigValue, Gap, Look
 
 OFFSETS_TOPIC = "__consumer_offsets"
 MOST_VIEWS = 8
-"""Brokers that report the metadata of topics at the same time: with 200,000 partitions each response has 9 MB."""
+"""Number of brokers that report topics in parallel: with 200,000 partitions, each response has 9 MB."""
 MOST_DOUBTED = 100
-"""Topics with an error that are read from further brokers."""
+"""Maximum topics with an error that are read from further brokers."""
 MOST_NAMED = 50_000
-"""Topics of groups that are read, as members may subscribe to any number of names; further ones are a gap."""
+"""Maximum topics to read, because members may subscribe to any number of names; more are a gap."""
 MOST_LEADERLESS = 100
-"""Topics without a leader of which is read who may lead."""
+"""Maximum topics without leader to read eligible leaders for."""
 TOPIC_CONFIGS = frozenset(
     {
         "cleanup.policy",
@@ -45,14 +45,14 @@ BROKER_CONFIGS = frozenset(
         "auto.leader.rebalance.enable",
     }
 )
-"""The configs that are kept of a response; all others are dropped unread, those marked sensitive always."""
+"""Names of configs to keep. Other and sensitive configs are dropped."""
 
 
 def with_views(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add the brokers that respond, and with looks that are compared the leaders as each of them reports these.
+    """Add the brokers that respond and, to compare looks, the leaders reported by each broker.
 
-    Brokers that were silent in an earlier look get a request again, with at most `PATIENCE_S` for the response.
-    Raises: KafkaError: the client itself is refused the metadata, without which no broker can be asked.
+    Brokers that were silent in an earlier look get another request, with a timeout of `PATIENCE_S`.
+    Raises: KafkaError: the metadata request of the client itself is rejected.
     """
     again = [node.node_id for node in asker.nodes if node.node_id in asker.silent]
     leaders = Leaders(before)
@@ -77,7 +77,7 @@ def with_views(asker: Asker, look: Look, selection: Selection, before: Look | No
 
 
 def _compared_topics(selection: Selection, before: Look | None) -> list[str] | None:
-    """Return the topics of which each broker reports its metadata; None for all."""
+    """Return the topics that each broker reports; None means all."""
     if not selection.is_compared:
         return []
     if selection.topics is None:
@@ -87,24 +87,24 @@ def _compared_topics(selection: Selection, before: Look | None) -> list[str] | N
 
 
 class Leaders:
-    """The leaders as brokers report them, reduced to what findings need: the newest, and those that are behind."""
+    """Leaders reported by brokers, reduced to the newest ones and outdated reports."""
 
     def __init__(self, before: Look | None) -> None:
         self.newest: dict[TopicPartition, PartitionInfo] = {}
         self.behind: dict[int, dict[TopicPartition, PartitionInfo]] = {}
         self._epochs: dict[TopicPartition, int] = {}
-        """The newest in the earlier look."""
+        """Newest epochs of the earlier look."""
         for tp, info in () if before is None else chain(before.partitions.items(), before.newest_leaders.items()):
             self._epochs[tp] = max(info.leader_epoch, self._epochs.get(tp, NO_EPOCH))
 
     def take(self, node_id: int, view: MetadataView) -> None:
-        """Reduce the response of a broker."""
+        """Add the response of a broker."""
         behind = self.behind.setdefault(node_id, {})
         for topic in view.topics.values():
             for number, info in topic.partitions.items():
                 tp = TopicPartition(topic.name, number)
                 known = self.newest.get(tp)
-                is_own = info.leader_id == node_id  # no epoch grows with the replicas in sync, which the leader decides
+                is_own = info.leader_id == node_id  # in-sync replicas change without a new epoch
                 if known is None or (info.leader_epoch, is_own) > (known.leader_epoch, False):
                     self.newest[tp] = info
                 if 0 <= info.leader_epoch < self._epochs.get(tp, NO_EPOCH):
@@ -131,12 +131,12 @@ def _views(
         return asker.admin.metadata_views(node_ids, names, timeout=timeout_s)
     except KafkaError as error:
         if isinstance(error, KafkaTimeoutError) and isinstance(error.cause, BrokerError | ProtocolError):
-            raise error.cause from error  # the client's own metadata was refused, and without it no broker is asked
+            raise error.cause from error  # the metadata request of the client was rejected, so no broker can be reached
         return Results({}, dict.fromkeys(node_ids, error))
 
 
 def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
-    """Add the selected topics and those of the groups. Raises: KafkaError: a selected one does not exist."""
+    """Add the selected topics and the topics of groups. Raises: KafkaError: a selected topic does not exist."""
     if selection.topics is None:
         listed = asker.ask(
             "Metadata", "all topics", lambda s: asker.admin.list_topics(include_internal=True, timeout=s)
@@ -171,7 +171,7 @@ def _lacks_coordinator(gap: Gap) -> bool:
 def _newest(
     leaders: Mapping[TopicPartition, PartitionInfo], topics: Mapping[str, Mapping[int, PartitionInfo]]
 ) -> dict[str, Mapping[int, PartitionInfo]]:
-    """Return the partitions with the newest of the leaders: the broker that reported the topics may be behind."""
+    """Return the partitions with the newest leaders: the broker that reported the topics may be outdated."""
     newest = {name: dict(partitions) for name, partitions in topics.items()}
     for tp, info in leaders.items():
         partitions = newest.get(tp.topic, {})
@@ -181,7 +181,7 @@ def _newest(
 
 
 def with_checked_leaders(asker: Asker, look: Look) -> Look:
-    """Replace partitions that would be an error, if another broker has newer metadata of them."""
+    """Replace partitions with a potential finding if another broker has newer metadata."""
     compared = {tp.topic for tp in look.newest_leaders}
     doubted = [info for topic in look.topics if topic not in compared for info in _doubted(look, topic)]
     doubted.sort(key=lambda info: info.leader_id >= 0)
@@ -198,21 +198,21 @@ def with_checked_leaders(asker: Asker, look: Look) -> Look:
 
 
 def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
-    """Return the partitions that have no leader, or fewer replicas in sync than `acks=all` needs."""
+    """Return the partitions without a leader, or with too few in-sync replicas for `acks=all`."""
     config = look.topic_configs.get(topic, {}).get("min.insync.replicas")
     least = int(config.value) if config is not None and config.value.isdecimal() else 0
     return [info for info in look.topics[topic].values() if info.leader_id < 0 or len(info.isr) < least]
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:
-    """Add who may lead the partitions of topics that have one without a leader; brokers before 4.0 do not know it."""
+    """Add eligible leaders of topics with a partition without leader. Brokers before 4.0 do not report them."""
     topics = sorted({tp.topic for tp, info in look.partitions.items() if info.leader_id < 0})[:MOST_LEADERLESS]
     found = asker.quietly(lambda: asker.admin.eligible_leaders(topics, timeout=asker.share_s())) if topics else None
     return look if found is None else look._replace(eligible=found.done)
 
 
 def with_configs(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add the configs of topics and brokers, and the moves where one of them has a throttle; from `before` if any."""
+    """Add configs and, if a throttle is set, ongoing reassignments. Copies them from `before` if given."""
     if before is not None:
         return look._replace(
             topic_configs=before.topic_configs, broker_configs=before.broker_configs, moving=before.moving

@@ -1,4 +1,4 @@
-"""Transactions as a part of a look: those that hold last stable offsets back, and all transactional.ids."""
+"""Part of a look about transactions: open ones that delay consumers, and all transactional.ids."""
 
 from kctl.client.wording import counted
 from kctl.why.gathering.asker import Asker
@@ -6,11 +6,11 @@ from kctl.why.gathering.offsets import held_back
 from kctl.why.look import Look
 
 MOST_TRANSACTIONS = 200
-"""Transactional ids that are described."""
+"""Maximum transactional.ids to describe."""
 
 
 def with_open_transactions(asker: Asker, look: Look) -> Look:
-    """Add the transactions that are open where readers of committed records are held back."""
+    """Add the open transactions of partitions where the last stable offset is behind."""
     held = held_back(look)
     if not held:
         return look
