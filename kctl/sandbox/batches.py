@@ -1,7 +1,7 @@
 """Header of a record batch: layout, checks, and the fields that a broker changes.
 
-The format is implemented independently of `kctl.client.records`, to detect mistakes in either. Damaged
-batches get the error codes of Kafka 4.3.
+The format is implemented independently of `kctl.client.records`, to detect mistakes in either. Damaged batches get the
+error codes of Kafka 4.3.
 
 | offset | bytes | field | | offset | bytes | field |
 |---|---|---|---|---|---|---|

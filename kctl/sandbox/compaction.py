@@ -122,8 +122,7 @@ class Limits(NamedTuple):
 
     Attributes:
         last_of: by producer ID, the last offset of its last data batch (None if its last batch is a marker) and its
-            epoch.
-            Compaction keeps this batch, possibly empty, because it has the sequence numbers.
+            epoch. Compaction keeps this batch, possibly empty, because it has the sequence numbers.
     """
 
     wall_ms: int

@@ -94,8 +94,7 @@ class ProducerStates:
 
         Raises:
             BatchRefused: the epoch is fenced, batches are missing, the batch is older than the remembered ones, or it
-                is not
-                transactional while the producer has a transaction open.
+                is not transactional while the producer has a transaction open.
         """
         if header.producer_id < 0:
             return None

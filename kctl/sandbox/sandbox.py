@@ -180,8 +180,7 @@ class Sandbox:
             topic, partition: the partition.
             node_id: the new leader.
             end_offset: end of the new leader's log; later records are lost, as in an unclean election. A batch that
-                contains
-                the offset is lost entirely. None loses only records that a stopped follower is missing.
+                contains the offset is lost entirely. None loses only records that a stopped follower is missing.
         Raises:
             KeyError: the topic, partition, or node does not exist.
             OffsetOutOfRange: the log has no `end_offset`.

@@ -48,8 +48,7 @@ class ProtobufCodec:
 
     Args:
         files: import names and serialized FileDescriptorProtos, each after its imports; the last one is the file
-            itself.
-            Well-known types are optional.
+            itself. Well-known types are optional.
         message: full name of the message; None reads message indexes before each payload.
         is_framed: whether message indexes precede the payload.
     Raises: SchemaError: the files are invalid, or the message does not exist; LibraryMissingError.

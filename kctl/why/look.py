@@ -127,12 +127,10 @@ class Look(NamedTuple):
         nodes, fenced: registered and fenced brokers.
         topics: partitions by topic and number.
         log_dirs: log directories by broker, with `has_brokers`. Replicas are limited to compacted topics unless the
-            disk is
-            filling.
+            disk is filling.
         missing_topics: errors of group topics that cannot be described.
         starts, ends, stable_ends: offsets; `stable_ends` are last stable offsets. For topics that are not selected,
-            read by
-            a group, or compacted, only partitions with open transactions, and `ends` if looks are compared.
+            read by a group, or compacted, only partitions with open transactions, and `ends` if looks are compared.
         newest: record with the largest timestamp; offset -1 without records. Other topics have only future timestamps.
         markers_from: first offset from which a partition has only transaction markers, for small lags of groups.
         epoch_ends: end of past leader epochs in the current log, by partition and epoch, for epochs in which a group
@@ -149,8 +147,7 @@ class Look(NamedTuple):
         eligible: eligible leaders, of topics with a partition without leader.
         responding: brokers that returned metadata.
         newest_leaders: partitions with the newest leader epoch of all brokers, if looks are compared, and of topics
-            with an
-            error.
+            with an error.
         behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
         silent: brokers that did not respond.
         probed: result of the probe, with `has_brokers`.
