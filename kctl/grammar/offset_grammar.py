@@ -71,8 +71,6 @@ def parse_offset(text: str, wall_ms: int) -> OffsetSpec:
 
 
 class _Parser:
-    """Parser state: the text and the current position."""
-
     def __init__(self, text: str, wall_ms: int) -> None:
         self._text = text.rstrip()
         self._at = len(text) - len(text.lstrip())

@@ -40,7 +40,7 @@ def content_of(key: bytes, value: bytes | None) -> bytes:
 
 
 def record_bytes(timestamp_delta: int, offset_delta: int, content: bytes) -> bytes:
-    """Return the encoding of a record."""
+    """Return an encoded record."""
     body = b"\0" + varint(timestamp_delta) + varint(offset_delta) + content
     return varint(len(body)) + body
 

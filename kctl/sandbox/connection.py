@@ -91,11 +91,9 @@ class BrokerConnection:
         self._unfinished_bytes = size_bytes
 
     def writable(self) -> None:
-        """Continue after the client has read enough of the pending output."""
         self._serve()
 
     def disconnected(self) -> None:
-        """End the connection after the client disconnected."""
         self._end("")
 
     # --- requests -----------------------------------------------------------------------------------------------------

@@ -143,7 +143,6 @@ def remove_left_over(path: Path) -> None:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Return whether a path is a socket of this user that refuses connections."""
     try:
         found = path.lstat()
     except FileNotFoundError:

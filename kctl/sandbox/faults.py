@@ -42,7 +42,7 @@ class Fault(Enum):
     RESET_ON_REQUEST = "reset-on-request"
     """Connections are reset when the next bytes arrive."""
     SILENCE = "silence"
-    """Connections are accepted and bytes are read, but no response is ever sent, even after the fault ends."""
+    """Connections are accepted and bytes are read. Affected connections never get a response, even after the fault."""
     FREEZE = "freeze"
     """The process is stopped: connections succeed, and requests wait for the end of the fault."""
     DROP_RESPONSES = "drop-responses"

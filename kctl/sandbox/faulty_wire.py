@@ -38,11 +38,9 @@ class FaultyWire:
             self._inner.receive(data)
 
     def writable(self) -> None:
-        """Continue output after the client has read."""
         self._inner.writable()
 
     def disconnected(self) -> None:
-        """End the connection after the client disconnected."""
         self._is_over = True
         self._inner.disconnected()
 
@@ -50,7 +48,6 @@ class FaultyWire:
 
     @property
     def is_full(self) -> bool:
-        """True if the client left too much output unread."""
         return self._wire.is_full
 
     def write(self, data: bytes) -> None:
@@ -61,7 +58,6 @@ class FaultyWire:
             self._do(lambda: self._wire.write(data))
 
     def close(self) -> None:
-        """Close after sending pending output."""
         self._do(self._close)
 
     def _close(self) -> None:
@@ -69,12 +65,10 @@ class FaultyWire:
         self._wire.close()
 
     def reset(self) -> None:
-        """Reset the connection immediately."""
         self._is_over = True
         self._wire.reset()
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Pause or resume reading from the client."""
         self._is_inner_full = is_paused
         self._pace()
 

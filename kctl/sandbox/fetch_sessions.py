@@ -18,7 +18,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _GREATEST = 2**31 - 1
 EVICTION_MS = 120_000
-"""Age in ms from which a session can be evicted, and idle time after which it can be evicted."""
+"""Idle time of a session that can be evicted, and age of a session that a larger one can replace, in ms."""
 _TOPIC_IDS_FROM = 13
 
 Key = tuple[bytes | str, int]
@@ -51,8 +51,6 @@ class Answered(NamedTuple):
 
 
 class _Cached:
-    """State of a partition in a session."""
-
     __slots__ = ("high_watermark", "log_start_offset", "wanted")
 
     def __init__(self, wanted: Wanted) -> None:
@@ -116,8 +114,6 @@ class FetchContext:
 
 
 class _Opening(FetchContext):
-    """Fetch that opens a session."""
-
     def __init__(self, wanted: list[Wanted], sessions: "FetchSessions", uses_topic_ids: bool) -> None:
         super().__init__(wanted)
         self._sessions = sessions
@@ -129,8 +125,6 @@ class _Opening(FetchContext):
 
 
 class _Incremental(FetchContext):
-    """Later fetch of a session."""
-
     def __init__(self, session: _Session, name_of: NameOf) -> None:
         self._session = session
         self._epoch = session.epoch

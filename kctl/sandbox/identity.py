@@ -78,7 +78,6 @@ class Identity:
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """The mechanisms of the listener."""
         return () if self._users is None else self._users.mechanisms
 
     @property

@@ -292,7 +292,6 @@ class PartitionLog:
 
 
 def _cut(batches: Sequence[bytes], max_bytes: int) -> bytes:
-    """Return the first `max_bytes` of batches."""
     parts: list[bytes] = []
     left = max_bytes
     for data in batches:

@@ -45,7 +45,6 @@ class NodeListener:
         node.faults.on_change(self._faults_changed)
 
     def on_connect(self) -> OnConnect:
-        """Return the outcome of a connection attempt."""
         return self.node.faults.on_connect
 
     def _new_identity(self) -> Identity:

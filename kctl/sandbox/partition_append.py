@@ -43,7 +43,6 @@ def check_request(request: ProduceRequest) -> None:
 
 
 def _transactional(data: PartitionProduceData) -> BatchHeader | None:
-    """Return the header of a transactional batch, or None."""
     records = data.records
     if records is None or len(records) < HEADER_BYTES:
         return None

@@ -57,8 +57,6 @@ class Replication:
 
 
 class _LateCopies:
-    """Delayed replication of one partition."""
-
     def __init__(self, cluster: "Cluster", partition: Partition) -> None:
         self._cluster = cluster
         self._partition = partition

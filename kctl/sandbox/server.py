@@ -80,7 +80,6 @@ class ServedSandbox:
         self._loop.carry_out(listen)
 
     def _carry_out(self, words: list[str]) -> str | None:
-        """Execute a command and return an error text or None."""
         try:
             commands.carry_out(self.sandbox, words)
         except commands.CommandRefused as refusal:

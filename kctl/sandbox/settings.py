@@ -85,7 +85,6 @@ def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) ->
 
 
 def _parsed(key: str, text: str, default: object) -> bool | int | str:
-    """Return a value with the type of the default."""
     if isinstance(default, bool):
         if text not in ("true", "false"):
             raise InvalidSetting(f"{key} must be true or false, not {text!r}")

@@ -33,7 +33,6 @@ class LoopTimer:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Cancel the call. Idempotent."""
         self.is_cancelled = True
 
 
@@ -62,7 +61,6 @@ class SocketLoop:
     # --- for any thread -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def carry_out(self, action: Callable[[], None]) -> None:
@@ -111,11 +109,9 @@ class SocketLoop:
     # --- for the thread of the loop -----------------------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        """Return the monotonic time."""
         return self._clock.now_ms()
 
     def wall_ms(self) -> int:
-        """Return milliseconds since the epoch."""
         return self._clock.wall_ms()
 
     def call_later(self, delay_ms: int, action: Callable[[], None]) -> LoopTimer:

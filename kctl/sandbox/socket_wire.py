@@ -46,29 +46,24 @@ class SocketWire:
 
     @property
     def is_full(self) -> bool:
-        """True if the client left too much output unread."""
         return len(self._unsent) > MOST_UNSENT_BYTES
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for the client."""
         if self._is_closed or self._is_closing:
             return
         self._unsent += data
         self._flush()
 
     def close(self) -> None:
-        """Close after sending pending output."""
         self._is_closing = True
         self._flush()
 
     def reset(self) -> None:
-        """Reset the connection immediately."""
         if not self._is_closed:
             self._forget()
             reset_socket(self._sock)
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Pause or resume reading from the client."""
         self._is_paused = is_paused
         self._watch()
 

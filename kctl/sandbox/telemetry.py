@@ -114,5 +114,4 @@ def _check_form(push: Push) -> None:
 
 
 def _subscription_id(client_id: bytes) -> int:
-    """Return the subscription ID of a client, which depends on the client ID only."""
     return int.from_bytes(stable_uuid(f"subscription/{client_id.hex()}")[:4], "big", signed=True)

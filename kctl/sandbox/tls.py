@@ -56,16 +56,13 @@ class TlsEnd:
         self._wire.close()
 
     def writable(self) -> None:
-        """Continue output after the client has read."""
         self._inner.writable()
 
     def disconnected(self) -> None:
-        """End the connection after the client disconnected."""
         self._inner.disconnected()
 
     @property
     def is_full(self) -> bool:
-        """True if the client left too much output unread."""
         return self._wire.is_full
 
     def write(self, data: bytes) -> None:
@@ -80,11 +77,9 @@ class TlsEnd:
         self._wire.close()
 
     def reset(self) -> None:
-        """Reset the connection immediately."""
         self._wire.reset()
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Pause or resume reading from the client."""
         self._wire.pause_reading(is_paused)
 
     def _flush(self) -> None:

@@ -68,15 +68,11 @@ class AvroCodec:
 
 
 class _FieldByField:
-    """Base of leaves that convert records field by field."""
-
     def record(self, name: str, *, is_top: bool) -> Leaf:  # noqa: ARG002 - of Leaves
         return None
 
 
 class _ToJson(_FieldByField):
-    """Leaves that convert fastavro's values to JSON values."""
-
     def leaf(self, kind: str, schema: Any) -> Leaf:
         if kind not in ("bytes", "fixed"):
             return None
@@ -114,8 +110,6 @@ def _decimal_to_json(scale: int) -> Convert:
 
 
 class _FromJson(_FieldByField):
-    """Leaves that convert JSON values for fastavro."""
-
     def leaf(self, kind: str, schema: Any) -> Leaf:
         if kind in ("bytes", "fixed"):
             return _decimal_from_json(schema) if is_decimal(schema) else _bytes_from_json

@@ -208,7 +208,6 @@ class Shape:
         return name
 
     def _define(self, lines: Sequence[str], name: str | None = None) -> str:
-        """Define a function of `x` and return its name."""
         name = name or self._reserve()
         source = "".join(f"    {line}\n" for line in lines)
         exec(f"def {name}(x):\n{source}", self._objects)  # noqa: S102 - made of our own names and expressions only

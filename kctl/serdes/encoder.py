@@ -161,7 +161,6 @@ class LocalEncoder:
         self._codec = codec
 
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:  # noqa: ARG002 - as Encoder
-        """Return a JSON text as bytes. Raises: EncodeError."""
         return self._codec.encode(read_json(data))
 
 

@@ -128,7 +128,6 @@ class JsonSchemaGuard:
 
 
 def _children(schema: Schema) -> Iterator[Any]:
-    """Yield the subschemas of properties and items."""
     for word in ("properties", "patternProperties"):
         yield from schema[word].values() if isinstance(schema.get(word), Mapping) else ()
     for word in (*_OF_PROPERTIES, "propertyNames"):

@@ -243,8 +243,6 @@ class SchemaRegistry:
 
 
 class _Server(NamedTuple):
-    """URL without trailing slash, and headers with credentials."""
-
     url: str
     headers: Mapping[str, str]
 
@@ -288,7 +286,6 @@ def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
 
 
 def _code_and_text(response: "HttpResponse") -> tuple[int, str]:
-    """Return the registry's error code, or 0, and its message."""
     try:
         found = json.loads(response.body)
     except (ValueError, RecursionError):

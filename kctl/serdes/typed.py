@@ -151,7 +151,6 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
             ) from error
 
     def _return_to(self, records: Sequence[ConsumerRecord]) -> None:
-        """Seek back to the first of these records in each partition."""
         first: dict[TopicPartition, int] = {}
         for record in records:
             first.setdefault(TopicPartition(record.topic, record.partition), record.offset)

@@ -75,7 +75,6 @@ def _refusal(call: Call, right: "Of | ErrorCode | None") -> ErrorCode | None:
 
 
 def _add_items(response: Struct, refusal: Struct) -> None:
-    """Append the items of an error response to a response."""
     for one in type(refusal).FIELDS:
         found = getattr(refusal, one.name)
         if one.is_array and found:

@@ -41,8 +41,6 @@ _OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS
 
 
 class _Place(NamedTuple):
-    """Value of a property in one source."""
-
     value: str
     source: int
 

@@ -34,8 +34,6 @@ _MOVED = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 class _Asked(NamedTuple):
-    """A Fetch request and its partitions."""
-
     call: Call
     request: FetchRequest
     context: FetchContext
@@ -45,8 +43,6 @@ class _Asked(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """Result of reading all partitions."""
-
     answers: list[Answer]
     is_enough: bool
 

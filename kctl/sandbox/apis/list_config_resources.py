@@ -15,7 +15,6 @@ _ONLY_CLIENT_METRICS_BEFORE = 1
 
 
 def _names(cluster: "Cluster") -> dict[int, list[str]]:
-    """Return the resources that have configs, by kind."""
     brokers = [str(node_id) for node_id in cluster.nodes]
     return {
         int(Kind.GROUP): cluster.configs.names(Kind.GROUP),

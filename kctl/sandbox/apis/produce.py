@@ -109,7 +109,6 @@ def _partition(
 
 
 def _count(data: PartitionProduceData) -> int:
-    """Return the number of offsets of an appended batch."""
     assert data.records is not None
     return header_of(data.records).last_offset_delta + 1
 

@@ -54,7 +54,6 @@ class ClassicGroup:
 
     @property
     def state_name(self) -> str:
-        """Kafka's name of the state."""
         return self.state.value
 
     @property
@@ -64,12 +63,10 @@ class ClassicGroup:
 
     @property
     def members(self) -> ClassicMembers:
-        """The members by ID."""
         return self.roster.members
 
     @property
     def is_empty(self) -> bool:
-        """True if the group has no members."""
         return not self.members
 
     # --- JoinGroup --------------------------------------------------------------------------------------------------
@@ -222,11 +219,7 @@ class ClassicGroup:
         """Accept every client."""
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics.
-
-        Raises:
-            Refused: the members do not use the consumer protocol type.
-        """
+        """Return the subscribed topics. Raises: Refused: the members are not consumers."""
         return self.roster.subscribed_topics()
 
     # --- migration between protocols ----------------------------------------------------------------------------------
@@ -266,7 +259,6 @@ class ClassicGroup:
         self._write(GroupMetadataValue())
 
     def unload(self) -> None:
-        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
         self._turn_all_away(ErrorCode.NOT_COORDINATOR)
 

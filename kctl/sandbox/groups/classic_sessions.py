@@ -43,7 +43,6 @@ class Sessions:
         self._start(member.member_id, member.session_timeout_ms, self._on_silence)
 
     def end(self, member: ClassicMember) -> None:
-        """End the session of a member."""
         self._cancel(member.member_id)
 
     def _start(self, member_id: str, delay_ms: int, action: Callable[[str], None]) -> None:

@@ -64,7 +64,6 @@ class ConsumerGroup:
 
     @property
     def is_empty(self) -> bool:
-        """True if the group has no members."""
         return not self.members
 
     @property
@@ -323,7 +322,6 @@ class ConsumerGroup:
         member.check_offsets(epoch, None)
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics."""
         return {name for member in self.members.values() for name in self.topics_of(member)}
 
     # --- records ------------------------------------------------------------------------------------------------------
@@ -338,13 +336,11 @@ class ConsumerGroup:
             self._written = now
 
     def tombstones(self) -> list[Pair]:
-        """Return the records that delete the group."""
         return tombstones(LAYOUT, self.group_id, self._written)
 
     # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def unload(self) -> None:
-        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
 
     def load(self) -> None:

@@ -107,8 +107,6 @@ class _Metadata(NamedTuple):
 
 
 class _Current(NamedTuple):
-    """Current assignment of a member, with the epoch of each partition."""
-
     epoch: int
     previous_epoch: int
     state: MemberState

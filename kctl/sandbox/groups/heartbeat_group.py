@@ -46,12 +46,10 @@ class HeartbeatGroup(Generic[M]):
 
     @property
     def is_empty(self) -> bool:
-        """True if the group has no members."""
         return not self.members
 
     @property
     def state_name(self) -> str:
-        """Kafka's name of the state."""
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
@@ -68,7 +66,6 @@ class HeartbeatGroup(Generic[M]):
         return member
 
     def admit(self, member: M) -> None:
-        """Add a new member."""
         self.members[member.member_id] = member
         self.epoch += 1
 
@@ -89,7 +86,6 @@ class HeartbeatGroup(Generic[M]):
         return self._settings.group_consumer_heartbeat_interval_ms
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics."""
         return set()
 
     def tombstones(self) -> list[Pair]:
@@ -124,7 +120,6 @@ class HeartbeatGroup(Generic[M]):
     # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def unload(self) -> None:
-        """Stop coordinating the group on this node."""
         self._timers.cancel_all()
 
     def load(self) -> None:

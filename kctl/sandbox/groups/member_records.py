@@ -81,7 +81,6 @@ class Layout(NamedTuple):
 
 
 def value_bytes(message: Message) -> bytes:
-    """Return the value of a record."""
     return struct.pack(">h", _VERSION) + codec.encode(message, _VERSION)
 
 

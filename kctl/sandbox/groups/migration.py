@@ -155,7 +155,6 @@ class ClassicSide:
         return known
 
     def _limit(self, name: str, member: ConsumerMember) -> None:
-        """Remove the member after its rebalance timeout."""
         group = self._group
         self._timers.start(f"{name} {member.member_id}", member.rebalance_timeout_ms, lambda: group.expire(member))
 

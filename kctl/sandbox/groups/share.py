@@ -87,7 +87,6 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         return {name: sorted(self._topics[name].partitions) for name in member.topic_names if name in self._topics}
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics."""
         return {name for member in self.members.values() for name in member.topic_names}
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface

@@ -39,7 +39,6 @@ class GroupTimers:
             running[0].cancel()
 
     def cancel_all(self) -> None:
-        """Cancel all timers."""
         for name in [*self._running, *self._overdue]:
             self.cancel(name)
 

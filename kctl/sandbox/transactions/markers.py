@@ -91,7 +91,6 @@ class Markers:
         return False
 
     def _write_one(self, partition: Partition) -> "_Written | None":
-        """Write a marker, or return None without an available leader."""
         leader_id = partition.leader_id
         if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
             return None

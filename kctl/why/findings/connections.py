@@ -75,7 +75,6 @@ def _has_quorum(look: Look) -> bool:
 
 
 def _id(found: ProbeFinding) -> str:
-    """Return the id of a probe finding in the table."""
     if found.id == WRONG_ADDRESS:
         return found.id
     return next((name for error, name in _BY_ERROR.items() if isinstance(found.error, error)), found.id)

@@ -116,7 +116,7 @@ def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription,
 
 
 def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
-    """Return members with a new ID, if an old ID of the same client and host is gone."""
+    """Return members with a new ID, if an old ID of their client and host is gone."""
     present = {member.member_id for member in now}
     gone = [(member.client_id, member.host) for member in before if member.member_id not in present]
     known = {member.member_id for member in before}

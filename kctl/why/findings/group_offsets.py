@@ -32,7 +32,6 @@ _RESET = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset
 
 
 def _resets(group_id: str, offsets: Offsets) -> Words:
-    """Return the commands that set further partitions to offsets."""
     return each_of(_RESET, ({"group": group_id, "to": offset, **place(tp)} for tp, offset in sorted(offsets.items())))
 
 

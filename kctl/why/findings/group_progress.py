@@ -153,7 +153,6 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
 
 
 def _behind(looks: Looks, group: GroupLook, tp: TopicPartition) -> int:
-    """Return the offset after the next record of a group."""
     shape, committed = looks.now.shapes.get(tp), group.committed[tp]
     assert committed is not None
     return (shape.offset if isinstance(shape, RecordShape) else committed.offset) + 1
@@ -199,7 +198,6 @@ def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
 
 
 def _quotas(looks: Looks, members: Sequence[MemberDescription]) -> list[Evidence]:
-    """Return the quotas that throttle members."""
     client_ids = dict.fromkeys(member.client_id for member in members)
     return [quota_evidence(looks.now, each) for each in client_ids if quotas_of(looks.now, each)][:MOST_EVIDENCE]
 

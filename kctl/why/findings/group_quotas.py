@@ -64,7 +64,6 @@ def quota_evidence(look: Look, client_id: str) -> Evidence:
 
 
 def _options(quota: EffectiveQuota) -> str:
-    """Return the options of `kctl quotas` for the entity."""
     return " ".join(
         f"--{kind}-default" if name is None else f"--{kind} {shlex.quote(name)}" for kind, name in quota.source.parts
     )

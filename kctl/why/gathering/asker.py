@@ -76,7 +76,6 @@ class Asker:
         return [node.node_id for node in self.nodes if node.node_id not in self.silent]
 
     def share_s(self) -> float:
-        """Return the time for the next request in s."""
         return share_s(self.timer)
 
     def partial_s(self) -> float | None:

@@ -68,7 +68,6 @@ _NAMES = ("cleanup.policy", "segment.bytes", "min.cleanable.dirty.ratio", "min.c
 
 
 def _sizes(look: Look) -> dict[TopicPartition, int]:
-    """Return the size of each partition on its leader."""
     known = look.partitions
     return {
         tp: size
