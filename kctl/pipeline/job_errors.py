@@ -23,22 +23,19 @@ class JobError(KafkaError):
 
 
 class SparkMissingError(JobError):
-    """PySpark, pyarrow or Java is not installed here."""
+    """PySpark, pyarrow or Java is not installed on this machine."""
 
     kind = ErrorKind.USAGE
 
 
 class SparkSetUpError(JobError):
-    """Spark cannot run the job as it was asked for: its settings, its workers or what they have installed."""
+    """Spark cannot start the job because of its settings, its workers or the packages on the workers."""
 
     kind = ErrorKind.USAGE
 
 
 class StreamSourceError(JobError):
-    """The source of a streaming query ended with an error of the client, in a process of Spark.
-
-    Its `kind` is the kind of that error.
-    """
+    """The source of a streaming query failed in a process of Spark. Its `kind` is the kind of the client error."""
 
     def __init__(self, message: str, kind: ErrorKind) -> None:
         super().__init__(message)
@@ -46,7 +43,7 @@ class StreamSourceError(JobError):
 
 
 class SparkFailedError(JobError):
-    """Spark gave a job up for a reason that is neither Kafka's nor the job's own."""
+    """Spark failed the job for a reason outside of Kafka and the job."""
 
 
 class WorkerStartError(SparkFailedError):
@@ -75,13 +72,13 @@ def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
 
 
 class FolderError(JobError):
-    """A folder of an export cannot be read or written, or belongs to another export."""
+    """A directory of an export cannot be read or written, or belongs to another export."""
 
     kind = ErrorKind.USAGE
 
 
 class DiskError(FolderError):
-    """The disk of a folder is full or failing."""
+    """The disk of a directory is full or failing."""
 
     kind = ErrorKind.DISK
 
@@ -97,7 +94,7 @@ def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
 
 
 class ExportDataError(JobError):
-    """Records are gone, or a file differs from its manifest."""
+    """Records no longer exist, or a file differs from its manifest."""
 
     kind = ErrorKind.DATA
 
@@ -115,17 +112,17 @@ class RecordLossError(JobError):
 
 
 class LakesMissingError(JobError):
-    """A library of the extra `lakes` is not installed here."""
+    """A library of the extra `lakes` is not installed on this machine."""
 
     kind = ErrorKind.USAGE
 
 
 class StoreError(JobError):
-    """An object store or a catalog of tables refused or failed a request."""
+    """An object store or a table catalog rejected or failed a request."""
 
 
 class StoreUnreachableError(StoreError):
-    """An object store refuses connections, or answers each request with an error of its own."""
+    """An object store refuses connections, or fails each request with a server error."""
 
     kind = ErrorKind.CONNECTION
 
@@ -137,7 +134,7 @@ class StoreTimeoutError(StoreError):
 
 
 class StoreLoginError(StoreError):
-    """There are no credentials for an object store, or it does not accept them."""
+    """Credentials for an object store are missing or rejected."""
 
     kind = ErrorKind.AUTHENTICATION
 
@@ -155,13 +152,13 @@ class StoreMissingError(StoreError):
 
 
 class RecordDataError(JobError):
-    """A record cannot be handled as was asked."""
+    """A record cannot be processed with the given options."""
 
     kind = ErrorKind.DATA
 
 
 class FilterTimeoutError(JobError):
-    """A regular expression or a jq program did not end on a record."""
+    """A regular expression or a jq program did not finish on a record."""
 
     kind = ErrorKind.TIMEOUT
 

@@ -104,8 +104,9 @@ class RangeFetch:
             self._found.add(topic)
 
     def next_chunk(self, tp: TopicPartition, timer: Timer) -> FetchedChunk | None:
-        """Return the next chunk of the current partition, or None when the timer expires. Raises: as
-        Consumer.poll_chunk.
+        """Return the next chunk of the current partition, or None when the timer expires.
+
+        Raises: as Consumer.poll_chunk.
         """
         while not (held := self._held.get(tp)):
             try:

@@ -15,8 +15,7 @@ T = TypeVar("T")
 RANGE_BYTES: Final = 64 * 1024 * 1024
 """Default number of bytes in the log that one task reads, approximately."""
 MOST_RANGES: Final = 256
-"""Maximum number of ranges in a task. Bounds the work that is repeated if a worker dies, and the consumer's assignment.
-"""
+"""Maximum number of ranges in a task. Bounds the repeated work if a worker dies, and a consumer's assignment."""
 TASKS_EACH: Final = 4
 """Tasks for each parallel slot before ranges share a task, so that the last tasks leave few cores idle."""
 

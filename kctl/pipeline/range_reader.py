@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 RECREATED_AFTER_MS: Final = 5_000
-"""Time for which metadata must show another topic id before the topic counts as recreated. A broker's metadata may be
-stale.
-"""
+"""Time without data after which another topic id in the metadata counts: a broker's metadata may be stale."""
 LOOKS_BEFORE_SKIPPING: Final = 2
 """Number of consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
 _NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)

@@ -1,9 +1,9 @@
-"""RecordDiff: how the records of one partition differ between a source and a target, in one pass and bounded memory.
+"""RecordDiff: differences between the records of a source and a target partition, in one pass with bounded memory.
 
-Both are read side by side, so that they stand at about the same `position` (offset, or time), which keeps them together
-over a hole of any length. A record waits for its equal on the other side while at most `window` others wait; what has
-waited longer is only on its side, or was moved further than that. Equal records are matched in their order, so that
-records that are repeated in the source may be in the target as often. Pure;
+Both sides are read in parallel at about equal `position` (offset or time), so a gap of any length does not separate
+them. A record waits for an equal record on the other side while at most `window` others wait. After that, it exists on
+one side only, or has moved further than the window. Equal records are matched in order, so repeated records of the
+source may be repeated as often in the target.
 """
 
 from collections import OrderedDict, deque
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from kctl.pipeline.fingerprints import Entry
 
 WINDOW = 30_000
-"""At worst 145 MB: all of both sides wait, and as many waited without a match."""
+"""Records that wait on each side; at worst 145 MB, if all wait and as many have waited without a match."""
 MOST_SAMPLES = 10
-"""Of each kind."""
+"""Maximum number of samples of each kind."""
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")
 
 
 class Sample(NamedTuple):
-    """One record that differs; an offset is None where that side has no such record."""
+    """One record that differs; an offset is None if that side does not have the record."""
 
     kind: str
     source_offset: int | None
@@ -28,13 +28,14 @@ class Sample(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """How many records differ, and how.
+    """Numbers of differing records by kind.
 
     Attributes:
-        missing: of the source, not in the target. changed: in both, by identity, with other content.
-        duplicate: more often in the target. reordered: in both, before or after others that it followed or preceded.
-        extra: in the target, never in the source. behind: missing at the end: the target has not got so far.
-        samples: the first few of each kind.
+        missing: source records that are not in the target. changed: records with equal identity but different content.
+        duplicate: records that are more often in the target. reordered: matched records in a different order.
+        extra: target records that are not in the source. behind: records missing at the end, which the target has not
+            reached.
+        samples: the first records of each kind.
     """
 
     missing: int = 0
@@ -51,7 +52,10 @@ class Differences(NamedTuple):
 
 
 class _Waiting:
-    """A record that waits; `place`: how many come before it; `was_met`: an equal one has met its own."""
+    """A record without a match so far.
+
+    Attributes: place: number of records before it on its side. was_met: an equal target record was matched.
+    """
 
     __slots__ = ("entry", "place", "was_met")
 
@@ -62,7 +66,7 @@ class _Waiting:
 
 
 class _Side:
-    """Records of one side that wait for their equal, the oldest first; then those that have waited long enough."""
+    """Unmatched records of one side, oldest first: first waiting by fingerprint, later alone by identity."""
 
     def __init__(self) -> None:
         self.places = 0
@@ -74,7 +78,7 @@ class _Side:
         self.alone_count = 0
 
     def place(self, position: int) -> int:
-        """Count a record."""
+        """Count a record and return its place."""
         self.furthest = max(self.furthest, position)
         self.places += 1
         return self.places - 1
@@ -85,7 +89,7 @@ class _Side:
         self._waiting += 1
 
     def pop_equal(self, fingerprint: int) -> _Waiting | None:
-        """Take the oldest that waits with this fingerprint."""
+        """Remove the oldest waiting record with this fingerprint, if any."""
         found = self.by_fingerprint.get(fingerprint)
         if found is None:
             return None
@@ -96,12 +100,12 @@ class _Side:
         return one
 
     def evict(self, most: int) -> Iterator[_Waiting]:
-        """Take the oldest while more than `most` wait, or are remembered as having waited."""
+        """Remove the oldest waiting records while more than `most` wait, or the queue has too many matched ones."""
         while self._waiting > most or len(self._oldest) > 2 * most + 1:
             one = self._oldest.popleft()
             same = self.by_fingerprint.get(one.entry.fingerprint)
             if same is None or same[0] is not one:
-                continue  # it has met its equal
+                continue  # already matched
             self.pop_equal(one.entry.fingerprint)
             yield one
 
@@ -110,7 +114,7 @@ class _Side:
         self.alone_count += 1
 
     def pop_alone(self, identity: int) -> _Waiting | None:
-        """Take the oldest of this identity that has waited long enough."""
+        """Remove the oldest record of this identity that waited without a match, if any."""
         found = self.alone.get(identity)
         if found is None:
             return None
@@ -121,7 +125,7 @@ class _Side:
         return one
 
     def forget_alone(self, most: int) -> Iterator[_Waiting]:
-        """Take those of the oldest identities while there are more than `most`."""
+        """Remove records of the oldest identities while there are more than `most`."""
         while self.alone_count > most:
             one = self.pop_alone(next(iter(self.alone)))
             assert one is not None
@@ -129,7 +133,7 @@ class _Side:
 
 
 class RecordDiff:
-    """One comparison."""
+    """Comparison of one partition."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self._window = window
@@ -141,7 +145,7 @@ class RecordDiff:
         self._samples: dict[str, list[Sample]] = {kind: [] for kind in KINDS}
 
     def run(self, source: Iterator[Entry], target: Iterator[Entry]) -> Differences:
-        """Read both to their ends and return how they differ."""
+        """Read both sides to their ends and return the differences."""
         ours, theirs = next(source, None), next(target, None)
         while ours is not None or theirs is not None:
             self._target_ended = theirs is None
@@ -165,7 +169,7 @@ class RecordDiff:
         )
 
     def _is_source_next(self, ours: Entry, theirs: Entry) -> bool:
-        """Whether the source is behind; times that go back do not count."""
+        """Return whether the source is behind. The highest position so far counts, because times can decrease."""
         source = max(ours.position, self._source.furthest)
         target = max(theirs.position, self._target.furthest)
         return source < target or (source == target and self._source.places <= self._target.places)
@@ -199,7 +203,7 @@ class RecordDiff:
             self._count("reordered", source, target)
 
     def _give_up(self, most: int) -> None:
-        """End the waiting of what is above the bound; changed is what is left alone on both sides."""
+        """Stop waiting for matches above the limit. Unmatched records of equal identity count as changed."""
         self._evict(most)
         for one in self._source.forget_alone(most):
             is_behind = self._target_ended and one.place > self._last_source

@@ -1,6 +1,6 @@
-"""RecordFilter: which records of an Arrow batch are wanted: by time, key, header, or a jq program.
+"""RecordFilter: selection of records of an Arrow batch by time, key, header or a jq program.
 
-Runs in tasks; knows neither Spark nor Kafka.
+Tasks use this module; it depends on neither Spark nor Kafka.
 """
 
 import base64
@@ -18,18 +18,18 @@ from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import RecordDataError
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
-"""What a batch needs to have."""
+"""Columns that a batch needs."""
 
 
 class RecordFilter(NamedTuple):
-    """What has to hold of a record; all of it.
+    """Conditions of a record; all must hold.
 
     Attributes:
-        since_ms, until_ms: milliseconds since the epoch: timestamps from the first on and before the second.
-        key: a regular expression that is found in the key; a record without a key has none.
-        headers: names, each with a value or None for any.
-        jq: a program that is given the record as `consume --output jsonl` prints it; its first result has to be there
-            and neither false nor null, as with `select`.
+        since_ms, until_ms: half-open range of timestamps, in milliseconds since the epoch.
+        key: regular expression to find in the key; records without a key do not match.
+        headers: pairs of header name and value; None for any value.
+        jq: program with the record in the format of `consume --output jsonl` as input. Its first result must exist and
+            be neither false nor null, as with `select`.
     """
 
     since_ms: int | None = None
@@ -39,7 +39,10 @@ class RecordFilter(NamedTuple):
     jq: str | None = None
 
     def check(self) -> None:
-        """Raise ConfigError where the expression or the program is not one; LibraryMissingError without jq."""
+        """Validate the expression and the program.
+
+        Raises: ConfigError: one of them is invalid. LibraryMissingError: jq is not installed.
+        """
         if self.key is not None:
             if not _is_unicode(self.key):
                 raise ConfigError(f"{self.key[:80]!r} is not UTF-8", key="--key")
@@ -56,7 +59,7 @@ class RecordFilter(NamedTuple):
             _program(self.jq)
 
     def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the records that are wanted, in their order.
+        """Return the matching records in order.
 
         Raises: RecordDataError: the jq program failed on a record.
         """
@@ -73,7 +76,7 @@ class RecordFilter(NamedTuple):
         return batch
 
     def decisions(self, batch: pa.RecordBatch) -> Iterator[bool]:
-        """Yield for each record whether its key is found and the program selects it.
+        """Yield for each record whether its key matches and the program selects it.
 
         Raises: RecordDataError: the jq program failed on a record.
         """
@@ -118,7 +121,7 @@ def _is_selected(program: Any, record: dict[str, object]) -> bool:
 
 
 def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
-    """Yield each record as `consume --output jsonl` prints it."""
+    """Yield each record in the format of `consume --output jsonl`."""
     times = _times_ms(batch).to_pylist()
     names = [name for name in COLUMNS if name != "timestamp"]
     for row, at_ms in zip(batch.select(names).to_pylist(), times, strict=True):
@@ -137,7 +140,7 @@ def _times_ms(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether an argument of the command line is text; bytes that are not UTF-8 come as surrogates."""
+    """Return whether a command-line argument is valid text. Python decodes invalid UTF-8 as surrogates."""
     return not any("\ud800" <= each <= "\udfff" for each in text)
 
 

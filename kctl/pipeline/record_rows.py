@@ -1,8 +1,8 @@
-"""Rows of an Arrow batch as columns of records, and which rows go to which partition.
+"""Rows of an Arrow batch as columns of records, grouped by partition.
 
-Owns the names and types that make a record: a column `value` (binary or string) and any of `key` (likewise), `topic`,
-`partition`, `timestamp` and `headers` (a list of structs of key and value). Other columns are not looked at. Imports
-pyarrow, so tasks import it late. Knows nothing of producers.
+A record has a column `value` (binary or string) and optionally `key` (binary or string), `topic`, `partition`,
+`timestamp` and `headers` (a list of structs of key and value). Other columns are ignored. Imports pyarrow, so tasks
+defer this import. The module does not depend on producers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _TO_MS: Final = pc.CastOptions(target_type=pa.timestamp("ms"), allow_time_trunca
 
 
 class RecordRows(NamedTuple):
-    """The columns of some records with an entry a row; None where no row has one."""
+    """Columns of records with one entry for each row; None if no row has an entry."""
 
     values: Sequence[bytes | None]
     keys: Sequence[bytes | None] | None
@@ -29,16 +29,16 @@ class RecordRows(NamedTuple):
 
 
 class RowDestination(NamedTuple):
-    """Where rows go; `partition` None leaves it to the producer."""
+    """Destination of rows; with `partition` None, the producer chooses the partition."""
 
     topic: str
     partition: int | None
 
 
 def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
-    """Return the rows' columns.
+    """Return the columns of the rows.
 
-    Raises: ConfigError: no column `value`, or a type that records do not have.
+    Raises: ConfigError: the column `value` is missing, or a column has an invalid type.
     """
     names = batch.schema.names
     if "value" not in names:
@@ -56,13 +56,13 @@ def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
 
 
 def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[RowDestination, pa.RecordBatch]]:
-    """Yield the rows by where they go, those of one place in their order.
+    """Yield the rows by destination, in order within each destination.
 
-    Rows that have a partition never overtake rows that leave it to the producer, nor the other way round: a key may
-    choose the same one.
+    Rows with and without a partition keep their relative order, because a key may choose the partition of another row.
 
-    Args: topic: of all rows; None: a column `topic` says it.
-    Raises: ConfigError: no topic, or a column of a type that says neither topic nor partition.
+    Args: topic: topic of all rows; None: use the column `topic`.
+
+    Raises: ConfigError: the topic is missing, or the topic or partition column has an invalid type.
     """
     if not batch.num_rows:
         return
@@ -82,7 +82,7 @@ def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[RowDe
 
 
 def _stretches(partitions: pa.Array) -> Iterator[tuple[int, int]]:
-    """Yield where rows begin and end that all have a partition, or none of them."""
+    """Yield the bounds of consecutive rows that all have a partition or all have none."""
     starts = [next(rows)[0] for _, rows in groupby(enumerate(partitions.is_null().to_pylist()), lambda row: row[1])]
     yield from pairwise([*starts, len(partitions)])
 
@@ -95,7 +95,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, p
 
 
 def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.RecordBatch]]:
-    """Yield the rows by the value of a column that has no nulls; the order of those that share one is kept."""
+    """Yield the rows by the value of a column without nulls, in order for each value."""
     column = batch.column(name)
     bounds = pc.min_max(column)
     if bounds["min"] == bounds["max"]:
@@ -138,7 +138,7 @@ def _bytes(batch: pa.RecordBatch, name: str) -> pa.Array | None:
 
 
 def _packed(column: pa.Array) -> Sequence[bytes | None]:
-    """Return the entries where they lie, which most records are encoded from."""
+    """Return the entries; binary entries are not copied."""
     if not pa.types.is_binary(column.type):
         found: list[bytes | None] = column.to_pylist()
         return found

@@ -1,12 +1,12 @@
-"""RecordStatistics: what a run of records amounts to: counts, sizes, keys, timestamps, schema ids.
+"""RecordStatistics: counts, sizes, keys, timestamps and schema ids of consecutive records.
 
-Made batch by batch from Arrow columns, without an object for a record, and added up from consecutive runs: tasks return
-them. Distinct keys are estimated (HyperLogLog over Kafka's murmur2, so about 2 % off up to some 100 million keys); the
-most frequent keys are those of the batches, so a key that is rare in each batch may be missing, and counts are lower
-bounds. Imports pyarrow, so tasks import it late. Runs in tasks; knows neither Spark nor Kafka.
+The statistics are computed for each batch from its Arrow columns, then added up. The number of distinct keys is
+estimated with HyperLogLog over Kafka's murmur2 (an error of about 2 % up to some 100 million keys). Frequent keys are
+the frequent keys of batches: their counts are lower bounds, and a key that is rare in every batch may be missing.
+Imports pyarrow, so tasks defer this import. Tasks use this module; it depends on neither Spark nor Kafka.
 
-Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts; a library
-(datasketches) would need numpy and takes text alone.
+Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts. The library
+datasketches needs numpy and accepts only strings.
 """
 
 import math
@@ -21,22 +21,22 @@ from kctl.client.records import raise_registers
 from kctl.pipeline.packed_arrays import packed_parts
 
 COLUMNS: Final = ("key", "value", "offset", "timestamp")
-"""What a batch needs to have."""
+"""Columns that a batch needs."""
 REGISTER_BITS: Final = 12
 _REGISTERS: Final = 1 << REGISTER_BITS
 MOST_KEYS: Final = 10
-"""Keys that are reported as the most frequent."""
+"""Number of most frequent keys in a report."""
 _KEPT_KEYS: Final = 1000
 _KEYS_OF_BATCH: Final = 100
 MOST_SCHEMAS: Final = 100
 LONGEST_KEY: Final = 64
-"""Bytes of a key that is kept; longer ones that begin alike count as one."""
+"""Bytes of a key that are kept; longer keys with equal prefixes count as one key."""
 _ID_BYTES: Final = 5
-"""Of a value in Confluent's format: a zero byte and the schema id, big-endian."""
+"""Size of the prefix in Confluent's format: a zero byte and the big-endian schema id."""
 
 
 class DistinctKeys(NamedTuple):
-    """An estimate of how many different keys there were."""
+    """An estimate of the number of distinct keys."""
 
     registers: bytes = bytes(_REGISTERS)
 
@@ -61,16 +61,17 @@ def _as_array(registers: bytes) -> pa.Array:
 
 
 class RecordStatistics(NamedTuple):
-    """What records one after the other amount to.
+    """Statistics of consecutive records.
 
     Attributes:
-        first_offset, last_offset: of the records; -1 without any.
-        null_keys, null_values: records without a key, and without a value.
-        key_bytes, value_bytes: of all keys, and of all values. max_value_bytes: of the largest value.
-        value_sizes: records by the number of bits of their value's size, so 11 stands for 1,024 to 2,047 bytes.
-        first_timestamp_ms, last_timestamp_ms: the earliest and the latest; None where no record has one.
-        timestamp_of_first_ms, timestamp_of_last_ms: of the first and the last record, for `unordered` of two runs.
-        unordered: records that are earlier than the one before them.
+        first_offset, last_offset: -1 without records.
+        null_keys, null_values: records without a key or without a value.
+        key_bytes, value_bytes: total sizes. max_value_bytes: size of the largest value.
+        value_sizes: records by bit length of the value size; 11 means 1,024 to 2,047 bytes.
+        first_timestamp_ms, last_timestamp_ms: minimum and maximum; None without timestamps.
+        timestamp_of_first_ms, timestamp_of_last_ms: timestamps of the first and the last record, for `unordered` in
+            `then`.
+        unordered: records with an earlier timestamp than the record before.
         distinct_keys: an estimate. frequent_keys: records by key. schema_ids: records by schema id.
     """
 
@@ -93,7 +94,7 @@ class RecordStatistics(NamedTuple):
     schema_ids: Mapping[int, int] = {}
 
     def then(self, later: "RecordStatistics") -> "RecordStatistics":
-        """Return the statistics of these records and of later ones of the same partition."""
+        """Return the statistics of these records followed by later ones of the same partition."""
         if not self.records or not later.records:
             return self if self.records else later
         last, first = self.timestamp_of_last_ms, later.timestamp_of_first_ms
@@ -106,7 +107,7 @@ class RecordStatistics(NamedTuple):
         )
 
     def beside(self, other: "RecordStatistics") -> "RecordStatistics":
-        """Return the statistics of these records and of those of another partition; offsets mean nothing then."""
+        """Return the statistics of these records and records of another partition, without offsets."""
         return RecordStatistics(
             records=self.records + other.records,
             null_keys=self.null_keys + other.null_keys,
@@ -124,7 +125,7 @@ class RecordStatistics(NamedTuple):
         )
 
     def value_bytes_at(self, share: float) -> int | None:
-        """Return a size that this share of the values does not exceed, to the next power of two; None without any."""
+        """Return the size, to the next power of two, that a share of values does not exceed; None without values."""
         left = share * sum(self.value_sizes.values())
         for bits, count in sorted(self.value_sizes.items()):
             left -= count
@@ -134,7 +135,7 @@ class RecordStatistics(NamedTuple):
 
 
 def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
-    """Return the statistics of a batch with the columns `COLUMNS`."""
+    """Return the statistics of a batch that has `COLUMNS`."""
     if not batch.num_rows:
         return RecordStatistics()
     keys, values, offsets = batch.column("key"), batch.column("value"), batch.column("offset")
@@ -166,19 +167,19 @@ def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
 
 
 def _bits(sizes: pa.Array) -> dict[int, int]:
-    """Return how many sizes have how many bits; nulls left out."""
+    """Return the number of sizes by bit length, without nulls."""
     ends = pc.min_max(sizes).as_py()
     if ends["min"] is None:
         return {}
     first, last = ends["min"].bit_length(), ends["max"].bit_length()
-    # One comparison for each power of two between them: sizes of a topic are mostly alike.
+    # one comparison for each power of two in between: value sizes of a topic are mostly similar
     above = [pc.sum(pc.greater_equal(sizes, 1 << bits)).as_py() for bits in range(first, last)]
     at_least = [len(sizes) - sizes.null_count, *above, 0]
     return {first + n: more - fewer for n, (more, fewer) in enumerate(pairwise(at_least)) if more > fewer}
 
 
 def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
-    """Return what the keys of a batch say of distinct keys, and the most frequent of them."""
+    """Return the distinct and the most frequent keys of a batch."""
     counted = pc.value_counts(keys.drop_null())
     unique, counts = counted.field("values"), counted.field("counts")
     if not len(unique):
@@ -193,7 +194,7 @@ def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
 
 
 def _schema_ids(values: pa.Array, sizes: pa.Array) -> dict[int, int]:
-    """Return how many values begin as Confluent's format does, by schema id."""
+    """Return the number of values in Confluent's format by schema id."""
     framed = pc.and_(pc.starts_with(values, pattern=b"\x00"), pc.greater_equal(sizes, _ID_BYTES))
     if not pc.any(framed).as_py():
         return {}
@@ -216,7 +217,7 @@ def _most(counts: dict[Any, int], most: int) -> dict[Any, int]:
 
 
 def _kept(counts: dict[bytes, int]) -> dict[bytes, int]:
-    """Return counts of keys, the rarest left out once there are twice as many as are kept: sorting takes time."""
+    """Return counts of keys, without the rarest keys if there are twice as many as to keep: sorting takes time."""
     return counts if len(counts) < 2 * _KEPT_KEYS else _most(counts, _KEPT_KEYS)
 
 

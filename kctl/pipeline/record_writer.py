@@ -1,7 +1,6 @@
-"""RecordWriter: Arrow batches to topics through a producer, one after the other through the same where it is pooled.
+"""RecordWriter: sends Arrow batches to topics through a producer, which a pool can reuse.
 
-Owns what is reported when not all of it was delivered; which columns make a record is record_rows.py's. Knows nothing
-of Spark.
+The writer reports partial delivery; record_rows.py maps columns to records. The module does not depend on Spark.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,25 +22,25 @@ if TYPE_CHECKING:
     from kctl.pipeline.record_rows import RecordRows, RowDestination
 
 MOST_NAMED: Final = 5
-"""Partitions that an error names."""
+"""Maximum number of partitions in an error message."""
 BYTES_PER_CALL: Final = 2 << 20
-"""About how much is handed to the producer in one call, which has max.block.ms for it."""
+"""Approximate bytes handed to the producer in one call, which max.block.ms limits."""
 BATCH_BYTES: Final = 256 << 10
-"""batch.size where none is given: rows come in masses here, and brokers write large batches at less cost."""
+"""Default of batch.size: large batches cost brokers less, and rows arrive in large numbers."""
 LARGEST_RECORD_BYTES: Final = 32 << 20
-"""Of records that are copied, where max.request.size is not given: what the default of buffer.memory holds."""
+"""Default of max.request.size for copied records: the default of buffer.memory."""
 
 
 LOOK_AT_SINK_MS: Final = 5_000
-"""How often a writer that waits for acknowledgements looks whether its topic was recreated with fewer partitions."""
+"""Interval of checks whether a topic was recreated with fewer partitions, while waiting for acknowledgments."""
 POOLED_METADATA_AGE_MS: Final = 5_000
-"""metadata.max.age.ms of a pooled producer where none is given: it outlives its task, and maybe its topic."""
+"""Default of metadata.max.age.ms for a pooled producer, which may outlive a topic."""
 
 
 class PartialWriteError(UndeliveredError):
-    """Not every row is in the topic: how many of which partition, and why the first of each is not.
+    """Some rows are not in the topic; the message has the number and the first error for each partition.
 
-    Attributes: `delivered`, how many rows are in the topic all the same.
+    Attributes: delivered: number of rows in the topic.
     """
 
     def __init__(self, result: CloseResult, cause: KafkaError) -> None:
@@ -63,14 +62,14 @@ def _fate(part: PartitionResult) -> str:
 
 
 class RecordWriter:
-    """Sends Arrow batches; a context manager that leaves nothing under way.
+    """Sender of Arrow batches; a context manager that leaves no requests pending.
 
     Args:
         properties: Kafka properties of a producer; max.block.ms and delivery.timeout.ms limit it.
-        topic: where all rows go; None: a column `topic` says where.
-        with_timestamps: records get the times of the column `timestamp`, where that is not null.
-        pool: that has producers of earlier writers, and gets this one's once all of its rows are acknowledged; None: a
-            producer for this writer alone.
+        topic: topic of all rows; None: use the column `topic`.
+        with_timestamps: use the times of the column `timestamp` that are not null.
+        pool: source of the producer, and its destination after all rows are acknowledged; None: a new producer for this
+            writer alone.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class RecordWriter:
             age = {} if pool is None else {"metadata.max.age.ms": POOLED_METADATA_AGE_MS}
             config = ProducerConfig.parse(writing_properties({**age, **properties}))
             if config.acks == 0:
-                self._pool = None  # an error closes the connection, and would lose the records of the next writer
+                self._pool = None  # an error closes the connection, which would lose the next writer's records
             return Producer(config, runtime or system_runtime())
 
         self._producer = make() if pool is None else pool.acquire(properties, make)
@@ -113,13 +112,13 @@ class RecordWriter:
         """Hand every row to the producer.
 
         Raises:
-            ConfigError: a column has a type that records do not have, or a value that no record can have.
-            PartialWriteError: earlier rows are lost; this is what became of all of them.
-            KafkaError: nothing was sent yet, and nothing can be.
+            ConfigError: a column has an invalid type or value.
+            PartialWriteError: earlier rows were not delivered; the error covers all rows.
+            KafkaError: nothing was sent, and nothing can be sent.
         """
         from kctl.pipeline.record_rows import place_rows, record_rows
 
-        record_rows(batch.slice(0, 0), with_timestamps=self._with_timestamps)  # the types, before any row is sent
+        record_rows(batch.slice(0, 0), with_timestamps=self._with_timestamps)  # check the types before any row is sent
         for part in _parts(batch):
             for place, rows in place_rows(part, self._topic):
                 self._send(place, record_rows(rows, with_timestamps=self._with_timestamps))
@@ -135,7 +134,7 @@ class RecordWriter:
         self._partition_counts.setdefault(place.topic, self._partition_count(place.topic))
 
     def finish(self) -> int:
-        """Return once every row is acknowledged: how many that are.
+        """Wait until every row is acknowledged and return their number.
 
         Raises: PartialWriteError.
         """
@@ -146,14 +145,14 @@ class RecordWriter:
             raise self._account(error) from error
         counts, before = self._producer.metrics(), self._before
         if counts.records_failed + counts.records_unknown > before.records_failed + before.records_unknown:
-            raise self._account(None)  # a flush that timed out has reported the failures, and the last one has not
+            raise self._account(None)  # a flush that timed out has consumed the failures
         if self._pool is not None:
             self._is_pooled = True
             self._pool.release(self._properties, self._producer)
         return counts.records_delivered - before.records_delivered
 
     def _is_flushed(self) -> bool:
-        """Wait until every row is acknowledged or has failed, but no longer than until the next look at the sink."""
+        """Wait up to LOOK_AT_SINK_MS for all rows, and return whether each is acknowledged or failed."""
         try:
             self._producer.flush(LOOK_AT_SINK_MS / 1000)
         except FlushTimeout:
@@ -161,7 +160,7 @@ class RecordWriter:
         return True
 
     def _refuse_recreated_topic(self) -> None:
-        """Raise if a topic has fewer partitions than before: rows for those that are gone would wait for nothing."""
+        """Raise if a topic has fewer partitions than before: rows for removed partitions cannot be delivered."""
         for topic, count in self._partition_counts.items():
             now = self._partition_count(topic)
             if 0 < now < count:
@@ -169,18 +168,18 @@ class RecordWriter:
                 raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"produce to {topic}", text)
 
     def _partition_count(self, topic: str) -> int:
-        """Return how many partitions the producer knows of, 0 where it has lost the topic; asks no broker."""
+        """Return the number of partitions in the producer's metadata, or 0 if it no longer has the topic."""
         try:
             return len(self._producer.partitions_for(topic, 0))
         except KafkaTimeoutError:
             return 0
 
     def _account(self, error: KafkaError | None) -> KafkaError:
-        """End the producer; return the error with the account of what was sent, where anything was.
+        """Close the producer, and return the error with the delivery result if any rows were sent.
 
-        A producer that failed is in no pool again, so what is undelivered is all of this writer.
+        A failed producer does not return to the pool, so undelivered rows belong to this writer.
 
-        Args: error: None for that of the first row that failed.
+        Args: error: None for the error of the first failed row.
         """
         result = self._producer.close(0)
         result = result._replace(delivered=result.delivered - self._before.records_delivered)
@@ -198,13 +197,12 @@ def write_batches(
     pool: "ClientPool[Producer] | None" = None,
     runtime: Runtime | None = None,
 ) -> int:
-    """Send every row of the batches; return how many there are once all of them are acknowledged.
+    """Send every row of the batches, and return their number when all are acknowledged.
 
     Args:
-        properties, topic, with_timestamps, pool: as of RecordWriter.
-        batches: with a column `value` (binary or string) and any of `key` (likewise), `topic`, `partition`,
-            `timestamp` and `headers` (a list of structs of key and value); a null is left to the producer. Other
-            columns are not looked at.
+        properties, topic, with_timestamps, pool: as for RecordWriter.
+        batches: batches with the columns of `record_rows`; the producer fills nulls.
+
     Raises: as RecordWriter.write and finish.
     """
     with RecordWriter(properties, topic, with_timestamps=with_timestamps, pool=pool, runtime=runtime) as writer:
@@ -214,11 +212,11 @@ def write_batches(
 
 
 def writing_properties(properties: Properties) -> dict[str, object]:
-    """Return a producer's properties in which the limit of a call holds for each record too, and batches are large.
+    """Return producer properties with large batches and the limit of a call as delivery.timeout.ms.
 
-    Java's delivery.timeout.ms of two minutes would outlast a shorter API timeout; one that is given stays.
+    Java's default of two minutes would exceed a shorter API timeout. A given delivery.timeout.ms is kept.
 
-    Raises: ConfigError: linger.ms is given, and leaves no time.
+    Raises: ConfigError: linger.ms is given and leaves no time to send.
     """
     wanted = dict(properties)
     config = ProducerConfig.parse(wanted)
@@ -233,19 +231,19 @@ def writing_properties(properties: Properties) -> dict[str, object]:
 
 
 def copying_properties(properties: Properties) -> dict[str, object]:
-    """Return a producer's properties for records that a cluster has accepted: the target's topics limit their size."""
+    """Return producer properties for records that a cluster has accepted: the target's topics limit their size."""
     return {"max.request.size": LARGEST_RECORD_BYTES, **properties}
 
 
 def _request_timeout_ms(config: ProducerConfig, limit_ms: int) -> int:
-    """Return what the limit leaves of the request timeout after linger.ms."""
+    """Return the request timeout within the limit after linger.ms."""
     if config.linger_ms >= limit_ms:
         raise ConfigError(f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms")
     return min(config.request_timeout_ms, limit_ms - config.linger_ms)
 
 
 def _parts(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
-    """Yield the batch in slices, each so small that one call of the producer can take it in its time."""
+    """Yield slices of the batch that are small enough for one call of the producer."""
     rows = max(1, batch.num_rows * BYTES_PER_CALL // max(batch.nbytes, 1))
     for first in range(0, batch.num_rows, rows):
         yield batch.slice(first, rows)

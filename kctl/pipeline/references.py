@@ -1,11 +1,11 @@
-"""References in place of secrets: what a task is given says where a secret is, and the task looks it up.
+"""References to secrets, which tasks resolve.
 
-    env:NAME          an environment variable; with a local master tasks inherit those of the driver
-    file:/path        the content of a file, without the newline at its end
+    env:NAME          an environment variable; with a local master, tasks inherit the driver's variables
+    file:/path        the content of a file, without the trailing newline
     file:/path#key    a property of a .properties file, such as one for --command-config
 
-Whatever is pickled to a task can be seen by others: in Spark's plans, its event log, on its wire. So a secret in plain
-text is refused before anything is sent.
+Data that is pickled to a task is visible in Spark's plans, event log and network traffic. So plain-text secrets are
+rejected before anything is sent.
 """
 
 import itertools
@@ -31,7 +31,7 @@ _DECLARED = frozenset(
     if name is not None
 )
 SECRET_NAMES = _DECLARED | {f"schema.registry.{name}" for name in _DECLARED if name.startswith("ssl.")}
-"""The properties whose values are secret."""
+"""Properties with secret values."""
 _URLS = RegistryConfig.schema_registry_url.name
 _USER_IN_URL = re.compile(r"://[^/@]*@")
 
@@ -40,20 +40,17 @@ _REFERRING = SECRET_NAMES | {_URLS}
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether a property's value is a secret: by its name, or as it is the URL of a registry with a user in it.
-
-    A user alone may be a token.
-    """
+    """Return whether a value is a secret: by the property's name, or as a registry URL with a user or token."""
     return name in SECRET_NAMES or (name == _URLS and _USER_IN_URL.search(str(value)) is not None)
 
 
 def is_reference(value: object) -> bool:
-    """Whether a value says where a secret is, rather than being one."""
+    """Return whether a value is a reference to a secret."""
     return isinstance(value, str) and value.startswith((ENV, FILE))
 
 
 def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
-    """Raise ConfigError when a secret is not given by a reference."""
+    """Raise ConfigError if a secret is not a reference."""
     for name, value in properties.items():
         if is_secret(name, value) and value and not is_reference(value):
             raise ConfigError(
@@ -64,10 +61,11 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
 
 @contextmanager
 def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """Lend plain secrets to the tasks of a local master by environment variables, which they inherit.
+    """Pass plain secrets to tasks of a local master in environment variables, which the tasks inherit.
 
-    Yields: the properties with references in their place; the variables are gone when the context ends. A Spark that
-    runs already does not see them.
+    A Spark session that is already running does not see the variables.
+
+    Yields: the properties with references instead of secrets. The variables exist until the context ends.
     """
     made: dict[str, str] = {}
     referring = dict(properties)
@@ -85,9 +83,9 @@ def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
 
 
 def resolve(properties: Mapping[str, object]) -> dict[str, object]:
-    """Return the properties with the secrets that the references lead to; other values are left as they are.
+    """Return the properties with references replaced by their secrets, and other values unchanged.
 
-    Raises: ConfigError: there is no such variable, file or property here; the text has the reference, never a value.
+    Raises: ConfigError: a variable, file or property does not exist. The message has the reference, never a secret.
     """
     return {
         name: _look_up(name, value) if name in _REFERRING and isinstance(value, str) else value

@@ -1,23 +1,23 @@
-"""ResumePoint: where the copy of a partition continues, and how it is known that the topic is still the same.
+"""ResumePoint: position at which the copy of a partition continues, with a check that the topic is unchanged.
 
-Exports, mirrors and streams remember the topic's id beside the offset. Where the brokers have no topic ids, the end of
-the log shows at least that a topic was recreated with fewer records.
+Exports, mirrors and streams store the topic id with the offset. If the brokers have no topic ids, the end of the log
+shows at least that a topic was recreated with fewer records.
 """
 
 from typing import Final, NamedTuple
 
 NO_LOG_END: Final = -1
-"""Of a position that was kept without it, as by older versions of kctl."""
+"""Log end of a position that was stored without one."""
 
 
 class ResumePoint(NamedTuple):
-    """Where a partition continues, and the log that the offset belongs to.
+    """Next offset of a partition, and the log that it belongs to.
 
     Attributes:
-        offset: the next one to copy.
-        topic_id: of the topic that was copied last, as Kafka prints it; empty where it is not known.
-        log_end: the last end of the partition that was seen.
-        newest_ms: largest timestamp of the records that were copied; None if it is not known.
+        offset: next offset to copy.
+        topic_id: id of the topic that was copied last, as Kafka prints it; empty if unknown.
+        log_end: end of the partition at the last check.
+        newest_ms: largest timestamp of the copied records; None if unknown.
     """
 
     offset: int = 0
@@ -26,11 +26,11 @@ class ResumePoint(NamedTuple):
     newest_ms: int | None = None
 
     def problem(self, topic: str, partition: int, topic_id: str, end: int) -> str:
-        """Return why the partition is not the one that was copied; empty where it is.
+        """Return the reason why the partition is not the one that was copied, or an empty string.
 
         Args:
-            topic_id: of the topic that has the name now; empty where it is not known.
-            end: of the partition now.
+            topic_id: id of the existing topic; empty if unknown.
+            end: current end of the partition.
         """
         if self.topic_id and topic_id:
             if self.topic_id != topic_id:

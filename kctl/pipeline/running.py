@@ -1,10 +1,9 @@
-"""A job's tasks on Spark: run, watched from the caller's thread, and ended at once by Ctrl-C or by the first error.
+"""Execution of a job's tasks on Spark, watched from the caller's thread and stopped by Ctrl-C or the first error.
 
-`run_tasks` gives one Spark task to each item; with `run_split` the work on an item has several results. What a task
-returns comes back as soon as it is done, and so does an error of the client: as data, because an error that is raised
-is tried again by Spark, and every attempt would spend the limits again. Spark tries again only what its user cannot
-mean: a worker that died. Whatever waits here is a plain wait of the main thread, so that a signal gets through; the
-calls into the JVM are made in daemon threads. Knows nothing of what tasks do.
+`run_tasks` starts one Spark task for each item; `run_split` has several results for each item. Results and client
+errors return as data as soon as they exist: Spark would repeat a task that raises, and each attempt would use the full
+timeouts. Spark repeats a task only if its worker died. The main thread waits without a call into Java, so that signals
+are handled; daemon threads call the JVM.
 """
 
 import itertools
@@ -31,19 +30,19 @@ T = TypeVar("T")
 
 TICK_S = 0.1
 TRACK_EVERY_MS = 1000
-"""A look at Spark's own counts costs 10 ms."""
+"""Interval of queries for Spark's task counts, which take 10 ms."""
 CANCEL_S = 5.0
-"""Spark ends cancelled tasks in 0.1 to 0.3 s; what takes longer ends with the JVM."""
+"""Time for cancelled tasks to end; they need 0.1 to 0.3 s. Closing the JVM ends the rest."""
 
 _round_numbers = itertools.count(1)
 
 
 class Attempt(NamedTuple):
-    """Which attempt at an item runs.
+    """Attempt at an item.
 
     Attributes:
-        number: 0 for the first; more after a worker died.
-        task_id: never the same twice within a session, for names of temporary files.
+        number: 0 for the first attempt; higher after a worker died.
+        task_id: unique within a session, for names of temporary files.
     """
 
     number: int
@@ -51,14 +50,14 @@ class Attempt(NamedTuple):
 
 
 class JobProgress(NamedTuple):
-    """How far a job is; reported in the caller's thread.
+    """Progress of a job, passed to callbacks in the caller's thread.
 
     Attributes:
-        phase: what is being done: `starting Spark`, `planning`, or the job's own word.
-        tasks_done, tasks_active, tasks: of this round; `tasks` is 0 while it is unknown.
-        lost_tasks: attempts that ended with their worker and were begun again.
-        records: done so far, over all rounds.
-        lag: records between what is done and the end that was seen last; None where it is unknown.
+        phase: `starting Spark`, `planning`, or a phase of the job.
+        tasks_done, tasks_active, tasks: tasks of the current round; `tasks` is 0 while unknown.
+        lost_tasks: attempts that failed with their worker and were repeated.
+        records: records done so far, over all rounds.
+        lag: records between the progress and the last known end; None if unknown.
     """
 
     phase: str
@@ -74,11 +73,11 @@ OnProgress = Callable[[JobProgress], None]
 
 
 def ignore_progress(_progress: JobProgress) -> None:
-    """Take no notice."""
+    """Ignore progress."""
 
 
 class Done(NamedTuple, Generic[Result]):
-    """What became of an item: a result, or the error that its task ended with."""
+    """Outcome of an item: a result or an error."""
 
     position: int
     result: Result | None
@@ -86,25 +85,25 @@ class Done(NamedTuple, Generic[Result]):
 
 
 class TaskFailure(NamedTuple):
-    """An item whose task ended with an error; `position` in the sequence that was given."""
+    """Error of an item; `position` is its position in the input."""
 
     position: int
     error: KafkaError
 
 
 class RoundResult(NamedTuple, Generic[Result]):
-    """What a round came to.
+    """Outcome of a round.
 
     Attributes:
-        results: by position of the item; those that were done are there though others failed.
-        failures: what stopped the round, the first to happen first; empty when every item has its result.
+        results: results by position of the item, including results of a round that failed.
+        failures: errors that stopped the round, in order of arrival; empty if every item has a result.
     """
 
     results: dict[int, Result]
     failures: list[TaskFailure]
 
     def raise_first(self) -> None:
-        """Raise the first error, if there was any."""
+        """Raise the first error, if any."""
         if self.failures:
             raise self.failures[0].error
 
@@ -114,10 +113,11 @@ class RoundResult(NamedTuple, Generic[Result]):
 
 @contextmanager
 def open_session(options: SessionOptions, name: str, on_progress: OnProgress = ignore_progress) -> Iterator[Session]:
-    """A Spark of our own while the context lasts; on a cluster, its workers have been looked at.
+    """Start Spark for the duration of the context. On a cluster, the workers are checked first.
 
-    Its log is kept, and named in the error, only where something went wrong or a path was given.
-    Raises: SparkMissingError, SparkSetUpError, ConfigError; what the body raises.
+    Spark's log is kept after an error of Spark, or if the options have a path for it.
+
+    Raises: SparkMissingError, SparkSetUpError, ConfigError; errors of the body.
     """
     check_installed()
     check_master(options)
@@ -140,7 +140,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         except BaseException as e:
             is_spark = isinstance(e, SparkSetUpError | SparkFailedError) or not isinstance(e, KafkaError)
             is_well = not (is_spark and isinstance(e, Exception))
-            if isinstance(e, Exception) and _is_of_gateway(e):  # of a call between the rounds
+            if isinstance(e, Exception) and _is_of_gateway(e):  # a call between rounds failed
                 raise explained(e, log_path) from e
             raise
         finally:
@@ -168,17 +168,17 @@ def _describe(_item: int, _attempt: Attempt) -> PythonDescription:
     return describe_python()
 
 
-# --- waiting in a way that signals get through ----------------------------------------------------------------------
+# --- waiting that signals can interrupt -------------------------------------------------------------------------------
 
 
 def watch(
     action: Callable[[], T], *, tick: Callable[[], None] | None = None, cancel: Callable[[], None] | None = None
 ) -> T:
-    """Return what an action in a daemon thread returns, or raise what it raises.
+    """Execute an action in a daemon thread, and return its result or raise its error.
 
     Args:
-        tick: called in this thread every `TICK_S`; what it raises ends the action as a signal does.
-        cancel: called when this thread is interrupted; the action then has `CANCEL_S` to end, and is left behind after.
+        tick: called in this thread every `TICK_S`; an exception of `tick` stops the action as a signal does.
+        cancel: called if this thread is interrupted; the action then has `CANCEL_S` to end before it is abandoned.
     """
     done = threading.Event()
     outcome: list[T] = []
@@ -211,7 +211,7 @@ def watch(
 
 
 class _Stopped(Exception):
-    """A task ended with an error, so the others are cancelled."""
+    """Internal exception that cancels the remaining tasks after an error."""
 
 
 def run_tasks(
@@ -224,29 +224,30 @@ def run_tasks(
     on_tick: Callable[["TaskCounts"], None] | None = None,
     clock: Clock | None = None,
 ) -> RoundResult[Result]:
-    """Run `work(item, attempt)` for each item, a Spark task each, and return what came of it.
+    """Execute `work(item, attempt)` for each item in a Spark task, and return the outcome.
 
-    The first error of the client cancels the tasks that still run and those that wait.
+    The first client error cancels the other tasks.
 
     Args:
-        name: of the Spark job, for its log.
-        items: what is pickled to the tasks: no secrets, only references to them.
+        name: name of the Spark job in its log.
+        items: data that is pickled to the tasks: references, never secrets.
         work: a function of a module that the workers can import.
-        on_done, on_tick: called in this thread: with each result as it comes, and ten times a second.
+        on_done, on_tick: called in this thread, with each result on arrival and ten times a second.
+
     Raises:
-        SparkFailedError: Spark failed the job: a worker died again and again, or the work raised what is a bug.
+        SparkFailedError: Spark failed the job: workers died repeatedly, or the work raised an unexpected error.
     """
     return run_split(session, name, _unsplit(items, work), on_done=on_done, on_tick=on_tick, clock=clock)
 
 
 class Split(NamedTuple, Generic[Item, Result]):
-    """Tasks with several results each, which are numbered through all of them.
+    """Tasks with several results each; results are numbered across all tasks.
 
     Attributes:
-        items: what is pickled to the tasks, as of `run_tasks`.
-        counts: how many results the work on each item has.
-        work: a function of a module that the workers can import, which returns them one by one. The results before an
-            error count; those of a worker that died do not.
+        items: data that is pickled to the tasks, as for `run_tasks`.
+        counts: number of results of each item.
+        work: a function of a module that the workers can import, which yields the results. Results before an error
+            count; results of a worker that died do not.
     """
 
     items: Sequence[Item]
@@ -263,7 +264,7 @@ def run_split(
     on_tick: Callable[["TaskCounts"], None] | None = None,
     clock: Clock | None = None,
 ) -> RoundResult[Result]:
-    """Run tasks as `run_tasks` does; positions are those of results."""
+    """Execute tasks as `run_tasks` does; positions count results instead of items."""
     if not split.items:
         return RoundResult({}, [])
     watcher = _Watcher(session, name, split, on_done, on_tick, clock or SystemClock())
@@ -280,7 +281,7 @@ def run_split(
 
 
 class TaskCounts(NamedTuple):
-    """Counts of a round's tasks; those that are active and have failed as Spark counts."""
+    """Task counts of a round; `active` and `failed` come from Spark."""
 
     done: int
     active: int
@@ -297,9 +298,10 @@ def run_counted(
     size_of: Callable[[Item], int],
     on_progress: OnProgress,
 ) -> list[Result]:
-    """Run the work as `run_tasks` does, report how much of the items is done, and return the results in their order.
+    """Execute the work as `run_tasks` does, report the progress, and return the results in the order of the items.
 
-    Args: phase: what is being done. size_of: what an item counts: its offsets, or 1.
+    Args: phase: phase for the progress. size_of: records of an item: its offsets, or 1.
+
     Raises: SparkFailedError: as `run_tasks`. KafkaError: the first error of a task.
     """
     sizes = [size_of(item) for item in items]
@@ -314,7 +316,7 @@ def run_split_counted(
     sizes: Sequence[int],
     on_progress: OnProgress,
 ) -> list[Result]:
-    """Run tasks as `run_counted` does. Args: sizes: what the part of each result counts."""
+    """Execute tasks as `run_counted` does. Args: sizes: records of each result."""
     total, done = sum(sizes), 0
 
     def count(position: int, _result: Result) -> None:
@@ -330,7 +332,7 @@ def run_split_counted(
 
 
 class _Watcher(Generic[Item, Result]):
-    """One round of tasks."""
+    """State of one round of tasks."""
 
     def __init__(
         self,
@@ -358,7 +360,7 @@ class _Watcher(Generic[Item, Result]):
         self.failures: list[TaskFailure] = []
 
     def act(self) -> list[Done[Result]]:
-        """Run the round; in a thread of its own, because the job group belongs to the thread."""
+        """Execute the round. Called in a separate thread, because Spark's job group belongs to the thread."""
         context = self._context
         context.setJobGroup(self._group, self._name, interruptOnCancel=True)
         split = self._split
@@ -366,7 +368,7 @@ class _Watcher(Generic[Item, Result]):
         return context.parallelize(numbered, len(numbered)).mapPartitions(_Task(split.work, self._reports)).collect()
 
     def tick(self) -> None:
-        """Take what has come, and stop at the first error."""
+        """Process new results; raise _Stopped after an error."""
         reports: list[Done[Result]] = self._reports.value
         new = reports[self._taken :]
         self._taken += len(new)
@@ -378,7 +380,7 @@ class _Watcher(Generic[Item, Result]):
             self._on_tick(TaskCounts(self._tasks_done, self._active, self._failed, len(self._split.items)))
 
     def on_reports(self, reports: Sequence[Done[Result]]) -> None:
-        """Take results and errors; what was taken before is left out."""
+        """Process results and errors that are new."""
         for done in reports:
             if done.error is not None:
                 if all(done.position != failure.position for failure in self.failures):
@@ -391,11 +393,11 @@ class _Watcher(Generic[Item, Result]):
                     self._on_done(done.position, result)
 
     def cancel(self) -> None:
-        """End the tasks; the JVM is asked in a further thread, for it may not answer."""
+        """Cancel the tasks in another thread, because the JVM may not respond."""
         threading.Thread(target=self._cancel, name="kctl-cancel", daemon=True).start()
 
     def _cancel(self) -> None:
-        with suppress(Exception):  # the JVM may be on its way out; the session's end kills what is left
+        with suppress(Exception):  # the JVM may be exiting; closing the session kills it
             self._context.cancelJobGroup(self._group)
 
     def _look(self) -> None:
@@ -429,7 +431,7 @@ class _One(Generic[Item, Result]):
 
 
 class _Task(Generic[Item, Result]):
-    """What runs on a worker: one item, and the reports about it."""
+    """Function that executes one item on a worker and reports its outcomes."""
 
     def __init__(self, work: Callable[[Item, Attempt], Iterable[Result]], reports: Any) -> None:
         self._work = work
@@ -451,7 +453,7 @@ class _Task(Generic[Item, Result]):
 def _outcomes(
     position: int, item: Item, attempt: Attempt, work: Callable[[Item, Attempt], Iterable[Result]]
 ) -> Iterator[Done[Result]]:
-    """Yield what becomes of each part of an item, up to the first error."""
+    """Yield the outcome of each part of an item, up to the first error."""
     try:
         for result in work(item, attempt):
             yield Done(position, result, None)
@@ -464,7 +466,7 @@ def _reports_param() -> Any:
     from pyspark.accumulators import AccumulatorParam
 
     class Reports(AccumulatorParam[list[Any]]):
-        """Lists that grow: of a worker into the driver's."""
+        """Growing lists, merged from the workers into the driver."""
 
         def zero(self, value: list[Any]) -> list[Any]:  # noqa: ARG002 - Spark's signature
             return []
@@ -481,7 +483,7 @@ _NO_JVM = (
     "Answer from Java side is empty",
     "Error while sending or receiving",
 )
-"""Words of py4j if it has no connection to Java."""
+"""Messages of py4j without a connection to Java."""
 
 
 def _is_of_gateway(error: Exception) -> bool:
@@ -490,7 +492,7 @@ def _is_of_gateway(error: Exception) -> bool:
 
 
 def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
-    """Return one line for what Spark raised; the trace is in its log."""
+    """Return a one-line error for an exception of Spark; Spark's log has the trace."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     where = f"its log: {log_path}" if log_path is not None else ""
@@ -514,7 +516,7 @@ def _told(lines: Sequence[str], word: str) -> str:
 
 
 def _is_python_error(line: str) -> bool:
-    """Whether a line is the last one of a Python traceback: `Name: text`, and not a Java class with its package."""
+    """Return whether a line is the last line of a Python traceback (`Name: text`) and not a Java exception."""
     name = line.partition(":")[0]
     return (
         name.replace("_", "").replace(".", "").isalnum()

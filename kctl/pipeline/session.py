@@ -1,8 +1,8 @@
-"""A Spark session for kctl's jobs: how it is set up, what it ships, where its log goes, how it ends.
+"""Spark session of a job: settings, shipped code, log and shutdown.
 
-Jobs keep the data inside of Python tasks; the JVM schedules them and carries small results. So its compiler stays
-simple, which halves the start. Everything the JVM and the workers say goes to a log file. No secret ever comes here:
-whatever a session is given can be read on a command line or in an event log. Knows nothing of jobs.
+Data stays inside Python tasks; the JVM schedules the tasks and carries small results. So the JVM uses only its simple
+compiler, which halves the startup time. Output of the JVM and the workers goes to a log file. Secrets never get into a
+session, because its settings are visible on command lines and in event logs.
 """
 
 import importlib.util
@@ -28,37 +28,39 @@ if TYPE_CHECKING:
 
 LOCAL_MASTER = "local[*]"
 CLUSTER_TASKS = 8
-"""The number of tasks while it is unknown how many a cluster runs at once."""
+"""Assumed number of parallel tasks if a cluster's number is unknown."""
 LOCAL_ATTEMPTS = 4
-"""As many as a cluster makes by default (spark.task.maxFailures)."""
+"""Default of a cluster (spark.task.maxFailures)."""
 INSTALL = "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
-"""Spark's own, and Kafka's words for what is secret."""
+"""Spark's default expression, extended by Kafka's names for secrets."""
 LONGEST_SOCKET_FOLDER = 60
-"""The path of a socket has at most 103 bytes, and Spark's names for them have 42."""
+"""Limit of 103 bytes for a socket's path, minus 42 bytes and a slash for Spark's names."""
 JAVA_WANTED = "jobs need Java 17 or newer"
 INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
 STOP_S = 10.0
 SOCKET_TIMEOUT = "60s"
-"""How long Spark waits for Python to connect, at the start of a worker and for each result. Its own 15 s pass where
-many processes share few cores, and then the job fails."""
+"""Time that Spark waits for Python to connect, at the start of a worker and for each result.
+
+Spark's default of 15 s is too short if many processes share few cores, and then the job fails.
+"""
 _SAY_NOTHING = (
     "Error: Could not create the Java Virtual Machine.",
     "Error: A fatal exception has occurred. Program will exit.",
     "Error: A JNI error has occurred, please check your installation and try again",
 )
-"""What a JVM writes besides the reason."""
+"""Messages of a JVM without a reason."""
 _REFUSED = {"spark.speculation": "two copies of a task would write all records twice"}
 
 
 class SessionOptions(NamedTuple):
-    """How Spark is to be run.
+    """Options of a Spark session.
 
     Attributes:
         master: `local[*]`, `local[N]`, `spark://host:port`, `yarn`, or `k8s://URL`.
-        properties: further Spark properties, which win over kctl's own.
-        log_path: where Spark's log goes; None for a temporary file, kept only when something went wrong.
-        worker_python: the interpreter on the workers; None for $PYSPARK_PYTHON, or the one that runs this.
+        properties: Spark properties, which override kctl's defaults.
+        log_path: path of Spark's log; None for a temporary file, which is kept only after an error.
+        worker_python: interpreter of the workers; None for $PYSPARK_PYTHON, or the current interpreter.
     """
 
     master: str = LOCAL_MASTER
@@ -68,7 +70,7 @@ class SessionOptions(NamedTuple):
 
 
 class Session:
-    """A running Spark; made by `open_session` or, around one that is there already, by `session_over`."""
+    """A running Spark, created by `open_session` or, for an existing session, by `session_over`."""
 
     def __init__(self, context: "SparkContext", log_path: Path | None, *, is_local: bool) -> None:
         self.context = context
@@ -77,18 +79,18 @@ class Session:
 
     @property
     def parallelism(self) -> int:
-        """How many tasks run at once."""
+        """Number of tasks that execute in parallel."""
         return max(1, int(self.context.defaultParallelism))
 
     def spark(self) -> "SparkSession":
-        """Return the SQL side, which is slower to start than the tasks alone."""
+        """Return the SQL session, which takes longer to start than tasks alone."""
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
 
 
 def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
-    """Return how many tasks run at once in a session, or will in one with these options, as far as that is known."""
+    """Return the number of parallel tasks of a session, or the expected number of a session with these options."""
     if session is not None:
         return session.parallelism
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
@@ -98,9 +100,9 @@ def tasks_at_once(session: Session | None, options: SessionOptions | None) -> in
 
 
 def session_over(spark: "SparkSession") -> Session:
-    """Return a Session around a user's own Spark, which is theirs to stop.
+    """Return a Session around a user's Spark session, which kctl does not stop.
 
-    Raises: ConfigError: it is set to speculate. SparkSetUpError: it is a Spark Connect session.
+    Raises: ConfigError: speculation is enabled. SparkSetUpError: it is a Spark Connect session.
     """
     if not hasattr(spark, "_jsc") and not hasattr(spark, "_sc"):
         raise SparkSetUpError("jobs need a classic Spark session, not Spark Connect", "the data source works with both")
@@ -110,14 +112,14 @@ def session_over(spark: "SparkSession") -> Session:
 
 
 def check_packages() -> None:
-    """Raise SparkMissingError, with the command to install it, if a package of jobs is missing."""
+    """Raise SparkMissingError, with an install command, if a package of jobs is missing."""
     for module in ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
 
 
 def check_installed() -> None:
-    """Raise SparkMissingError, with what to install, when jobs cannot run here."""
+    """Raise SparkMissingError, with an install command, if a package or Java is missing."""
     check_packages()
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
@@ -128,8 +130,9 @@ def check_installed() -> None:
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
     """Return the properties of a session.
 
-    Args: version: of PySpark; what it lacks is left out.
-    Raises: ConfigError: a property under which jobs would not keep their promises.
+    Args: version: version of PySpark; unsupported properties are omitted.
+
+    Raises: ConfigError: a property would break the guarantees of jobs.
     """
     ours = {
         "spark.app.name": name,
@@ -142,7 +145,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     }
     ours |= {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
     ours["spark.python.authenticate.socketTimeout"] = SOCKET_TIMEOUT
-    if version >= (4, 1) and not options.master.startswith(("yarn", "k8s")):  # paths of containers are too long
+    if version >= (4, 1) and not options.master.startswith(("yarn", "k8s")):  # paths in containers are too long
         ours["spark.python.unix.domain.socket.enabled"] = "true"
     if options.master.startswith("local"):
         ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -152,7 +155,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
 
 
 def with_attempts(master: str) -> str:
-    """Return a local master with attempts: without a number of them Spark begins no task again whose worker died."""
+    """Return a local master with task attempts: by default, Spark does not repeat a local task whose worker died."""
     local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
@@ -164,7 +167,7 @@ def _refuse(properties: Mapping[str, str]) -> None:
 
 
 class Gateway:
-    """The JVM behind a session, which can be ended whatever it is doing."""
+    """The JVM of a session, which can be stopped at any time."""
 
     def __init__(self) -> None:
         self._process: SparkProcess | None = None
@@ -173,7 +176,7 @@ class Gateway:
         self._starting = threading.Lock()
 
     def launch(self, options: SessionOptions, name: str, folder: Path, log: IO[bytes], log_path: Path) -> Session:
-        """Start the JVM and return the session; blocks for seconds. To be called in a thread that may be left behind.
+        """Start the JVM and return the session. Blocks for seconds; call it in a thread that may be abandoned.
 
         Raises: ConfigError, SparkSetUpError.
         """
@@ -210,8 +213,8 @@ class Gateway:
         return Session(self._context, log_path, is_local=options.master.startswith("local"))
 
     def close(self) -> None:
-        """End the session: in order within `STOP_S`, else by ending the JVM; its workers end with it."""
-        with self._starting:  # a process that is just being made is known after it, and no other is made
+        """Stop the session within `STOP_S`, otherwise kill the JVM. The workers end with the JVM."""
+        with self._starting:  # wait for a starting process, and prevent others
             self._is_ending = True
         context = self._context
         if context is not None:
@@ -224,7 +227,7 @@ class Gateway:
 
 
 def last_log_line(path: Path | None) -> str:
-    """Return the last telling line of a log, empty where there is none."""
+    """Return the last informative line of a log, or an empty string."""
     if path is None or not path.exists():
         return ""
     with path.open("rb") as file:
@@ -236,12 +239,12 @@ def last_log_line(path: Path | None) -> str:
 
 
 def _stop(context: "SparkContext") -> None:
-    with suppress(Exception):  # the JVM may be gone already; what is left of it is killed next
+    with suppress(Exception):  # the JVM may have exited; it is killed next
         context.stop()
 
 
 def _forget_gateway() -> None:
-    """Let a later session of this process start a JVM of its own."""
+    """Reset PySpark, so that a later session of this process starts another JVM."""
     from pyspark import SparkContext
 
     with SparkContext._lock:
@@ -256,7 +259,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _places(options: SessionOptions, folder: Path, version: tuple[int, ...]) -> dict[str, str]:
-    """Return properties by which what Spark leaves on disk is in the session's folder, and goes with it."""
+    """Return properties that put Spark's temporary files into the session's directory."""
     places = {"spark.local.dir": str(folder)}
     is_short = len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER
     if version >= (4, 1) and is_short and options.master.startswith("local"):

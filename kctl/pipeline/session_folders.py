@@ -1,9 +1,8 @@
-"""The folder on disk that a Spark session has for itself, and the end of those whose owner was killed.
+"""Directories of Spark sessions, with the removal of directories whose owner was killed.
 
-Owns their names, the lock by which an owner that lives is known, and the log beside a folder. The lock is one of the
-kernel's on the folder itself: it ends with its process, however that ends, and no process id can be mistaken for it.
-What is in a folder is the session's: the archive for the workers, Spark's own temporary files, its sockets. Secrets are
-not: tasks are given references. Knows nothing of Spark.
+A session's directory has the archive for workers, Spark's temporary files and sockets, and never secrets. Its log is a
+file next to the directory. The owner holds a kernel lock on the directory, which ends with the process in any case and
+does not depend on process ids.
 """
 
 import os
@@ -19,12 +18,12 @@ from kctl.posix import lock as take_lock
 
 PREFIX = "kctl-session-"
 _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
-"""As `tempfile.mkdtemp` makes them; what else begins so is not ours."""
+"""Names from `tempfile.mkdtemp`; other names with the prefix are ignored."""
 
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """A private folder for what a session needs on disk, gone afterwards; those without an owner go first."""
+    """Create a private directory that is removed with the context. Abandoned directories are removed first."""
     remove_abandoned(Path(tempfile.gettempdir()))
     folder, lock = _locked_folder()
     try:
@@ -35,9 +34,9 @@ def session_folder() -> Iterator[Path]:
 
 
 def log_beside(folder: Path) -> Path:
-    """Return where the log of a session goes that is to be kept only if something goes wrong; made, for us alone.
+    """Create a log file next to a directory, readable by its owner only, and return its path.
 
-    It is shown to the user, so it outlives its folder; while the folder is there it goes with it.
+    The log can outlive its directory, because users see its path. `remove_abandoned` removes both.
     """
     path = _log_of(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -45,17 +44,17 @@ def log_beside(folder: Path) -> Path:
 
 
 def remove_abandoned(where: Path) -> list[Path]:
-    """Remove the folders of sessions whose process is gone, and their logs; return the folders.
+    """Remove session directories of dead processes, with their logs, and return the directories.
 
-    Those of other users are left, and so are those on a file system that has no locks.
+    Directories of other users, and directories on a file system without locks, stay.
     """
     removed = []
     try:
         found = sorted(path for path in where.iterdir() if _NAME.fullmatch(path.name))
-    except OSError:  # the session's own folder will tell
+    except OSError:  # creating the session's directory reports the error
         return []
     for folder in found:
-        with suppress(OSError):  # somebody else's, or gone meanwhile
+        with suppress(OSError):  # another user's directory, or removed in the meantime
             if _remove_if_abandoned(folder):
                 removed.append(folder)
     return removed
@@ -78,12 +77,12 @@ def _remove_if_abandoned(folder: Path) -> bool:
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """Return a new folder and the descriptor that locks it; children do not inherit it."""
+    """Return a new directory and the descriptor of its lock, which child processes do not inherit."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another session's start removed it before it was locked
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            with suppress(OSError):  # no locks here: then it is never taken for abandoned either
+            with suppress(OSError):  # a file system without locks: nothing there counts as abandoned
                 take_lock(lock, waits=True)
             if _is_there(folder, lock):
                 return folder, lock

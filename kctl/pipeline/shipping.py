@@ -1,8 +1,7 @@
-"""Code for the workers of a cluster: an archive of the files of kctl and of compiled dependencies.
+"""Code for the workers of a cluster: an archive of kctl and its compiled dependencies.
 
-A zip on the Python path cannot hold extensions, so it is an archive that Spark unpacks beside each worker process
-(`spark.archives`). `describe_python` is asked here and, by a probe, on the workers: what is not alike is named before
-any work starts. PySpark comes with Spark; pyarrow is too big to send and has to be installed on the workers.
+A zip on the Python path cannot hold extensions, so Spark unpacks the archive next to each worker process
+(`spark.archives`). PySpark comes with Spark; pyarrow is too large to send and must be installed on the workers.
 """
 
 import platform
@@ -19,13 +18,13 @@ from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.version import VERSION
 
 SHIPPED = ("google-crc32c", "cramjam")
-"""Distributions that the client imports; those of the command line stay here."""
+"""Distributions that the client imports. Dependencies of the command line are not sent."""
 FOLDER = "kctl_shipped"
 _NOT_SHIPPED = ("__pycache__",)
 
 
 class PythonDescription(NamedTuple):
-    """What has to be alike where a task runs and where it was made.
+    """Properties of a Python environment that must be equal on the driver and the workers.
 
     Attributes: compiled: whether the compiled record codec is in use.
     """
@@ -40,7 +39,7 @@ class PythonDescription(NamedTuple):
 
 
 def describe_python() -> PythonDescription:
-    """Return what runs this."""
+    """Return the description of the current environment."""
     from kctl.client.records._hot import record
 
     try:
@@ -59,7 +58,7 @@ def describe_python() -> PythonDescription:
 
 
 def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
-    """Raise SparkSetUpError, naming what differs, when code made here cannot run there."""
+    """Raise SparkSetUpError with the difference if the driver's code cannot execute on the worker."""
     where = f"worker on {worker.host} ({worker.executable})"
     for name in ("python", "platform", "kctl"):
         ours, theirs = getattr(driver, name), getattr(worker, name)
@@ -75,7 +74,7 @@ def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
 
 
 def write_archive(path: Path) -> int:
-    """Write the archive and return how many files are in it.
+    """Write the archive and return the number of files in it.
 
     Raises: SparkSetUpError: a dependency is not installed with a list of its files.
     """

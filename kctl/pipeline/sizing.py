@@ -1,7 +1,7 @@
-"""How many bytes offsets stand for, measured on the beginning of each topic: for plans.
+"""Bytes for each offset, measured at the beginning of each topic, for plans.
 
-Kafka reports offsets, not bytes. One fetch of the largest range of each topic says how many bytes an offset has there,
-as they lie in the log, and that the brokers deliver at all, before Spark is started.
+Kafka reports offsets, not bytes. One fetch of the largest range of each topic measures the bytes for each offset in the
+log. The fetch shows before Spark starts that the brokers deliver records.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from kctl.pipeline.ranges import OffsetRange
 
 SAMPLE_BYTES = 1 << 20
 MOST_SAMPLED = 64
-"""Topics that are measured; further ones count as the mean of these."""
+"""Maximum number of measured topics; further topics get the mean."""
 
 
 def bytes_per_offset(
     properties: ReadingProperties, ranges: Sequence[OffsetRange], runtime: Runtime | None = None
 ) -> dict[str, float]:
-    """Return the bytes of an offset of each topic, 0 where nothing is left of what was to be measured.
+    """Return the bytes for each offset by topic.
 
-    Raises: ApiTimeout: a partition had not delivered within default.api.timeout.ms; KafkaError as Consumer.poll_chunk.
+    Raises: ApiTimeout: a partition delivered nothing within default.api.timeout.ms. KafkaError: as Consumer.poll_chunk.
     """
     largest: dict[str, OffsetRange] = {}
     for each in ranges:
@@ -54,7 +54,7 @@ def _measured(properties: ReadingProperties, sampled: dict[str, OffsetRange], ru
 
 
 def _read_each(consumer: Consumer, left: dict[TopicPartition, OffsetRange], timer: Timer) -> dict[str, float]:
-    """Return the bytes per offset of the first chunk of each partition, by topic."""
+    """Return the bytes for each offset of the first chunk of each partition, by topic."""
     found: dict[str, float] = {}
     while left:
         timer.update()

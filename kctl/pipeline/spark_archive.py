@@ -1,9 +1,9 @@
-"""The archives that Spark has its Python processes look into: unless they are kept, every task reads them again.
+"""Cache of the archives from which Spark's Python processes import.
 
-Before each task Spark has Python invalidate what its finders know. For every package that came out of an archive,
-Python up to 3.12 then reads the archive's whole directory again: a dozen of `pyspark.zip`, 5 ms each, and the jar of
-Spark's core, 5,400 entries and 20 ms, which is on the path for nothing. To drop the finders does not last: an import of
-what is nowhere to be found makes them again. Knows nothing of Kafka.
+Before each task Spark invalidates Python's import caches. For every package imported from an archive, Python up to 3.12
+then reads the whole directory of the archive again: 5 ms for each of a dozen readings of `pyspark.zip`, and 20 ms for
+the 5,400 entries of Spark's core jar, which is on the path without need. Removed finders would return with the next
+import of a missing module, so the finders stay and ignore the invalidation.
 """
 
 import os
@@ -12,14 +12,14 @@ from typing import Final
 from zipimport import zipimporter
 
 _CORE: Final = "spark-core_"
-"""How the name of the jar of Spark's core begins."""
+"""Prefix of the file name of Spark's core jar."""
 
 
 def keep_spark_archive() -> int:
-    """Have the finders over Spark's own archives keep what they know; return how many newly do.
+    """Make the finders of Spark's archives ignore invalidation, and return the number of changed finders.
 
-    The archives never change while a worker lives. To be called by each task, and by whatever else Spark asks a Python
-    process for: the next call begins without them. Other archives may be new ones, and are read again.
+    Call this in each task and each planning process: it takes effect from the next call on. Spark's archives do not
+    change while a worker lives; other archives may, and are read again.
     """
     loaders = [getattr(sys.modules.get(name), "__loader__", None) for name in ("pyspark", "py4j")]
     archives = [loader.archive for loader in loaders if isinstance(loader, zipimporter)]
@@ -32,4 +32,4 @@ def keep_spark_archive() -> int:
 
 
 def _keep() -> None:
-    """Do nothing, in the place of reading an archive again."""
+    """Replace `invalidate_caches` without effect."""

@@ -1,7 +1,7 @@
-"""Noise of Spark: what PySpark and py4j print in this process, which goes to Spark's log instead.
+"""Redirection of PySpark's and py4j's output in this process to Spark's log.
 
-Warnings of their imports, errors that py4j logs when the JVM exits, and exceptions of their threads. Warnings, log
-records and threads of others stay as they are. Knows nothing of jobs.
+Covers warnings of their imports, errors that py4j logs when the JVM exits, and exceptions in their threads. Other
+warnings, log records and threads are unchanged.
 """
 
 import logging
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 SPARK = frozenset({"pyspark", "py4j"})
 IMPORTED = SPARK | {"pandas", "numpy", "pyarrow"}
-"""Packages that PySpark imports, with warnings that users of kctl cannot act on."""
+"""PySpark and its dependencies, whose warnings do not help users of kctl."""
 _CALLERS = frozenset({"threading.py", "socketserver.py"})
 """Modules between the start of a thread and its own code."""
 
 
 class _PrintedByPy4j(logging.Filter):
-    """Takes the records that py4j logs with the root logger; after a session they are dropped."""
+    """Filter that moves records which py4j logs with the root logger to Spark's log, and drops them after a session."""
 
     log: IO[bytes] | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is of others."""
+        """Return whether the record comes from another package."""
         if not _is_in(record.pathname, SPARK):
             return True
         if self.log is not None:
@@ -43,7 +43,7 @@ _PRINTED_BY_PY4J = _PrintedByPy4j()
 
 @contextmanager
 def noise_to(log: IO[bytes]) -> Iterator[None]:
-    """Write to the log of a session what Spark's packages print while the context lasts."""
+    """Write the output of Spark's packages to the log of a session while the context lasts."""
     show_warning, thread_hook = warnings.showwarning, threading.excepthook
 
     def show(
@@ -76,7 +76,7 @@ def noise_to(log: IO[bytes]) -> Iterator[None]:
 
 
 def send_accumulator_errors(context: "SparkContext", log: IO[bytes]) -> None:
-    """Write to the log what the server of a context's accumulators prints when the JVM exits."""
+    """Write errors of a context's accumulator server to the log; it fails when the JVM exits."""
     server: Any = getattr(context, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: _write(log, traceback.format_exc())
@@ -87,7 +87,7 @@ def _is_in(filename: str, packages: frozenset[str]) -> bool:
 
 
 def _is_of_spark(trace: TracebackType | None) -> bool:
-    """Whether the code that a thread began with is of Spark's packages: those of others may call them."""
+    """Return whether a thread's first own frame is in Spark's packages. Other threads may call Spark."""
     for frame, _ in traceback.walk_tb(trace):
         path = Path(frame.f_code.co_filename)
         if path.name not in _CALLERS:

@@ -1,8 +1,8 @@
-"""The JVM of a session as a process: known from its first moment on, so that it can be ended while it still starts.
+"""The JVM of a session as a child process that can be stopped while it starts.
 
-PySpark starts one, too, but tells of it only when it answers, seconds later, and keeps its secret in a folder of the
-temporary one, which a kill leaves behind. Here that lies in the session's folder, and only until it is read; PySpark
-then takes the JVM over as it does in a program of `spark-submit`. Knows nothing of what a session is for.
+PySpark would return its own JVM only after it responds, seconds later, and leave a directory with a secret behind if
+killed. SparkProcess keeps the secret in the session's directory until it is read. PySpark then connects to the JVM as
+in a program of `spark-submit`.
 """
 
 import os
@@ -19,14 +19,14 @@ END_S = 5.0
 _LOOK_S = 0.05
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-"""Keeps `python -m`, by which Spark starts its workers, from importing modules of the working directory."""
+"""Prevents `python -m`, with which Spark starts its workers, from importing modules of the working directory."""
 
 
 class SparkProcess:
-    """A JVM that listens to this process and ends with it: the end of its stdin is that of its driver."""
+    """A JVM that listens to this process and exits with it, at the end of its standard input."""
 
     def __init__(self, properties: Mapping[str, str], folder: Path, log: IO[bytes]) -> None:
-        """Start it. Args: folder: private; log: where all goes that it says."""
+        """Start the JVM. Args: folder: a private directory; log: destination of its output."""
         from pyspark.find_spark_home import _find_spark_home
 
         self._told = folder / "gateway"
@@ -40,14 +40,14 @@ class SparkProcess:
             stdout=log,
             stderr=log,
             env={**os.environ, **SAFE_PATH, **told},
-            start_new_session=True,  # Ctrl-C of a terminal is for the driver alone
+            start_new_session=True,  # Ctrl-C is for the driver
         )
         self._is_taken = False
 
     def gateway(self) -> Any:
-        """Return PySpark's way to it as soon as it answers.
+        """Return PySpark's gateway when the JVM responds.
 
-        Raises: OSError: it ended before that. What PySpark raises where it cannot connect.
+        Raises: OSError: the JVM exited before. Also raises PySpark's connection errors.
         """
         from pyspark.java_gateway import launch_gateway
 
@@ -71,13 +71,13 @@ class SparkProcess:
             pause.wait(_LOOK_S)
 
     def end(self) -> None:
-        """End it: by itself within `END_S` where it listens already, else at once."""
+        """Stop the JVM. After `gateway` it has `END_S` to exit; otherwise it is killed immediately."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         if self._is_taken:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(END_S)
         if self._process.poll() is None:
-            with suppress(ProcessLookupError):  # it has ended in this moment
+            with suppress(ProcessLookupError):  # it has just exited
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(END_S)

@@ -1,6 +1,6 @@
-"""Requests to object stores and tables that the caller's thread waits for: whom they are reported to.
+"""Reports of requests to object stores and tables that block the caller's thread.
 
-The libraries that make them have no events, as the client has.
+Unlike the client, the libraries for these requests have no events.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 ReportWait = Callable[[str], AbstractContextManager[None]]
-"""Takes what a request has not got yet, such as `s3://bucket/x: no response`; its context lasts as the request does."""
+"""Takes the state of a request, such as `s3://bucket/x: no response`; the context lasts as long as the request."""
 
 _report: ContextVar[ReportWait] = ContextVar("report", default=lambda _what: nullcontext())
 

@@ -1,10 +1,9 @@
-"""Target: where an export goes, as its driver sees it, and RoundPlace, where the tasks of one round write.
+"""Target: destination of an export for its driver. RoundPlace: destination of the tasks of one round.
 
-The seam between the jobs and what they write to. A job asks a target where each partition continues, gives its tasks a
-place for a round, and commits what they have written: all of a round or nothing of it. How that is exact is the
-target's business: a folder renames and links (`export_files.folder`), an object store puts on condition
-(`object_store.object_export`), a table commits in its format (`lake_tables.table_target`).
-docs/decisions/0019-targets-commit-rounds.md says what each relies on. Imports what a location needs, when it is opened.
+A job gets from a target the position of each partition, gives its tasks a place for a round, and commits the written
+files atomically. A directory uses renames and links (`export_files.folder`), an object store conditional writes
+(`object_store.object_export`), and a table the commits of its format (`lake_tables.table_target`). See
+docs/decisions/0019-targets-commit-rounds.md. Imports for a location are deferred until it is opened.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +30,10 @@ if TYPE_CHECKING:
 
 
 class FileKind(NamedTuple):
-    """What files a round writes: `layout` and `format` as of an export, `level` of zstd.
+    """Kind of files that a round writes: `layout` and `format` of the export, `level` of zstd.
 
-    Attributes: file_bytes: a file of this size is closed, and another one begun; 0: a range has one in each folder.
+    Attributes: file_bytes: size at which a file is closed and another is started; 0: one file for each range and
+    directory.
     """
 
     layout: str
@@ -43,7 +43,7 @@ class FileKind(NamedTuple):
 
 
 class RangeWriter(Protocol):
-    """The files of one range while they are written; a context manager that leaves nothing behind without `finish`."""
+    """Writer of the files of one range; a context manager that removes them unless `finish` is called."""
 
     @property
     def records(self) -> int: ...
@@ -63,54 +63,55 @@ class RangeWriter(Protocol):
 
 
 class RoundPlace(Protocol):
-    """Where the tasks of one round write; pickled to them, so there is no secret in it."""
+    """Destination of the tasks of one round. It is pickled to the tasks, so it has no secrets."""
 
     def open(self, name: "RangeName", attempt: int) -> RangeWriter:
-        """Return what writes one range; an attempt has a number that no other attempt of the session has."""
+        """Return the writer of one range. Args: attempt: unique within the session."""
         ...
 
 
 class Target(Protocol):
-    """Where an export goes.
+    """Destination of an export.
 
-    Attributes: last_number: of the newest round that was read or committed; 0 where there is none.
-    Raises, from everything: FolderError, ExportDataError, StoreError.
+    Attributes: last_number: number of the newest round that was read or committed; 0 without rounds.
+
+    Raises: FolderError, ExportDataError, StoreError: from every method.
     """
 
     last_number: int
 
     def read(self) -> object:
-        """Read which rounds there are."""
+        """Read the list of rounds."""
         ...
 
     def read_facts(self) -> TargetFacts:
-        """Read which rounds there are, and return counts of the export."""
+        """Read the list of rounds, and return counts of the export."""
         ...
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types in which decoded keys and values of each topic are written.
+        """Return the types for writing decoded keys and values of each topic.
 
-        Args: decoded: the types of each topic; empty if nothing is decoded.
+        Args: decoded: decoded types of each topic; empty without decoding.
         """
         ...
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise what `claim` would, without leaving anything behind."""
+        """Raise the errors of `claim` without side effects."""
         ...
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
-        """Begin to write: finish and clear what earlier runs have left, and read which rounds there are.
+        """Start writing: complete or remove the remains of earlier runs, and read the list of rounds.
 
-        Args: takes_over: False: there is nothing to write, and a run that is under way may continue.
+        Args: takes_over: False if there is nothing to write; then another active run may continue.
         """
         ...
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> dict[tuple[str, int], ResumePoint]:
-        """Return where each (topic, partition) that has been exported continues, at least of those that are wanted."""
+        """Return the position of each exported (topic, partition), at least of the wanted ones."""
         ...
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
-        """Return where the tasks of a round write."""
+        """Return the place where the tasks of a round write."""
         ...
 
     def commit(
@@ -120,32 +121,32 @@ class Target(Protocol):
         facts: ClusterFacts = NO_FACTS,
         ended: Sequence[RoundPlace] | None = None,
     ) -> object:
-        """Make ranges that were written in places of this run part of the export, all or none.
+        """Add ranges written in places of this run to the export, all or none.
 
         Args:
-            facts: what the export carries beside them.
-            ended: places where no task writes any more; None: all of them.
+            facts: cluster facts to store with the export.
+            ended: places in which no task writes; None: all places.
         """
         ...
 
     def leave(self) -> None:
-        """End the run; what did not become part of the export goes with a later one."""
+        """End the run. A later run removes files that were not committed."""
         ...
 
 
 class FolderTarget(ExportFolder):
-    """A folder as a target."""
+    """A directory as a target."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._rounds: dict[RoundPlace, Path] = {}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types of each topic, which the files of earlier runs can be merged with."""
+        """Return the types of each topic, compatible with the files of earlier runs."""
         return self.schemas.fit(decoded)
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
-        """Make the folder of a round, and return where its tasks write."""
+        """Create the directory of a round, and return the place where its tasks write."""
         from kctl.pipeline.export_files.range_files import FolderPlace
 
         made = self.begin_round(number)
@@ -160,13 +161,13 @@ class FolderTarget(ExportFolder):
         facts: ClusterFacts = NO_FACTS,
         ended: Sequence[RoundPlace] | None = None,
     ) -> Manifest:
-        """Make ranges part of the export, all or none."""
+        """Add ranges to the export, all or none."""
         over = list(self._rounds if ended is None else ended)
         return self.commit_round([self._rounds.pop(each) for each in over], settings, ranges, facts)
 
 
 def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
-    """Return the values that files of a kind can hold at a location. Args: policy: for the records with others."""
+    """Return the limits of values in files of a kind at a location. Args: policy: for records beyond the limits."""
     limits = TargetLimits(policy, is_exact=kind.format == "json", layout=kind.layout)
     if isinstance(location, IcebergTable) and kind.layout in ("date", "hour"):
         return limits._replace(first_ms=YEAR_1_MS, end_ms=YEAR_10000_MS)
@@ -174,9 +175,10 @@ def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
 
 
 def open_target(location: Location, properties: Mapping[str, object]) -> Target:
-    """Return the target that a location means.
+    """Return the target at a location.
 
-    Args: properties: Kafka properties, for their timeouts.
+    Args: properties: Kafka properties with the timeouts.
+
     Raises: LakesMissingError, StoreError: it cannot be opened.
     """
     if isinstance(location, Path):
@@ -200,7 +202,7 @@ def _table(location: IcebergTable | DeltaTable, timeouts: "StoreTimeouts") -> "T
 
 
 def files_of(location: Location, properties: Mapping[str, object]) -> Path | StoreUrl:
-    """Return what the paths of an export's files are relative to. Args, raises: as of `open_target`."""
+    """Return the base of the paths of an export's files. Args, raises: as `open_target`."""
     if isinstance(location, Path):
         return location.absolute()
     if isinstance(location, StoreUrl):
@@ -209,7 +211,7 @@ def files_of(location: Location, properties: Mapping[str, object]) -> Path | Sto
 
 
 def read_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export in their order; none where it is no export. Args, raises: as of `files_of`."""
+    """Return the manifests of an export in order; empty if there is no export. Args, raises: as `files_of`."""
     if isinstance(location, Path):
         return read_manifests(location)
     if not isinstance(location, StoreUrl):
@@ -221,16 +223,16 @@ def read_export(location: Location, properties: Mapping[str, object]) -> list[Ma
 
 
 def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFacts:
-    """Return what an export carries beside records, also where files were compacted. Args, raises: as of `files_of`."""
+    """Return the cluster facts of an export, including an export with compacted files. Args, raises: as `files_of`."""
     if isinstance(location, Path | StoreUrl):
         return newest_facts(each.facts for each in read_export(location, properties))
     return _table(location, StoreTimeouts.of(properties)).carried_facts()
 
 
 def exported_ranges(location: Location, topic: str, properties: Mapping[str, object]) -> list[ExportedRange]:
-    """Return what an export has of a topic, in order; nothing of one that had no records.
+    """Return the exported ranges of a topic in order; empty for a topic without records.
 
-    Raises: ConfigError: the export is not of this topic. Others as `read_raw_export`.
+    Raises: ConfigError: the export does not have the topic. Also raises the errors of `read_raw_export`.
     """
     manifests = read_raw_export(location, properties)
     ranges = sorted(each for manifest in manifests for each in manifest.ranges)
@@ -241,10 +243,12 @@ def exported_ranges(location: Location, topic: str, properties: Mapping[str, obj
 
 
 def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export that has the bytes of its records.
+    """Return the manifests of an export with undecoded records.
 
-    Args: as of `files_of`.
-    Raises: FolderError: it is no export. ExportDataError: it has decoded columns; or as `files_of`.
+    Args: as `files_of`.
+
+    Raises: FolderError: it is not an export. ExportDataError: it has decoded columns. Also raises the errors of
+    `files_of`.
     """
     manifests = read_export(location, properties)
     if not manifests:

@@ -1,7 +1,7 @@
-"""Spark's daemon of Python workers, with all that kctl's tasks import: workers are forked from it, and import nothing.
+"""Spark daemon of Python workers that imports the modules of kctl's tasks before it forks workers.
 
-Spark starts another worker for each read that ends early, as with `limit`, and for each one that was idle for a minute.
-To be chosen by a session, before it starts: `spark.python.daemon.module=kctl.pipeline.worker_daemon`.
+Spark starts a new worker after each read that stops early, as with `limit`, and after an idle minute. To use the
+daemon, set `spark.python.daemon.module=kctl.pipeline.worker_daemon` before the session starts.
 """
 
 import os
@@ -31,15 +31,15 @@ _OF_TASKS: Final = (
 
 
 def load() -> None:
-    """Import what tasks import; each process that is forked after this keeps Spark's archives."""
+    """Import the modules of tasks, and keep Spark's archives in each forked process."""
     for name in (*_OF_SPARK, *_OF_TASKS):
         import_module(name)
     os.register_at_fork(after_in_child=keep_spark_archive)
 
 
 def main() -> None:
-    """Fork workers until Spark ends it."""
-    daemon = import_module("pyspark.daemon")  # which reads sys.argv when it is imported
+    """Fork workers until Spark stops the daemon."""
+    daemon = import_module("pyspark.daemon")  # reads sys.argv at import
     load()
     daemon.manager()
 

@@ -1,4 +1,5 @@
-"""Keys and values as columns: a transform between the rows of a range and whatever writes or shows them.
+"""Decoding of keys and values into columns.
 
-`plan` resolves the schemas to read by on the driver; `record_decoding` runs in tasks. Knows neither Spark nor files.
+`plan` resolves the readers' schemas on the driver, `record_decoding` decodes in tasks. Depends on neither Spark nor
+files.
 """

@@ -1,7 +1,7 @@
-"""AvroValues: Avro as Arrow types, those of Spark's Avro reader where it has them.
+"""AvroValues: Avro values as Arrow types, which match Spark's Avro reader if it supports the type.
 
-A union of several types besides null is a struct with a field a branch, of which one is set; a type that contains
-itself is JSON text there, and so is a record without fields. Decimals of more than 38 digits are texts.
+A union of several non-null types is a struct with one field for each branch, of which one is set. Recursive types and
+records without fields are JSON strings. Decimals of more than 38 digits are strings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from kctl.serdes.json_text import show_json
 from kctl.serdes.schema_store import Resolved
 
 MOST_DIGITS = 38
-"""Of a decimal, in Spark and in Parquet's readers."""
+"""Maximum precision of a decimal in Spark and in Parquet readers."""
 _EXACT = Context(prec=MOST_DIGITS * 2)
 _TYPES = {
     "null": pa.string(),
@@ -51,10 +51,11 @@ _MILLISECONDS = ("timestamp-millis", "local-timestamp-millis")
 
 
 class AvroValues:
-    """Reads by one Avro schema.
+    """Reader of values with one Avro schema.
 
-    Attributes: type: of all values.
-    Raises: SchemaError: it is invalid; LibraryMissingError.
+    Attributes: type: type of all values.
+
+    Raises: SchemaError: the schema is invalid. LibraryMissingError.
     """
 
     def __init__(self, reader: Resolved) -> None:
@@ -68,13 +69,13 @@ class AvroValues:
             raise SchemaError("the Avro schema is nested too deeply") from None
 
     def of_writer(self, writer: Resolved) -> Read:
-        """Return what reads the payloads of a writer's schema. Raises: SchemaError."""
+        """Return the reader of payloads with a writer's schema. Raises: SchemaError."""
         dependencies = [each.text for _, each in writer.dependencies]
         return AvroReader(writer.schema.text, self._leaves, dependencies, self._text, self._dependencies).read
 
 
 class _Leaves:
-    """The types of a schema, and what becomes of values for them."""
+    """Arrow types of a schema, and the conversions of its values."""
 
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
@@ -84,7 +85,7 @@ class _Leaves:
     # --- types ------------------------------------------------------------------------------------------------------
 
     def type_of(self, schema: Any, level: int) -> pa.DataType:
-        """Return the type of a place."""
+        """Return the Arrow type of a schema node."""
         self._budget.spend(level)
         if isinstance(schema, list):
             return self._union_type(schema, level)
@@ -155,7 +156,7 @@ def _decimal(scale: int) -> Convert:
 
 
 def _recursive_types(names: Mapping[str, Any]) -> set[str]:
-    """Return the names of the types that contain themselves, and of those that lie between two of them."""
+    """Return the names of types on a cycle, and of types between two cycles."""
     inner = {name: _named_in(each.get("fields", ()), names) for name, each in names.items()}
     outer: dict[str, set[str]] = {name: set() for name in names}
     for name, others in inner.items():
@@ -165,7 +166,7 @@ def _recursive_types(names: Mapping[str, Any]) -> set[str]:
 
 
 def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> set[str]:
-    """Return the names that lead to a cycle: those that are left when ends are taken away one after the other."""
+    """Return the names that lead to a cycle, by repeatedly removing names without outgoing references."""
     left = {name: len(others) for name, others in inner.items()}
     ends = [name for name, count in left.items() if not count]
     while ends:
@@ -179,7 +180,7 @@ def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> 
 
 
 def _named_in(schema: Any, names: Mapping[str, Any]) -> set[str]:
-    """Return the named types that a schema, or fields, refer to or define, without those in them."""
+    """Return the named types that a schema or its fields refer to or define, without nested types of those."""
     if isinstance(schema, str):
         return {schema} if schema in names else set()
     if isinstance(schema, Mapping):

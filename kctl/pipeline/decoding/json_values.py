@@ -1,9 +1,9 @@
-"""JsonValues: JSON with a JSON Schema as Arrow types.
+"""JsonValues: JSON values with a JSON Schema as Arrow types.
 
-An object with properties is a struct, one without, of one type of values, a map, an array a list; null beside another
-type makes a value that can be null. What has no such type (several types, anything, objects that contain themselves) is
-JSON text. A value that does not fit its type is an error; other rules of the schema are not checked, the writer did.
-Properties that the schema does not name are left out, as fields are that an Avro reader's schema does not have.
+Objects with properties are structs, objects without properties but with one value type are maps, and arrays are lists.
+A union with null is nullable. Other schemas (several types, any type, recursive objects) are JSON strings. A value that
+does not fit its type is an error. Other rules of the schema are the writer's task and are not checked. Properties
+outside of the schema are dropped, like fields outside of an Avro reader's schema.
 """
 
 import json
@@ -18,7 +18,7 @@ from kctl.serdes.json_text import parse_json, show_json
 from kctl.serdes.schema_store import Resolved
 
 Convert = Callable[[Any, str], Any]
-"""Takes a value, and where it is, for errors."""
+"""Takes a value and its place, which is used in errors."""
 _SCALARS: dict[str, tuple[pa.DataType, tuple[type, ...]]] = {
     "string": (pa.string(), (str,)),
     "integer": (pa.int64(), (int,)),
@@ -27,14 +27,15 @@ _SCALARS: dict[str, tuple[pa.DataType, tuple[type, ...]]] = {
 }
 _DECIDE = ("oneOf", "anyOf", "allOf", "not", "if", "patternProperties")
 _REFERENCES = 20
-"""Of one schema that refers to another without more."""
+"""Maximum length of a chain of references."""
 
 
 class JsonValues:
-    """Reads by one JSON Schema.
+    """Reader of values with one JSON Schema.
 
-    Attributes: type: of all values.
-    Raises: SchemaError: it is invalid.
+    Attributes: type: type of all values.
+
+    Raises: SchemaError: the schema is invalid.
     """
 
     def __init__(self, reader: Resolved) -> None:
@@ -48,7 +49,7 @@ class JsonValues:
         self.type, self._convert = self._of(self._root, self._root, 0)
 
     def of_writer(self, _writer: Resolved) -> Read:
-        """Return what reads the payloads of a writer's schema; which one is all the same."""
+        """Return the reader of payloads. It does not depend on the writer's schema."""
         return self._read
 
     def _read(self, data: bytes) -> Any:
@@ -130,7 +131,7 @@ class JsonValues:
         return list_of(of_items), read
 
     def _referred(self, schema: Any, root: Any) -> tuple[Any, Any]:
-        """Return the schema that is referred to, and the document that it is in."""
+        """Return the schema that a reference leads to, and its document."""
         for _ in range(_REFERENCES):
             reference = schema.get("$ref") if isinstance(schema, Mapping) else None
             if not isinstance(reference, str):
@@ -143,7 +144,7 @@ class JsonValues:
 
 
 def _at(document: Any, pointer: str) -> Any:
-    """Return what a JSON pointer names; None where there is nothing, or it is the name of an anchor."""
+    """Return the value at a JSON pointer, or None if it does not exist or the pointer is an anchor."""
     found = document
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -152,7 +153,7 @@ def _at(document: Any, pointer: str) -> Any:
 
 
 def _without_null(schema: Any) -> Any:
-    """Return a schema without null beside one other type, since each column can be null."""
+    """Return a schema without null as an alternative, because every column is nullable."""
     if not isinstance(schema, Mapping):
         return schema
     kinds = schema.get("type")

@@ -1,7 +1,7 @@
-"""DecodePlan: which schemas keys and values are read by, resolved once on the driver and sent to the tasks.
+"""DecodePlan: the readers' schemas of keys and values, resolved once on the driver and sent to the tasks.
 
-A plan has schemas and the registry's properties, secrets among them as references. Tasks ask the registry themselves
-for the schemas that records name, each id once: `task_store` keeps them over the tasks of a worker, and on disk.
+A plan has registry properties with secrets as references. Tasks request writers' schemas from the registry, once for
+each id: `task_store` keeps them for all tasks of a worker, and on disk.
 """
 
 import os
@@ -21,18 +21,18 @@ from kctl.serdes.system_registry import open_system_registry
 
 AUTO = "auto"
 FORMS = {AUTO: None, "avro": AVRO, "protobuf": PROTOBUF, "json-schema": JSON}
-"""What can be decoded into columns, and the type of schema that each needs."""
+"""Supported forms with the schema type that each requires."""
 KEY, VALUE = "key", "value"
 Properties = tuple[tuple[str, object], ...]
 
 
 class SideRequest(NamedTuple):
-    """How keys, or values, are to be read.
+    """Requested decoding of keys or values.
 
     Attributes:
         form: one of FORMS.
-        target: the schema to read by; a subject may have `{topic}` in it.
-        message: of a Protobuf file; None: its first one.
+        target: the reader's schema; a subject may contain `{topic}`.
+        message: message of a Protobuf file; None: the first message.
     """
 
     form: str
@@ -41,9 +41,9 @@ class SideRequest(NamedTuple):
 
 
 class DecodeRequest(NamedTuple):
-    """What is to be decoded; None: it stays as it is.
+    """Requested decoding; a side that is None stays unchanged.
 
-    Attributes: registry: properties of the schema registry, secrets as references.
+    Attributes: registry: properties of the schema registry, with secrets as references.
     """
 
     key: SideRequest | None
@@ -52,7 +52,7 @@ class DecodeRequest(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is decoded, as users write it: key=avro,value=auto."""
+        """Request as users write it: key=avro,value=auto."""
         sides = ((KEY, self.key), (VALUE, self.value))
         return ",".join(f"{name}={side.form}" for name, side in sides if side is not None)
 
@@ -63,18 +63,18 @@ class DecodeRequest(NamedTuple):
 
 
 class SidePlan(NamedTuple):
-    """How keys, or values, are read: the reader's schema, and the message of a Protobuf file."""
+    """Reader's schema of keys or values, and the message of a Protobuf file."""
 
     reader: Resolved
     message: str | None
 
 
 class DecodePlan(NamedTuple):
-    """How the records of a topic are decoded. May be pickled and shown: secrets are references.
+    """Decoding of the records of a topic. Secrets are references, so the plan may be pickled and logged.
 
     Attributes:
         registry: properties of the schema registry.
-        limits: Kafka properties with the timeouts that hold for it, too.
+        limits: Kafka properties with timeouts, which apply to the registry.
     """
 
     key: SidePlan | None
@@ -84,10 +84,11 @@ class DecodePlan(NamedTuple):
 
 
 def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
-    """Return how keys or values are to be read, of what users write.
+    """Return the decoding of keys or values from a user's values.
 
-    Args: schema: as of `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
-    Raises: ConfigError: an unknown form, or no such schema.
+    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
+
+    Raises: ConfigError: the form or the schema is invalid.
     """
     if form not in FORMS:
         raise ConfigError(f"decode {side}={form[:80]!r}: there are {', '.join(FORMS)}", key="decode")
@@ -101,12 +102,13 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
 
 
 def plan_decoding(request: DecodeRequest, topic: str, properties: Mapping[str, object]) -> DecodePlan:
-    """Return how the records of a topic are decoded.
+    """Return the plan for the records of a topic.
 
-    Args: properties: Kafka properties; their timeouts hold for the registry.
+    Args: properties: Kafka properties with the timeouts for the registry.
+
     Raises:
-        ConfigError: no registry, or a property of it is invalid.
-        SchemaError: a schema is invalid, or of another type than the form says; KafkaError: the registry's.
+        ConfigError: the registry is missing, or one of its properties is invalid.
+        SchemaError: a schema is invalid or does not have the type of the form. KafkaError: an error of the registry.
     """
     limits = tuple((name, properties[name]) for name in _LIMITS if name in properties)
     store = make_store(request.registry, limits, one_timeout=True)
@@ -135,17 +137,18 @@ _LIMITS = ("default.api.timeout.ms", "request.timeout.ms", "socket.connection.se
 
 
 class RegistryStore(NamedTuple):
-    """A registry, and the store of its schemas."""
+    """A registry and its schema store."""
 
     registry: SchemaRegistry
     schemas: SchemaStore
 
 
 def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = False) -> RegistryStore:
-    """Return the store of a registry's schemas.
+    """Return a registry with its schema store.
 
-    Args: one_timeout: all calls share the API timeout; else each has its own.
-    Raises: ConfigError: no registry, or a property of it is invalid.
+    Args: one_timeout: all calls share one API timeout; otherwise each call has its own.
+
+    Raises: ConfigError: the registry is missing, or one of its properties is invalid.
     """
     clock = SystemClock()
     config = RegistryConfig.parse(resolve(dict(registry)))
@@ -159,7 +162,7 @@ _stores: dict[tuple[Properties, Properties], SchemaStore] = {}
 
 
 def task_store(plan: DecodePlan) -> SchemaStore:
-    """Return the store of this process, which its next tasks use too. Raises: ConfigError."""
+    """Return the schema store of this process, which later tasks reuse. Raises: ConfigError."""
     key = plan.registry, plan.limits
     if key not in _stores:
         _stores[key] = make_store(*key).schemas
@@ -167,7 +170,7 @@ def task_store(plan: DecodePlan) -> SchemaStore:
 
 
 def check_registry(registry: Mapping[str, object]) -> None:
-    """Raise ConfigError where no registry is named, or a property of it is none."""
+    """Raise ConfigError if the registry URL is missing or a property is unknown."""
     known = RegistryConfig.names()
     for name in registry:
         if name not in known:

@@ -1,10 +1,9 @@
-"""ProtobufValues: Protobuf messages as Arrow structs, by the descriptor of the reader's schema.
+"""ProtobufValues: Protobuf messages as Arrow structs by the descriptor of the reader's schema.
 
-Protobuf evolves by field numbers: a message of any version is read by the reader's descriptor, what that does not have
-is left out, and what the writer did not have is its default. Only the message has to be the same one, which the
-writer's schema says. Fields with presence are null where they are not set, wrappers are their value, timestamps are
-instants; `google.protobuf.Struct`, `Value`, `ListValue` and `Any` are JSON text, and so are messages that contain
-themselves or have no fields.
+Protobuf identifies fields by number, so the reader's descriptor reads all versions of a message: unknown fields are
+dropped, and missing fields have their defaults. The writer's schema must only denote the same message. Fields with
+presence are null if unset, wrappers are their value, and timestamps are instants. `google.protobuf.Struct`, `Value`,
+`ListValue` and `Any`, recursive messages and messages without fields are JSON strings.
 """
 
 from collections.abc import Callable
@@ -39,7 +38,7 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 
 
 class _Part:
-    """The type of a place, and what makes its value; None: the value stays as it is."""
+    """Arrow type of a field or message, and the conversion of its values; None for no conversion."""
 
     def __init__(self, type_: pa.DataType, get: Get | None = None) -> None:
         self.type = type_
@@ -47,11 +46,13 @@ class _Part:
 
 
 class ProtobufValues:
-    """Reads by one message of a Protobuf file.
+    """Reader of values with one message of a Protobuf file.
 
-    Args: message: its full name; None: the first one of the file.
-    Attributes: type: of all values.
-    Raises: SchemaError: it is invalid, or has no such message; LibraryMissingError.
+    Args: message: full name of the message; None: the first message of the file.
+
+    Attributes: type: type of all values.
+
+    Raises: SchemaError: the schema is invalid or does not have the message. LibraryMissingError.
     """
 
     def __init__(self, reader: Resolved, message: str | None) -> None:
@@ -63,7 +64,7 @@ class ProtobufValues:
         self.type, self._get = part.type, part.get
 
     def of_writer(self, writer: Resolved) -> Read:
-        """Return what reads the payloads of a writer's schema, message indexes first. Raises: SchemaError."""
+        """Return the reader of a writer's payloads, which begin with message indexes. Raises: SchemaError."""
         codec = _codec_of(writer)
         wanted, get, parse = self._descriptor.full_name, self._get, self._codec.parser(self._descriptor)
 
@@ -104,12 +105,12 @@ class ProtobufValues:
         gets = [(name, part.get) for name, part in parts]
 
         def get(value: Any) -> dict[str, Any]:
-            return {name: each(value) for name, each in gets}  # type: ignore[misc]  # fields have all of them
+            return {name: each(value) for name, each in gets}  # type: ignore[misc]  # every field has a `get`
 
         return _Part(pa.struct([pa.field(name, part.type) for name, part in parts]), get)
 
     def _field(self, field: Any, level: int) -> _Part:
-        """Return the part whose `get` takes the message that has the field."""
+        """Return the part whose `get` takes the message with the field."""
         name = field.name
         message = field.message_type
         if message is not None and message.GetOptions().map_entry:

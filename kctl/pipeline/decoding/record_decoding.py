@@ -1,8 +1,7 @@
-"""RecordDecoding: batches of records with their keys or values decoded, and what does not decode with the reason.
+"""RecordDecoding: batches of records with decoded keys or values, and with errors for records that do not decode.
 
-Of a record whose key or value does not decode nothing is lost: `with_errors` keeps it in its place with the raw bytes
-beside the reason, `split` takes it out as a row of a table of errors. A registry that cannot be asked is no error of a
-record: that ends the task. Imports pyarrow, so tasks import it late.
+Undecodable records are never lost: `with_errors` keeps the record with its raw bytes and the error, `split` moves it
+into an error table. If the registry fails, the task fails. Imports pyarrow, so tasks defer this import.
 """
 
 from collections.abc import Sequence
@@ -29,19 +28,19 @@ ERROR_TYPE = pa.struct(
         pa.field("value", pa.binary()),
     ]
 )
-"""Of a record that does not decode: its offset, why, and its bytes; null of all others."""
+"""Error of an undecodable record: its offset, the reason and its raw bytes. Null for decoded records."""
 _OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
-"""Errors of a record; all others are the registry's, or ours."""
+"""Errors of a single record. Other errors come from the registry or are bugs."""
 
 
 class DecodedTypes(NamedTuple):
-    """The types of keys and values; None: binary, as they are."""
+    """Types of keys and values; None: undecoded bytes."""
 
     key: pa.DataType | None
     value: pa.DataType | None
 
     def schema(self) -> pa.Schema:
-        """Return the columns of exported records with these types."""
+        """Return the schema of exported records with these types."""
         columns = schema_of(COLUMN_NAMES)
         for side, kind in self._asdict().items():
             if kind is not None:
@@ -50,15 +49,16 @@ class DecodedTypes(NamedTuple):
 
 
 def types_of(plan: DecodePlan) -> DecodedTypes:
-    """Return the types that a plan gives keys and values. Raises: SchemaError, LibraryMissingError."""
+    """Return the types of keys and values for a plan. Raises: SchemaError, LibraryMissingError."""
     return DecodedTypes(*(None if side is None else value_reader(*side).type for side in (plan.key, plan.value)))
 
 
 def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
-    """Return what reads values by a schema.
+    """Return the reader of values for a schema.
 
-    Args: message: the full name of the message of a Protobuf file; None: the first one.
-    Raises: SchemaError: it is invalid, or of a type that is not known; LibraryMissingError.
+    Args: message: full name of the message in a Protobuf file; None: the first message.
+
+    Raises: SchemaError: the schema is invalid or has an unsupported type. LibraryMissingError.
     """
     kind = reader.schema.type
     if kind == AVRO:
@@ -77,12 +77,14 @@ def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
 
 
 class RecordDecoding:
-    """Decodes the records of one topic.
+    """Decoder of the records of one topic.
 
     Args:
-        columns: those that are wanted, of `record_columns.TYPES` and ERROR, in their order.
-        pruned: types of keys and values, where fewer fields are wanted than the plan's have.
-    Attributes: raw_columns: what has to be read.
+        columns: output columns, of `record_columns.TYPES` and ERROR, in order.
+        pruned: types of keys and values with a subset of the plan's fields.
+
+    Attributes: raw_columns: columns that must be read.
+
     Raises: SchemaError, LibraryMissingError.
     """
 
@@ -101,9 +103,10 @@ class RecordDecoding:
         self.raw_columns = tuple(name for name in COLUMN_NAMES if name in needed)
 
     def with_errors(self, raw: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the wanted columns; a key or value that does not decode is null, and ERROR says why.
+        """Return the output columns. An undecodable key or value is null, and ERROR has the reason.
 
-        Raises: DecodeError: a record does not decode, and ERROR is not wanted; KafkaError: the registry's.
+        Raises: DecodeError: a record does not decode, and ERROR is not an output column. KafkaError: an error of the
+        registry.
         """
         decoded, reasons = self._decode(raw)
         if ERROR in self._columns:
@@ -116,9 +119,9 @@ class RecordDecoding:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
     def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """Return the records that decode, decoded, and the others as they are, with REASON; None: there are none.
+        """Return the decoded records, and the undecodable records with REASON, or None if all decode.
 
-        Raises: KafkaError: the registry's.
+        Raises: KafkaError: an error of the registry.
         """
         decoded, reasons = self._decode(raw)
         arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
@@ -132,7 +135,7 @@ class RecordDecoding:
         return whole.filter(kept), pa.RecordBatch.from_arrays([*wrong.columns, texts], schema=error_schema(raw.schema))
 
     def _decode(self, raw: pa.RecordBatch) -> tuple[dict[str, pa.Array], dict[int, str]]:
-        """Return the decoded columns, and the reasons by row."""
+        """Return the decoded columns, and the reasons of errors by row."""
         headers = raw.column("headers") if "headers" in raw.schema.names else None
         named = None if headers is None or headers.null_count == len(headers) else _headers_of(headers)
         decoded: dict[str, pa.Array] = {}
@@ -143,17 +146,17 @@ class RecordDecoding:
 
 
 def task_decoding(plan: DecodePlan, columns: Sequence[str], pruned: DecodedTypes | None = None) -> RecordDecoding:
-    """Return what decodes in a task, with the schemas that this process has. Raises: as RecordDecoding; ConfigError."""
+    """Return the decoder of a task, with the schema store of this process. Raises: as RecordDecoding; ConfigError."""
     return RecordDecoding(plan, task_store(plan), columns, pruned)
 
 
 def error_schema(raw: pa.Schema) -> pa.Schema:
-    """Return the schema of a table of errors: the raw columns and REASON."""
+    """Return the schema of an error table: the raw columns and REASON."""
     return raw.append(pa.field(REASON, pa.string()))
 
 
 class _Side:
-    """The keys or the values."""
+    """Decoder of the keys or the values."""
 
     def __init__(self, name: str, plan: SidePlan, store: SchemaStore, pruned: pa.DataType | None) -> None:
         self.name = name
@@ -173,7 +176,7 @@ class _Side:
     def column(
         self, values: Sequence[bytes | None], headers: Sequence[Sequence[Header]] | None, reasons: dict[int, str]
     ) -> pa.Array:
-        """Return the decoded values; note the reasons of those that do not decode."""
+        """Return the decoded values, and add the reasons of undecodable values by row."""
         found: list[object] = []
         for row, data in enumerate(values):
             if data is None:
@@ -190,7 +193,7 @@ class _Side:
             return self._one_by_one(found, reasons)
 
     def _one_by_one(self, found: Sequence[object], reasons: dict[int, str]) -> pa.Array:
-        """Return the values as an array where one of them does not fit the type: a default, or a number too large."""
+        """Return the values as an array if some do not fit the type, such as a default or a large number."""
         arrays = []
         for row, value in enumerate(found):
             try:
@@ -228,7 +231,7 @@ class _Side:
 
 
 MOST_READS = 1000
-"""Schemas that are at hand at a time; a topic with more costs time, not memory."""
+"""Maximum number of cached readers. More schemas in a topic cost time, not memory."""
 
 
 def _errors(raw: pa.RecordBatch, reasons: dict[int, str]) -> pa.Array:

@@ -1,7 +1,7 @@
-"""ValueReader: what reads the keys or values of one schema type, as one Arrow type.
+"""ValueReader: reader of keys or values of one schema type as one Arrow type.
 
-A type is fixed by the reader's schema. What was written by another version of it is read in this type, or is an error
-of its record. Imports pyarrow, so tasks import it late.
+The reader's schema determines the Arrow type. Values of other schema versions are converted, or are errors of their
+records. Imports pyarrow, so tasks defer this import.
 """
 
 from collections.abc import Callable
@@ -15,26 +15,26 @@ from kctl.serdes.schema_store import Resolved
 MOST_LEVELS = 60
 MOST_FIELDS = 10_000
 Read = Callable[[bytes], object]
-"""Returns a value as pyarrow takes it. Raises: DecodeError."""
+"""Returns a value for pyarrow. Raises: DecodeError."""
 
 
 class ValueReader(Protocol):
-    """Reads values of all versions of a schema."""
+    """Reader of values of all versions of a schema."""
 
     @property
     def type(self) -> pa.DataType:
-        """The type of all values."""
+        """Type of all values."""
         ...
 
     def of_writer(self, writer: Resolved) -> Read:
-        """Return what reads the payloads of a writer's schema. Raises: SchemaError, LibraryMissingError."""
+        """Return the reader of payloads with a writer's schema. Raises: SchemaError, LibraryMissingError."""
         ...
 
 
 class TypeBudget:
-    """How large a type may be: a short schema can stand for any number of fields, when each level has two of the next.
+    """Limit on the size of a type: a short schema can expand exponentially if each level has two fields of the next.
 
-    Args: kind: of the schema, for errors.
+    Args: kind: kind of the schema, for errors.
     """
 
     def __init__(self, kind: str) -> None:
@@ -42,7 +42,7 @@ class TypeBudget:
         self._fields = 0
 
     def spend(self, level: int) -> None:
-        """Count a field at some level. Raises: SchemaError: too deep, or too many."""
+        """Count a field at a nesting level. Raises: SchemaError: the type is too deep or has too many fields."""
         self._fields += 1
         if level > MOST_LEVELS:
             raise SchemaError(f"the {self._kind} schema is nested more than {MOST_LEVELS} levels deep")
@@ -51,5 +51,5 @@ class TypeBudget:
 
 
 def list_of(items: pa.DataType) -> pa.DataType:
-    """Return the type of a list, its items named as Spark does."""
+    """Return a list type with the item name of Spark."""
     return pa.list_(pa.field("element", items))

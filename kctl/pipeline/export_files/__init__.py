@@ -1,6 +1,6 @@
-"""An export on disk: its folder and manifests, the files of a range, and its records read back.
+"""An export on disk: directory, manifests, files of ranges, and reading of exported records.
 
-`manifests.py` says what is part of an export, `folder.py` who owns it and how a round comes in, `range_files.py`
-writes, `exported_records.py` reads, `json_lines.py` is the one form that is not Parquet's. What is here knows neither
-Spark nor Kafka; `manifests.py` and `folder.py` are all that a plan needs, and import no pyarrow.
+`manifests.py` has the list of an export's files, `folder.py` ownership and commits, `range_files.py` writing,
+`exported_records.py` reading, and `json_lines.py` the format without Parquet. The package depends on neither Spark nor
+Kafka. Plans need only `manifests.py` and `folder.py`, which do not import pyarrow.
 """

@@ -1,7 +1,7 @@
 """Bad records: records with a value that the target of an export cannot hold, and the policy for them.
 
-Parquet has timestamps in microseconds, brokers store milliseconds of 64 bits. Partitions of Iceberg by time have years
-1 to 9999, and names of directories have 255 bytes. Runs in tasks; knows neither Spark nor Kafka.
+Parquet has timestamps in microseconds, but brokers store 64-bit milliseconds. Time partitions of Iceberg allow years 1
+to 9999, and directory names 255 bytes. Tasks use this module; it depends on neither Spark nor Kafka.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 FAIL, NULL, SKIP = "error", "null", "skip"
 POLICIES: Final = (FAIL, NULL, SKIP)
 POLICY: Final = "on_bad_record"
-"""The policy among the settings of an export, unless it is FAIL."""
+"""Name of the policy in the settings of an export; missing for FAIL."""
 LARGEST_MS = (2**63 - 1) // 1000
 _ReasonOf = Callable[[int], str]
 
 
 class TargetLimits(NamedTuple):
-    """Values that a target can hold, and what becomes of records with other values.
+    """Limits of a target's values, and the policy for records beyond them.
 
     Attributes:
-        policy: one of POLICIES: FAIL ends the task; NULL writes the record without the value; SKIP leaves it out.
-        first_ms, end_ms: the first timestamp that the target holds, and the first one after the last.
+        policy: one of POLICIES: FAIL fails the task, NULL writes the record without the value, SKIP drops the record.
+        first_ms, end_ms: half-open range of timestamps that the target can hold.
         is_exact: the target has timestamps in milliseconds, as brokers do.
-        layout: of the export.
+        layout: layout of the export.
     """
 
     policy: str = FAIL
@@ -38,7 +38,7 @@ class TargetLimits(NamedTuple):
     layout: str = "topic"
 
     def fit_times(self, batch: "pa.RecordBatch") -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records as the target holds them, and a list of the bad ones; None: all are good.
+        """Return the records as the target holds them, and a list of the bad records, or None if there are none.
 
         Raises: RecordDataError: a record is bad, and the policy is FAIL.
         """
@@ -71,11 +71,13 @@ class TargetLimits(NamedTuple):
     def fit_column(
         self, raw: "pa.RecordBatch", batch: "pa.RecordBatch"
     ) -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records whose partition has a name that fits, and a list of the bad ones; None: all are good.
+        """Return the records to write, and a list of records whose partition name is too long, or None if there are
+        none.
 
-        With NULL the bad ones stay: their partition has no name.
+        With NULL, bad records are written without a partition value.
 
-        Args: raw: all records with their bytes. batch: the records to write.
+        Args: raw: all records with their raw bytes. batch: the records to write.
+
         Raises: as `fit_times`.
         """
         column = column_of(self.layout)

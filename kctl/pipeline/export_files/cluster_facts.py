@@ -1,7 +1,7 @@
-"""ClusterFacts: what an export carries beside records: partitions and configs of topics, offsets of consumer groups.
+"""ClusterFacts: metadata of an export: partitions and configs of topics, and offsets of consumer groups.
 
-Each manifest has those that its run has read; of several the newest counts, by topic and by group. Knows neither Spark
-nor Kafka.
+Each manifest has the facts that its run has read; the newest facts count for each topic and group. Depends on neither
+Spark nor Kafka.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 MOST_PARTITIONS: Final = 2**31 - 1
 LARGEST_OFFSET: Final = 2**63 - 1
 LARGEST_CONFIG: Final = 32767
-"""What Kafka's protocol has room for in a request that creates a topic."""
+"""Maximum length of a string in Kafka's CreateTopics request."""
 OffsetsByTopic = Mapping[str, Mapping[int, int]]
 """Committed offsets of a group by topic and partition."""
 
 
 class TopicFacts(NamedTuple):
-    """A topic. Attributes: configs: those that are set on it; None where they could not be read."""
+    """A topic. Attributes: configs: configs set on the topic; None if they could not be read."""
 
     partitions: int
     configs: Mapping[str, str] | None
@@ -30,7 +30,7 @@ class ClusterFacts(NamedTuple):
     groups: Mapping[str, OffsetsByTopic] = MappingProxyType({})
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a manifest has it; empty where there is nothing."""
+        """Return the facts as JSON for a manifest; empty without facts."""
         topics = {
             name: {"partitions": each.partitions, **({} if each.configs is None else {"configs": dict(each.configs)})}
             for name, each in self.topics.items()
@@ -46,9 +46,9 @@ NO_FACTS = ClusterFacts()
 
 
 def facts_from(given: Any) -> ClusterFacts:
-    """Return the facts of a manifest's JSON.
+    """Return the facts in a manifest's JSON.
 
-    Raises: ValueError, OverflowError, TypeError, KeyError, AttributeError: they are none.
+    Raises: ValueError, OverflowError, TypeError, KeyError, AttributeError: the JSON is invalid.
     """
     topics = {name: _topic(name, each) for name, each in given.get("topics", {}).items()}
     groups = {
@@ -87,7 +87,7 @@ def _config(topic: str, name: str, value: Any) -> str:
 
 
 def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
-    """Return what counts of facts, given from the oldest to the newest."""
+    """Return the effective facts. Args: given: facts from the oldest to the newest."""
     topics: dict[str, TopicFacts] = {}
     groups: dict[str, OffsetsByTopic] = {}
     for each in given:

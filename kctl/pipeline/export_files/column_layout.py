@@ -1,13 +1,13 @@
-"""The layout `column:PATH`: files by the values of a column, or of a field of a decoded key or value.
+"""The layout `column:PATH`: files partitioned by the values of a column, or of a field of a decoded key or value.
 
-`column:day(PATH)` and `column:hour(PATH)` divide by days and hours of event times, in UTC: of timestamps, dates, and
-integers in milliseconds since 1970.
+`column:day(PATH)` and `column:hour(PATH)` use the UTC days and hours of event times: timestamps, dates, and integers in
+milliseconds since 1970.
 
-The value is part of the path, `NAME=VALUE/`, where NAME is the path of the column with `_` for dots, as in
-`value_country=de/` and `value_created_hour=2026-11-22-13/`. Bytes of UTF-8 that are not letters, digits, `_`, `-` or
-`.` become `~` and two hexadecimal digits. Files of tables also have a column NAME, because tables divide by columns
-alone. Files of directories do not have it, nor a decoded key or value by which they are divided: readers of
-directories take it from the path.
+The value is part of the path, `NAME=VALUE/`. NAME is the path of the column with `_` for dots, as in
+`value_country=de/` and `value_created_hour=2026-11-22-13/`. UTF-8 bytes other than letters, digits, `_`, `-` or `.`
+become `~` and two hexadecimal digits. Files of tables also have a column NAME, because tables are partitioned only by
+columns. Files of directories do not have it, nor the decoded key or value that it comes from: readers of directories
+get it from the path.
 """
 
 import re
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 200
-"""Bytes of a value in a path; names of folders end at 255."""
+"""Maximum bytes of a value in a path; directory names have at most 255."""
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 DECODED = ("key", "value")
-"""Columns whose types readers of directories do not know: they take 32 bits for an integer in a path."""
+"""Columns whose types readers of directories do not know: they read an integer in a path as 32 bits."""
 _TYPES = ("string", "int32", "int64", "bool", "date32[day]")
 _TIME = re.compile(r"(day|hour)\((.+)\)")
 _HOUR_FORMAT = "%Y-%m-%d-%H"
 
 
 def column_of(layout: str) -> str | None:
-    """Return the column by which a layout divides; None for the other layouts."""
+    """Return the partition column of a layout, or None for other layouts."""
     return layout.removeprefix(COLUMN_LAYOUT) if layout.startswith(COLUMN_LAYOUT) else None
 
 
@@ -43,7 +43,7 @@ def name_of(column: str) -> str:
 
 
 def with_column(schema: "pa.Schema", layout: str) -> "pa.Schema":
-    """Return a schema with the column of a layout, unless it has it."""
+    """Return a schema with the column of a layout added, unless it has the column."""
     import pyarrow as pa
 
     column = column_of(layout)
@@ -54,7 +54,7 @@ def with_column(schema: "pa.Schema", layout: str) -> "pa.Schema":
 
 
 def type_of(column: str, schema: "pa.Schema") -> "pa.DataType | None":
-    """Return the type of a column; None where there is none, or files cannot be divided by it."""
+    """Return the type of a column, or None if it does not exist or cannot partition files."""
     import pyarrow as pa
 
     path, unit = _parsed(column)
@@ -72,7 +72,7 @@ def type_of(column: str, schema: "pa.Schema") -> "pa.DataType | None":
 
 
 def check_column(layout: str, schema: "pa.Schema", where: str) -> None:
-    """Raise ConfigError if files with the columns of a schema cannot be divided by the column of a layout.
+    """Raise ConfigError if the column of a layout cannot partition files with a schema.
 
     Args: where: the export, for the error.
     """
@@ -89,9 +89,9 @@ def check_column(layout: str, schema: "pa.Schema", where: str) -> None:
 def divided(
     column: str, batch: "pa.RecordBatch", *, adds_column: bool = True
 ) -> "Iterator[tuple[str, pa.RecordBatch]]":
-    """Yield the records of each value, with the folder of the value; too long values share the folder of null.
+    """Yield the directory and the records of each value. Values that are too long share the directory of null.
 
-    Args: adds_column: the records have the value as a column. Otherwise a decoded key or value is in the path alone.
+    Args: adds_column: add the value as a column. Otherwise a decoded key or value is only in the path.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -113,7 +113,7 @@ def divided(
 
 
 def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
-    """Return which records have a value that is too long for the name of a folder; None: no record has."""
+    """Return a mask of records whose value is too long for a directory name, or None if there are none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -121,7 +121,7 @@ def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
     if not pa.types.is_string(values.type) or not len(values):
         return None
     longest = pc.max(pc.binary_length(values)).as_py() or 0
-    if longest * len("~00") <= LONGEST:  # whatever has to be escaped
+    if longest * len("~00") <= LONGEST:  # short enough even if every byte is escaped
         return None
     wrong = [each for each in pc.unique(values) if len(_escaped(each)) > LONGEST]
     return pc.is_in(values, pa.array([each.as_py() for each in wrong], values.type)) if wrong else None
@@ -137,7 +137,7 @@ def _values(column: str, batch: "pa.RecordBatch") -> "pa.Array":
 
 
 def _times(values: "pa.Array", unit: str) -> "pa.Array":
-    """Return the days or hours of event times, with nulls for years before 1 and after 9999."""
+    """Return the days or hours of event times, with null for years before 1 and after 9999."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -153,7 +153,7 @@ def _times(values: "pa.Array", unit: str) -> "pa.Array":
 
 
 def has_named_year(times: "pa.Array") -> "pa.Array":
-    """Return which timestamps have a year that directories are named by; null if there is no timestamp."""
+    """Return a mask of timestamps whose year can be in a directory name; null for null timestamps."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -162,13 +162,13 @@ def has_named_year(times: "pa.Array") -> "pa.Array":
 
 
 def _parsed(column: str) -> tuple[str, str | None]:
-    """Return the path of a column, and the unit of time by which it divides."""
+    """Return the path of a column and its time unit."""
     found = _TIME.fullmatch(column)
     return (column, None) if found is None else (found[2], found[1])
 
 
 def values_in(path: str) -> dict[str, str | None]:
-    """Return the values of the columns that a path has in the names of its folders."""
+    """Return the column values in the directory names of a path."""
     found = re.findall(r"([^/=]+)=([^/]+)/", path)
     return {name: None if value == NULL else _unescaped(value) for name, value in found}
 

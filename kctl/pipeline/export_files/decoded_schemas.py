@@ -1,7 +1,7 @@
-"""DecodedSchemas: the types of decoded keys and values that the files of each topic have.
+"""DecodedSchemas: types of decoded keys and values in the files of each topic, stored in manifests.
 
-Manifests keep them. A later run writes files that readers of Parquet can merge with the earlier ones: a new field is
-added, a field that is gone stays and is null. Files that exist keep their types, so a change of a type is an error.
+Later runs write files that Parquet readers can merge with earlier ones: new fields are added, and removed fields stay
+as nulls. Existing files keep their types, so a change of a type is an error.
 """
 
 from base64 import b64decode, b64encode
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DecodedSchemas:
-    """The types of an export's topics. Args: where: the export, for errors."""
+    """Types of an export's topics. Args: where: the export, for errors."""
 
     def __init__(self, where: object) -> None:
         self._where = where
@@ -26,24 +26,25 @@ class DecodedSchemas:
         self._wanted: dict[str, str] = {}
 
     def read(self, manifests: Iterable[Manifest]) -> None:
-        """Take the types from manifests, given from the oldest to the newest."""
+        """Read the types from manifests. Args: manifests: manifests from the oldest to the newest."""
         self._kept = {topic: text for manifest in manifests for topic, text in manifest.schemas.items()}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "dict[str, DecodedTypes]":
-        """Return the types to write, by topic.
+        """Return the types to write by topic.
 
-        Args: decoded: the types that the schema registry has now.
+        Args: decoded: current types from the schema registry.
+
         Raises: FolderError: the files of a topic have other types. ExportDataError: a manifest is damaged.
         """
         return {topic: self._fitted(topic, types) for topic, types in decoded.items()}
 
     def changes(self, ranges: Iterable[ExportedRange]) -> dict[str, str]:
-        """Return the types, for a manifest, of the topics whose files have new types."""
+        """Return the new types of topics, for a manifest."""
         topics = {each.topic for each in ranges} & self._wanted.keys()
         return {topic: self._wanted[topic] for topic in topics if self._wanted[topic] != self._kept.get(topic)}
 
     def keep(self, changes: Mapping[str, str]) -> None:
-        """Take types that a manifest has now."""
+        """Store the types of a written manifest."""
         self._kept |= changes
 
     def _fitted(self, topic: str, types: "DecodedTypes") -> "DecodedTypes":

@@ -1,7 +1,4 @@
-"""The records of an exported range, read back from its files in the order of their offsets.
-
-Runs in tasks; knows neither Spark nor Kafka.
-"""
+"""Reading of an exported range in offset order. Tasks use this module; it depends on neither Spark nor Kafka."""
 
 import io
 import os
@@ -24,16 +21,17 @@ from kctl.pipeline.record_columns import TYPES
 
 BATCH_ROWS = 16_384
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
-"""The columns that every file of an export has."""
+"""Columns of every file of an export."""
 
 
 def read_exported(
     folder: Path | StoreUrl, exported: ExportedRange, properties: Mapping[str, object]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a range, whose layout may have spread them over several files; bad records are left out.
+    """Yield the records of a range, merged from its files, without bad records.
 
-    Args: folder: of the export, or its prefix in an object store. properties: Kafka properties, for their timeouts.
-    Raises: ExportDataError: a file is damaged, or has not the records that its manifest says.
+    Args: folder: directory or object store prefix of the export. properties: Kafka properties with the timeouts.
+
+    Raises: ExportDataError: a file is damaged, or its records differ from its manifest.
         FolderError: a file cannot be read. StoreError.
     """
     files = [file for file in exported.files if not file.path.startswith(f"{ERRORS}/")]
@@ -92,7 +90,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
 
 
 def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:
-    """Raise ExportDataError if a file has records of another range, as one that was copied over it."""
+    """Raise ExportDataError if a file has records of another range, for example because it was overwritten."""
     for name, first, last in (
         ("topic", exported.topic, exported.topic),
         ("partition", exported.partition, exported.partition),
@@ -106,7 +104,7 @@ def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> 
 
 @contextmanager
 def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[tuple[int, Any]]:
-    """Yield the size of a file, and what pyarrow reads it from."""
+    """Yield the size of a file, and a file object for pyarrow."""
     if isinstance(folder, Path):
         with open_regular(placed(inside(folder, file.path))) as regular:
             yield os.fstat(regular.fileno()).st_size, regular
@@ -121,7 +119,7 @@ def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str
 
 
 class _Head:
-    """Where the reading of one file is."""
+    """Reading position in one file."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -134,7 +132,7 @@ class _Head:
         return offset
 
     def pop_below(self, limit: int | None) -> pa.RecordBatch:
-        """Take what is before an offset."""
+        """Remove and return the records before an offset."""
         batch = self.batch
         assert batch is not None
         count = batch.num_rows
@@ -145,7 +143,7 @@ class _Head:
 
 
 def _merged(files: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of files, each in offset order, in the order of all."""
+    """Yield the batches of several files, each in offset order, as one sequence in offset order."""
     heads = [head for head in map(_Head, files) if head.batch is not None]
     while heads:
         heads.sort(key=lambda head: head.offset)

@@ -1,23 +1,24 @@
-"""The folder of an export: which files belong to it, where each record's file lies, and how a round becomes part of it.
+"""Directory of an export: its files, their names, and commits of rounds.
 
     FOLDER/orders/orders-0-0-1000.parquet                     layout `topic`
     FOLDER/orders/date=2026-11-22/orders-0-0-1000.parquet     `date` (UTC)
     FOLDER/orders/date=2026-11-22/hour=13/orders-0-...        `hour`
     FOLDER/orders/value_country=de/orders-0-0-1000.parquet    `column:value.country`
-    FOLDER/_errors/orders/...                                 records that do not decode, of an export that decodes
-    FOLDER/_manifest/                                         what the rounds have written (`manifests`); what is in
-                                                              none of them is no part
-    FOLDER/_tmp/RUN/                                          of the run that has the folder
-    FOLDER/orders/.orders-0-1000-2000.parquet                 complete, and in no manifest yet
+    FOLDER/_errors/orders/...                                 undecodable records of an export that decodes
+    FOLDER/_manifest/                                         files of the rounds (`manifests`); other files are not
+    part
+                                                              of the export
+    FOLDER/_tmp/RUN/                                          of the run that owns the directory
+    FOLDER/orders/.orders-0-1000-2000.parquet                 complete, not yet in a manifest
 
-Readers of folders leave out names that begin with `_` or `.`; a topic of such a name gets an `@` before it. A file has
-such a name until its manifest is written, so that a plain reader sees records of finished rounds alone. A run that is
-killed between the two leaves files for the next one to rename; kctl's own readers find them by either name.
+Readers of directories ignore names that begin with `_` or `.`; for a topic with this prefix, `@` is added before it. A
+file has a hidden name until its manifest is written, so other readers see only records of finished rounds. If a run is
+killed in between, the next run renames the files; kctl finds them by both names.
 
-A run is the folder's owner while its own folder below `_tmp` exists. The next run removes it first, and from then on
-nothing of the earlier one can come in: its tasks rename their files, and its driver links its manifest, from there. All
-of it lies in one file system that the driver and all workers see under one path; a round's files, their folders and its
-manifest are synced in that order. Knows neither Spark nor Kafka.
+A run owns the directory while its own directory below `_tmp` exists. The next run removes that directory first. Then
+the earlier run can add nothing, because its tasks rename files and its driver links manifests from there. Everything is
+in one file system that the driver and all workers see at one path. Files, directories and manifest of a round are
+synced in this order. Depends on neither Spark nor Kafka.
 """
 
 import errno
@@ -59,38 +60,38 @@ COLUMN_LAYOUT = "column:"
 """Prefix of a layout by the values of a column."""
 FORMATS = {"parquet": ".parquet", "json": ".jsonl.zst"}
 ERRORS = "_errors"
-"""The folder of the topics' records that do not decode; readers of the whole export leave it out."""
+"""Directory of undecodable records, which readers of the whole export ignore."""
 _HIDDEN = ("_", ".")
 _FILE_NAME = re.compile(r".+-\d+-\d+-\d+(\.\d+)?(" + "|".join(map(re.escape, FORMATS.values())) + ")")
 
 
 def topic_folder(topic: str) -> str:
-    """Return the name of a topic's folder, and the beginning of its files' names."""
+    """Return the name of a topic's directory, which is the prefix of its file names."""
     return f"@{topic}" if topic.startswith(_HIDDEN) else topic
 
 
 def hidden(path: Path) -> Path:
-    """Return the name of a file that is in no manifest yet."""
+    """Return the name of a file before it is in a manifest."""
     return path.with_name(f".{path.name}")
 
 
 def placed(path: Path) -> Path:
-    """Return where a file of a manifest lies: a run that was killed may have left it under its hidden name."""
+    """Return the existing path of a file: a killed run may have left it with its hidden name."""
     return path if path.exists() or not hidden(path).exists() else hidden(path)
 
 
 def file_name(topic: str, partition: int, start: int, end: int, extension: str, part: int = 0) -> str:
-    """Return the name of a range's file; `part` counts those that it has in one folder."""
+    """Return the name of a range's file. Args: part: number of the file within its directory."""
     name = topic_folder(topic)
-    if len(name) > 170:  # a file's name has at most 255 bytes; the folder above has the topic in full
+    if len(name) > 170:  # a file name has at most 255 bytes; the parent directory has the whole topic
         name = name[:170] + "~"
     return f"{name}-{partition}-{start}-{end}{f'.{part}' if part else ''}{extension}"
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a file or folder below `folder`; paths made of names from outside all come from here.
+    """Return the path of a name below `folder`. All paths made of external names use this function.
 
-    Raises: FolderError: the name leads out of it.
+    Raises: FolderError: the path is outside of the directory.
     """
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
@@ -99,11 +100,11 @@ def inside(folder: Path, name: str) -> Path:
 
 
 class ExportFolder:
-    """The folder, as the driver of one run sees it: no more of its manifests than a run of any length can keep.
+    """Directory of an export, for the driver of one run. Memory does not grow with the number of rounds.
 
     Attributes:
-        last_number: of the newest round; 0 where there is none.
-        schemas: the types of decoded columns.
+        last_number: number of the newest round; 0 without rounds.
+        schemas: types of decoded columns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -116,15 +117,15 @@ class ExportFolder:
 
     @property
     def run(self) -> Path:
-        """The folder of this run, from which tasks rename their files."""
+        """Directory of this run, from which tasks rename their files."""
         if self._run is None:
             raise FolderError(f"{self.path} has not been taken")
         return self._run
 
     def read(self) -> list[Manifest]:
-        """Read the manifests, and return them.
+        """Read and return the manifests.
 
-        Raises: FolderError: it cannot be read. ExportDataError: a manifest is damaged, or one is missing.
+        Raises: FolderError: the directory cannot be read. ExportDataError: a manifest is damaged or missing.
         """
         manifests = read_manifests(self.path)
         self.schemas.read(manifests)
@@ -137,7 +138,7 @@ class ExportFolder:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise what `take` would, as far as that is known without leaving anything behind.
+        """Raise the errors of `claim` that can be found without side effects.
 
         Raises: FolderError, ExportDataError.
         """
@@ -152,12 +153,13 @@ class ExportFolder:
         self._check_named(manifests)
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
-        """Become the owner: end what an earlier run may still do, read the manifests, remove what is in none.
+        """Take ownership: stop the earlier run, read the manifests, and remove files without a manifest.
 
         Args:
             settings: format and layout, which all rounds of an export share.
-            takes_over: False: nothing is to be written, and a run that is under way keeps the folder; only the files of
-                its last manifest get their names.
+            takes_over: False: nothing will be written, and an active run keeps the directory. Only the files of its
+                last manifest get their final names.
+
         Raises: FolderError, ExportDataError.
         """
         temporary = self.path / TEMPORARY
@@ -172,7 +174,7 @@ class ExportFolder:
             temporary.mkdir(exist_ok=True)
             for other in sorted(temporary.iterdir()):
                 gone = temporary / f".gone-{run_id}-{other.name}"[:200]
-                other.rename(gone)  # at once, whatever is in it: from here on no other run can rename out of it
+                other.rename(gone)  # atomic: from now on no other run can rename files out of it
                 shutil.rmtree(gone)
             self._run = temporary / run_id
             self._run.mkdir()
@@ -191,25 +193,25 @@ class ExportFolder:
 
     def resume_points(
         self,
-        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are at hand
+        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are known
     ) -> dict[tuple[str, int], ResumePoint]:
-        """Return where each (topic, partition) that has been exported continues."""
+        """Return the position of each exported (topic, partition)."""
         return dict(self._points)
 
     def _check_named(self, manifests: Iterable[Manifest]) -> None:
-        """Raise ExportDataError if a file of a finished round is in no manifest: it would be exported again."""
+        """Raise ExportDataError if a file with a final name is in no manifest: its records would be exported again."""
         known = paths_in(manifests)
         try:
             paths = [str(path.relative_to(self.path)) for path in _data_files(self.path) if path.name[0] != "."]
         except OSError as e:
             raise folder_error(self.path, e) from e
-        if any(path not in known for path in paths):  # or a run that is under way has just finished a round
+        if any(path not in known for path in paths):  # an active run may have just finished a round
             known = paths_in(read_manifests(self.path))
             if unnamed := [path for path in paths if path not in known]:
                 raise unnamed_files(self.path, unnamed)
 
     def _settle_files(self, manifests: Iterable[Manifest]) -> None:
-        """Finish what an earlier run was killed in: show the files of its last manifest, remove those of none."""
+        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest."""
         known = paths_in(manifests)
         try:
             for path in _data_files(self.path):
@@ -222,20 +224,20 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
 
     def _tidy(self) -> None:
-        """Remove manifests that merged ones have, which a run left that was killed, and merge what is many."""
+        """Remove manifests that are part of merged ones, and merge the rest if there are many."""
         listing = list_manifests(self.path)
         try:
             for path in listing.superfluous:
-                path.unlink(missing_ok=True)  # the run before this one may be about to remove it itself
+                path.unlink(missing_ok=True)  # the earlier run may remove it in parallel
         except OSError as e:
             raise folder_error(self.path, e) from e
         self._files = listing.files
         self._merge()
 
     def begin_round(self, number: int) -> Path:
-        """Make the folder from which the tasks of one round rename their files.
+        """Create the directory from which the tasks of one round rename their files.
 
-        Raises: FolderError: another run has taken the folder.
+        Raises: FolderError: another run has taken the directory.
         """
         path = self.run / f"round-{number}"
         try:
@@ -253,16 +255,17 @@ class ExportFolder:
         ranges: Sequence[ExportedRange],
         facts: ClusterFacts = NO_FACTS,
     ) -> Manifest:
-        """Make ranges part of the export, all or none.
+        """Add ranges to the export, all or none.
 
-        Args: round_folders: where no task writes any more, all of the ranges' among them.
-        Raises: FolderError: another run has taken the folder, or it cannot be written.
-            ExportDataError: a file is not what its task has written.
+        Args: round_folders: directories in which no task writes, including the directories of all ranges.
+
+        Raises: FolderError: another run has taken the directory, or it cannot be written.
+            ExportDataError: a file differs from the result of its task.
         """
         try:
             for round_folder in round_folders:
                 gone = round_folder.with_name(f".gone-{round_folder.name}")
-                round_folder.rename(gone)  # an abandoned attempt that still writes cannot replace a file any more
+                round_folder.rename(gone)  # an abandoned attempt can no longer replace a file
                 shutil.rmtree(gone)
             self._check_files(ranges)
             number = self.last_number + 1
@@ -282,7 +285,7 @@ class ExportFolder:
         return manifest
 
     def _merge(self) -> None:
-        """Merge manifests until they are few."""
+        """Merge manifests until few remain."""
         try:
             while parts := due_for_merge(self._files):
                 at = self._files.index(parts[0])
@@ -293,12 +296,12 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
 
     def leave(self) -> None:
-        """Remove the folder of this run; what did not become part of the export goes with the next one."""
+        """Remove the directory of this run. The next run removes files that were not committed."""
         if self._run is not None:
             shutil.rmtree(self._run, ignore_errors=True)
 
     def _check_is_ours(self) -> None:
-        """Refuse a folder of something else: what is in no manifest is removed."""
+        """Reject a directory with other content, because files without a manifest are removed."""
         if (self.path / MANIFESTS).is_dir() or not self.path.exists() or not any(self.path.iterdir()):
             return
         raise FolderError(
@@ -306,16 +309,16 @@ class ExportFolder:
         )
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
-        """Give files of manifests their names where a run was killed before it did, or is about to."""
+        """Give files of manifests their final names, if a run was killed before or is about to do so."""
         known = paths_in(manifests)
         for path in _data_files(self.path):
             shown = path.with_name(path.name.removeprefix("."))
             if shown != path and str(shown.relative_to(self.path)) in known:
-                with suppress(FileNotFoundError):  # that run was faster
+                with suppress(FileNotFoundError):  # the other run has renamed it
                     path.rename(shown)
 
     def _show(self, ranges: Iterable[ExportedRange]) -> None:
-        """Give the files of a manifest that is written their names; another run may have done that."""
+        """Give the files of a written manifest their final names, unless another run has done so."""
         renamed = set()
         for path in [self.path / file.path for each in ranges for file in each.files]:
             try:
@@ -359,9 +362,9 @@ class ExportFolder:
 
 
 def _check_makeable(path: Path) -> None:
-    """Raise the OSError with which making a folder, or something in it, would fail; leaves nothing behind.
+    """Raise the OSError with which creating a directory would fail, without side effects.
 
-    A folder of another name is made and removed: modes alone say little of file systems that are read-only or remote.
+    A temporary directory is created and removed, because modes do not show read-only or remote file systems.
     """
     missing = path
     while True:
@@ -379,7 +382,7 @@ def _check_makeable(path: Path) -> None:
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder that are named as those of an export are, whether hidden or not."""
+    """Yield the files below a directory that have names of export files, hidden or not."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN) or name == ERRORS)
         for name in sorted(files):

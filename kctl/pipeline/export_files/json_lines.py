@@ -1,6 +1,6 @@
-"""JSON lines from Arrow and back, in the form of `kctl consume --output jsonl`: an object a record, nothing lost.
+"""Conversion between Arrow and lossless JSON lines in the format of `kctl consume --output jsonl`.
 
-Not `kctl.cli.formats`, which writes from the wire and belongs to the command line; a test holds both to the same bytes.
+`kctl.cli.formats` converts from the wire format and belongs to the command line; a test requires equal output of both.
 """
 
 import json
@@ -18,7 +18,7 @@ BATCH_ROWS = 4096
 _FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _TYPES = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
 SCHEMA = _TYPES.set(_TYPES.get_field_index("timestamp"), pa.field("timestamp", EXACT))
-"""What `read_json_lines` gives: the columns of an export in Parquet but `timestampType`, which JSON lines lack."""
+"""Schema of `read_json_lines`: the columns of a Parquet export without `timestampType`."""
 
 
 def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
@@ -37,7 +37,7 @@ def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
-    """Return the records of a batch of the data source's columns, an object a line."""
+    """Return the records of a batch with the data source's columns as lines with one object each."""
     names: dict[str, str] = {}
     lines = []
     for topic, partition, offset, timestamp_ms, key, value, fields in _rows(batch):
@@ -67,9 +67,9 @@ def _headers(fields: list[dict[str, Any]] | None) -> str:
 
 
 def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the records of lines as batches of SCHEMA.
+    """Yield the records of lines as batches of SCHEMA. Args: name: name of the file, for errors.
 
-    Raises: ExportDataError: a line that is no record; `name` is the file's.
+    Raises: ExportDataError: a line is not a record.
     """
     rows: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
@@ -101,7 +101,7 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(given: Any) -> str:
-    """Return a text. Raises: UnicodeEncodeError: UTF-8 does not have it, as half a surrogate pair."""
+    """Return a string. Raises: UnicodeEncodeError: it has a lone surrogate."""
     text = str(given)
     text.encode()
     return text

@@ -1,14 +1,13 @@
-"""The manifests of an export: what each round has added, and how old ones become few.
+"""Manifests of an export: the content of each round, and the merging of old manifests.
 
     _manifest/00000017.json              one round
-    _manifest/00000001-00000016.json     rounds 1 to 16, merged: the same ranges in their order
+    _manifest/00000001-00000016.json     rounds 1 to 16, merged: the ranges of all in order
 
-A round's manifest is never written over. `FANOUT` neighbours of one size are merged into one, sixteen of these again,
-so an export of a million rounds has some dozens of files. First the merged manifest is complete, synced and linked into
-its place; only then those that it has are removed. So at any point, and after a kill at any point, each round is in a
-manifest that is there; one that is in a larger one too is left out, and removed when the next run takes the folder. The
-newest is always by itself: without it a reader that lists the folder while it changes could not tell that it has missed
-others. Knows neither Spark nor Kafka.
+Manifests of rounds are never overwritten. `FANOUT` adjacent manifests of one level are merged, and again sixteen merged
+ones, so an export of a million rounds has some dozens of manifests. The merged manifest is written, synced and linked
+before its parts are removed. So every round is in an existing manifest at any time, even after a kill. Parts of a
+larger manifest are ignored, and removed when the next run claims the directory. The newest manifest is never merged,
+because it shows readers that a listing during a change is incomplete. Depends on neither Spark nor Kafka.
 """
 
 import json
@@ -35,25 +34,25 @@ from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 
 MANIFESTS = "_manifest"
 COMMITTED_AT = "committed_at_ms"
-"""The time of the commit, in the settings of a round."""
+"""Commit time in the settings of a round."""
 _SETTINGS = ("format", "layout", "decode")
-"""What all rounds of an export share; decode is there only where it decodes."""
+"""Settings that all rounds of an export share; `decode` exists only in exports that decode."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
 LARGEST_PARTITION = MOST_PARTITIONS - 1
 FANOUT = 16
 MERGED_BYTES = 8 * 1024 * 1024
-"""What manifests have together that are merged, at most: reading and writing it takes a fraction of a second."""
+"""Maximum total size of manifests to merge, which limits a merge to a fraction of a second."""
 _LISTINGS = 5
-"""A folder that changes while it is listed is listed again; merges are too rare to come in between so often."""
+"""Maximum number of listings of a directory that changes meanwhile; merges are rare."""
 T = TypeVar("T")
 _NAME = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.json")
 
 
 class ExportedFile(NamedTuple):
-    """A file of an export; `path` is relative to the folder.
+    """A file of an export; `path` is relative to the directory.
 
-    Attributes: footer: of a Parquet file, where its commit takes facts from it; in no manifest.
+    Attributes: footer: footer of a Parquet file for a commit that needs it; not stored in manifests.
     """
 
     path: str
@@ -63,17 +62,17 @@ class ExportedFile(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What is known of the file for good, by name."""
+        """Stored facts of the file by name."""
         return {"path": self.path, "records": self.records, "size_bytes": self.size_bytes}
 
 
 class ExportedRange(NamedTuple):
-    """A range of offsets, `end` not included, that has become part of an export.
+    """An exported range of offsets; `end` is exclusive.
 
     Attributes:
-        records: fewer than end - start where compaction or transactions left gaps.
-        topic_id: of the topic, as Kafka prints it; empty where the brokers have no topic ids.
-        log_end: the end of the partition when the range was planned; -1 where an older kctl wrote the manifest.
+        records: fewer than end - start if compaction or transactions left gaps.
+        topic_id: id of the topic, as Kafka prints it; empty if the brokers have no topic ids.
+        log_end: end of the partition at planning time; -1 in manifests of older versions of kctl.
         newest_ms: largest timestamp of the records; None without records.
     """
 
@@ -89,9 +88,9 @@ class ExportedRange(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What the rounds from `first` to `number` have added; mostly that is one.
+    """Content of the rounds `first` to `number`, which are equal unless merged.
 
-    Attributes: schemas: by topic, the types of decoded columns (`decoded_schemas`), if the rounds have changed them.
+    Attributes: schemas: changed types of decoded columns by topic (`decoded_schemas`).
     """
 
     number: int
@@ -103,7 +102,7 @@ class Manifest(NamedTuple):
 
 
 class TargetFacts(NamedTuple):
-    """Counts of an export. Attributes: committed_at_ms: time of the last commit; None if it is not known."""
+    """Counts of an export. Attributes: committed_at_ms: time of the last commit; None if unknown."""
 
     records: int
     files: int
@@ -113,7 +112,7 @@ class TargetFacts(NamedTuple):
 
 
 class ManifestFile(NamedTuple):
-    """A manifest by its name."""
+    """File of a manifest, with the rounds in its name."""
 
     path: Path
     first: int
@@ -122,19 +121,19 @@ class ManifestFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The manifests that are there: one for each round, and those that a larger one has made superfluous."""
+    """Existing manifests: one for each round, and superfluous ones that are part of a larger manifest."""
 
     files: list[ManifestFile]
     superfluous: list[Path]
 
 
 def manifest_name(first: int, number: int) -> str:
-    """Return how the manifest of these rounds is named."""
+    """Return the file name of the manifest of these rounds."""
     return f"{number:08}.json" if first == number else f"{first:08}-{number:08}.json"
 
 
 def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, kind: str) -> None:
-    """Raise FolderError where an export has other settings than those of its manifests."""
+    """Raise FolderError if the settings differ from a manifest of the export."""
     for name in _SETTINGS:
         found, wanted = manifest.settings.get(name, "none"), settings.get(name, "none")
         if found != wanted:
@@ -148,9 +147,9 @@ def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, 
 
 
 def read_manifests(folder: Path) -> list[Manifest]:
-    """Return the manifests of an export in their order; none where it is no export.
+    """Return the manifests of an export in order; empty if there is no export.
 
-    Raises: FolderError: it cannot be read. ExportDataError: a manifest is damaged, or one is missing.
+    Raises: FolderError: the directory cannot be read. ExportDataError: a manifest is damaged or missing.
     """
     found = settled(lambda: [read_manifest(file) for file in _listed(folder).files])
     resume_points(found)
@@ -158,7 +157,7 @@ def read_manifests(folder: Path) -> list[Manifest]:
 
 
 def list_manifests(folder: Path) -> Listing:
-    """Return which manifests there are. Raises as `read_manifests`."""
+    """Return the existing manifests. Raises as `read_manifests`."""
     return settled(lambda: _listed(folder))
 
 
@@ -167,7 +166,7 @@ class _HoleError(ExportDataError):
 
 
 def settled(look: Callable[[], T]) -> T:
-    """Return what a look at manifests gives; what is missing is looked for again, since merging moves it."""
+    """Return the result of reading manifests. Missing manifests are read again, because merging moves them."""
     for _ in range(_LISTINGS - 1):
         with suppress(FileNotFoundError, _HoleError):
             return look()
@@ -188,7 +187,7 @@ def _listed(folder: Path) -> Listing:
 
 
 def named(path: Path, size_bytes: int) -> ManifestFile:
-    """Return which rounds a manifest has, by its name. Raises: ExportDataError: it is no name of a manifest."""
+    """Return the file of a manifest with the rounds in its name. Raises: ExportDataError: the name is invalid."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise ExportDataError(f"{path} is not a manifest of an export, by its name")
@@ -197,9 +196,9 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
 
 
 def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
-    """Return of each round the manifest that has most others, in their order.
+    """Return the largest manifest of each round, in order.
 
-    Raises: ExportDataError: one is missing; `settled` looks again.
+    Raises: ExportDataError: a manifest is missing; `settled` retries.
     """
     found: list[ManifestFile] = []
     superfluous = []
@@ -216,9 +215,9 @@ def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
 
 
 def read_manifest(file: ManifestFile) -> Manifest:
-    """Return what a manifest says.
+    """Return a manifest.
 
-    Raises: FileNotFoundError: it has gone. FolderError: it cannot be read. ExportDataError: it is damaged.
+    Raises: FileNotFoundError: it was removed. FolderError: it cannot be read. ExportDataError: it is damaged.
     """
     try:
         with open_regular(file.path) as opened:
@@ -231,7 +230,7 @@ def read_manifest(file: ManifestFile) -> Manifest:
 
 
 def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
-    """Return what the content of a manifest says. Raises: ExportDataError: it is damaged."""
+    """Return a manifest from its content. Raises: ExportDataError: it is damaged."""
     if len(content) > LARGEST_MANIFEST_BYTES:
         raise ExportDataError(f"{file.path} is larger than a manifest can be")
     try:
@@ -247,7 +246,7 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
 
 
 def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], ResumePoint]:
-    """Return where each (topic, partition) of manifests continues.
+    """Return the position of each (topic, partition) in manifests.
 
     Raises: ExportDataError: ranges overlap.
     """
@@ -264,12 +263,12 @@ def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], Resume
 
 
 def paths_in(manifests: Iterable[Manifest]) -> set[str]:
-    """Return the paths of the files that manifests name."""
+    """Return the paths of the files in manifests."""
     return {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
 
 
 def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
-    """Return the error of files of finished rounds that no manifest names."""
+    """Return the error for files of finished rounds that are in no manifest."""
     return ExportDataError(
         f"{where}: no manifest names {listed(paths)}: manifests were deleted",
         "restore the manifests, or export to another location",
@@ -277,7 +276,7 @@ def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
 
 
 def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint:
-    """Return where a partition continues behind one more range."""
+    """Return the position of a partition after one more range."""
     before = point or ResumePoint()
     return ResumePoint(
         max(before.offset, exported.end),
@@ -288,7 +287,7 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
 
 
 def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
-    """Return counts of an export, given its manifests from the oldest to the newest."""
+    """Return counts of an export. Args: manifests: manifests from the oldest to the newest."""
     ranges = [each for manifest in manifests for each in manifest.ranges]
     files = [file for each in ranges for file in each.files]
     return TargetFacts(
@@ -301,17 +300,17 @@ def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
 
 
 def commit_time(text: str) -> int | None:
-    """Return the time of a commit, in milliseconds since the epoch; None if the text has none."""
+    """Return the time of a commit in milliseconds since the epoch, or None if the string has none."""
     return int(text) if text.isdecimal() else None
 
 
 def newer(one: int | None, other: int | None) -> int | None:
-    """Return the later of two timestamps, each of which may be unknown."""
+    """Return the later of two timestamps, each of which may be None."""
     return other if one is None else one if other is None else max(one, other)
 
 
 def checked(given: ExportedRange) -> ExportedRange:
-    """Return a range. Raises: ValueError: no export can have it."""
+    """Return a range. Raises: ValueError: an export cannot have it."""
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
             raise ValueError(f"the path {file.path!r} leads out of the folder")
@@ -350,10 +349,12 @@ def _of_json(given: dict[str, Any]) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFile:
-    """Write a manifest, whole and synced, or not at all.
+    """Write a manifest atomically and durably.
 
-    Args: drafts: the folder of the run, without which nothing comes in.
-    Raises: FileExistsError: there is one of these rounds. FileNotFoundError: another run has the folder. OSError.
+    Args: drafts: directory of the run; a manifest cannot be added without it.
+
+    Raises: FileExistsError: a manifest of these rounds exists. FileNotFoundError: another run owns the directory.
+    OSError.
     """
     target = folder / MANIFESTS / manifest_name(manifest.first, manifest.number)
     draft = drafts / target.name
@@ -362,14 +363,14 @@ def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFi
         file.flush()
         os.fsync(file.fileno())
         size_bytes = os.fstat(file.fileno()).st_size
-    os.link(draft, target)  # fails where there is one already
+    os.link(draft, target)  # fails if it exists
     sync(target.parent)
     draft.unlink()
     return ManifestFile(target, manifest.first, manifest.number, size_bytes)
 
 
 def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
-    """Return neighbours that are to become one manifest; none when all is well."""
+    """Return adjacent manifests to merge, or an empty list."""
     older = files[:-1]
     levels = [_level(file.number - file.first + 1) for file in older]
     for end in range(FANOUT, len(older) + 1):
@@ -380,7 +381,7 @@ def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
 
 
 def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> ManifestFile:
-    """Make neighbours one manifest, and remove them. Raises as `write_manifest` and `read_manifest`."""
+    """Merge adjacent manifests, and remove them. Raises as `write_manifest` and `read_manifest`."""
     written = write_manifest(folder, merged_manifest(parts, [read_manifest(part) for part in parts]), drafts)
     for part in parts:
         part.path.unlink(missing_ok=True)
@@ -388,7 +389,7 @@ def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> Manifest
 
 
 def merged_manifest(parts: Sequence[ManifestFile], contents: Sequence[Manifest]) -> Manifest:
-    """Return neighbours as one manifest."""
+    """Return one manifest with the content of adjacent manifests."""
     ranges = tuple(each for content in contents for each in content.ranges)
     facts = newest_facts(content.facts for content in contents)
     schemas = {topic: text for content in contents for topic, text in content.schemas.items()}
@@ -404,7 +405,7 @@ def _level(rounds: int) -> int:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Return a manifest as it is written."""
+    """Return the JSON of a manifest."""
     return json.dumps(_to_json(manifest))
 
 
@@ -429,7 +430,7 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def sync(folder: Path) -> None:
-    """Have what was changed in a folder on the disk."""
+    """Write the changes of a directory to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""The schema of a table that several versions of a schema were written to: what is added, widened, or refused.
+"""Merging of schema versions into the schema of a table: added fields, widened types, and conflicts.
 
-A field that is new becomes a column, with nulls in what was written before; one that is gone stays a column, and is
-null from then on. int becomes long, float double, and a decimal gets more digits, in formats that can do so. All else
-is refused before anything is written, by the name of each field. Knows neither format.
+New fields become columns with nulls in earlier records; removed fields stay as columns with nulls. If the format
+supports it, int becomes long, float becomes double, and a decimal gets more digits. All other changes are rejected
+before anything is written, with the name of each field. Does not depend on a table format.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,11 @@ MOST_NAMED = 5
 
 
 def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) -> pa.Schema:
-    """Return the schema of a table that records with another schema are added to; it has all fields of both.
+    """Return the merged schema of a table and of records to add.
 
-    Args: name: of the table, for the error. can_widen: whether the format changes the type of a column.
-    Raises: FolderError: a column has another type, and none that both fit into.
+    Args: name: the table, for the error. can_widen: whether the format supports changes of column types.
+
+    Raises: FolderError: a column has an incompatible type.
     """
     problems: list[str] = []
     before = pa.struct([_plain_field(field) for field in table])
@@ -41,7 +42,7 @@ def _plain_field(field: pa.Field) -> pa.Field:
 
 
 def plain(given: pa.DataType) -> pa.DataType:
-    """Return a type as our files have it: without large offsets, and with everything nullable."""
+    """Return a type as in kctl's files: nullable, without large offsets."""
     if pa.types.is_struct(given):
         return pa.struct([_plain_field(field) for field in given])
     if pa.types.is_list(given) or pa.types.is_large_list(given):
@@ -76,7 +77,7 @@ def _merged(old: pa.DataType, new: pa.DataType, path: str, problems: list[str]) 
 
 
 def _widened(old: pa.DataType, new: pa.DataType, path: str) -> Iterator[str]:
-    """Yield the columns whose type is another one in a new schema, which has all that are in the old one."""
+    """Yield the columns whose types differ in the merged schema."""
     if pa.types.is_struct(old):
         found = {field.name: field.type for field in new}
         for field in old:

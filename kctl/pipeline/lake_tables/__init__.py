@@ -1,1 +1,1 @@
-"""Exports into tables of Iceberg and Delta: `table_files.py` writes, `iceberg.py` and `delta.py` commit."""
+"""Exports into Iceberg and Delta tables: `table_files.py` writes files, `iceberg.py` and `delta.py` commit them."""

@@ -1,7 +1,7 @@
-"""Requests to a catalog of Iceberg tables: each ends, and what fails is an error of ours in one line.
+"""Requests to a catalog of Iceberg tables, with a timeout and one-line errors.
 
-pyiceberg gives its requests no timeout, so a catalog that does not answer would be waited for without an end; a thread
-waits for it here, and is left behind at the deadline. URIs of catalogs may have passwords: they are in no error.
+pyiceberg has no timeout for requests. So a thread waits for the catalog, and is abandoned at the deadline. Errors
+contain no catalog URI, because it may have a password.
 """
 
 import re
@@ -25,10 +25,10 @@ from kctl.pipeline.store_waits import waiting_for
 T = TypeVar("T")
 LONGEST_REASON = 300
 LEAST_SECRET = 3
-"""Shorter ones are parts of many words."""
+"""Minimum length of a secret to redact; shorter strings occur in many words."""
 CURL_TIMEOUT, CURL_NOT_CONNECTED = "28", ("6", "7")
 _CURL = re.compile(r"AWS Error NETWORK_CONNECTION .*curlCode: (\d+), ([^;]*)(?:; Details: (.*))?")
-"""What pyarrow, whose file system pyiceberg uses, says of a connection."""
+"""Connection error of pyarrow, whose file system pyiceberg uses."""
 _SECRET = re.compile(
     r"token|credential|secret|password|(?:access|account|api)[.-]key|^header\.|authorization|connection-string",
     re.IGNORECASE,
@@ -36,9 +36,9 @@ _SECRET = re.compile(
 
 
 def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
-    """Return what a request returns, or raise what it raises.
+    """Return the result of a request, or raise its error.
 
-    Raises: StoreTimeoutError: it has not ended by the timeout.
+    Raises: StoreTimeoutError: the request did not finish within the timeout.
     """
     timer = Timer(clock or SystemClock(), timeout_ms)
 
@@ -52,9 +52,9 @@ def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | N
 
 
 class Named:
-    """A context whose errors, of pyiceberg, its catalog or its file system, become errors of ours.
+    """Context that converts errors of pyiceberg, its catalog and its file system into errors of kctl.
 
-    Args: secrets: shown as `***`, also where a catalog repeats them.
+    Args: secrets: strings shown as `***`, because a catalog may repeat them.
     """
 
     def __init__(self, name: str, secrets: Iterable[str] = ()) -> None:
@@ -77,9 +77,9 @@ class Named:
 
 
 def secrets_in(properties: Mapping[str, object]) -> list[str]:
-    """Return the secrets among the properties of a catalog, which may have groups of further ones.
+    """Return the secrets in the properties of a catalog, including nested groups.
 
-    They are whole, and as what is behind the colon of `id:secret` and the space of `Bearer secret`.
+    For `id:secret` and `Bearer secret`, the part after the separator is included.
     """
     found = list(_secrets_of(properties, ""))
     parts = [each.partition(mark)[2] for each in found for mark in ": "]
@@ -120,7 +120,7 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
 
 
 def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
-    """Return the error of a connection to the object store, of what curl says below pyarrow."""
+    """Return the error for a connection error of curl below pyarrow."""
     server = re.search(r"(?:connect to|resolve host:|onnection to) ([\w.:\[\]-]+)", more or what)
     where = f" {server[1]}" if server else ""
     if code == CURL_TIMEOUT:
@@ -131,7 +131,7 @@ def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
 
 
 def _cause(text: str) -> str:
-    """Return what requests says last about a connection, without the objects around it."""
+    """Return the cause of a connection error of requests."""
     host = re.search(r"host=\'([^\']+)\', port=(\d+)", text)
     why = re.search(r"\[Errno -?\d+\] ([^\'\")]+)", text)
     where = f"{host[1]}:{host[2]}: " if host else ""

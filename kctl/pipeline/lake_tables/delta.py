@@ -1,15 +1,14 @@
-"""DeltaTarget: an export into a Delta table, one commit a round, with the positions as transactions of applications.
+"""DeltaTarget: export into a Delta table, with one commit for each round and positions as application transactions.
 
-A Delta table keeps the newest version of each application's transaction (`txn`). Each partition is an application, and
-its version the next offset; `kctl:round` counts rounds. A commit is based on the table in which the run found its own
-round as the newest. Two commits with one application cannot pass each other, so the second is refused by the format
-itself; appends of others are no conflict, and delta-rs commits behind them. Ids of topics are properties of the table,
-which are written before the first record of a topic.
+A Delta table stores the newest version of each application's transaction (`txn`). Each partition is an application with
+the next offset as version; `kctl:round` counts rounds. A run commits to the table only if its own round is the newest.
+Two commits of one application conflict, so the format rejects the second. Appends of other programs do not conflict;
+delta-rs commits after them. Topic ids are table properties, written before the first record of a topic.
 
-Transactions of applications expire if the table has `delta.setTransactionRetentionDuration`, and RESTORE does not
-revert them. So the information of each commit has the positions of all partitions, too. They are read from the newest
-commit of ours whose content is in the table: a table that was restored is exported again from there. If the log has no
-such commit any more, transactions count, and each commit renews those of all known partitions.
+Application transactions expire if the table has `delta.setTransactionRetentionDuration`, and RESTORE does not revert
+them. So the commit information also has the positions of all partitions. They are read from kctl's newest commit whose
+content is in the table: the export continues from there after a restore. If the log no longer has this commit,
+transactions count, and each commit renews those of all known partitions.
 """
 
 import json
@@ -63,12 +62,12 @@ _DAMAGE = re.compile(
     r"No table metadata|No protocol|Missing|Malformed|Unable to)",
     re.IGNORECASE,
 )
-"""How delta-rs reports a log that it cannot read, in the only class that it has for most errors."""
+"""Messages of delta-rs for an unreadable log, which has no separate error class."""
 MOST_COMMITS = 1000
-"""Commits of others among which the newest of ours is looked for."""
+"""Maximum number of commits searched for the newest commit of kctl."""
 CONSTRAINT = "delta.constraints."
 MODES = {"delta.columnMapping.mode": "none", "delta.enableRowTracking": "false"}
-"""Properties by which files need other names of columns, or more facts: their usual values."""
+"""Properties that require other column names or more metadata in files, with their defaults."""
 COLUMN_RULES = {
     "delta.invariants": "an invariant",
     "delta.generationExpression": "generated values",
@@ -76,9 +75,9 @@ COLUMN_RULES = {
 }
 """Rules in the metadata of columns."""
 BY_TIME = -1
-"""In place of the version that was restored: the log has only the time, so no commit is known to be in the table."""
+"""Restored version if the log has only a time. No commit is then known to be in the table."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
-"""Columns by which a layout partitions the table; they are in the names of folders alone."""
+"""Partition columns of each layout, which exist only in directory names."""
 
 
 class DeltaTarget(TableTarget):
@@ -102,7 +101,7 @@ class DeltaTarget(TableTarget):
         return self._round_of(self._seen), self._points_by_transaction() if points is None else points
 
     def _points_by_transaction(self) -> Points:
-        """Return the positions in transactions of all partitions that the properties of the table name."""
+        """Return the positions in transactions for all partitions in the table's properties."""
         assert self._seen is not None
         ids, topics = self._topic_ids(self._seen), self.carried_facts().topics
         found: Points = {}
@@ -114,24 +113,24 @@ class DeltaTarget(TableTarget):
         return found
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:
-        """Return where each partition continues, of those that are wanted and have been exported.
+        """Return the positions of wanted partitions that have been exported.
 
-        Raises: ExportDataError: a partition was exported, and its position has expired.
+        Raises: ExportDataError: a partition was exported, but its position has expired.
         """
         if self._seen is not None and self._newest.points is None:
             ids = self._topic_ids(self._seen)
-            fresh = sorted(set(wanted) - set(self._points))  # what this run has committed is newer
+            fresh = sorted(set(wanted) - set(self._points))  # positions committed by this run are newer
             for topic, partition in fresh:
                 offset = self._seen.transaction_version(application_of(topic, partition))
                 if offset is not None:
                     self._points[topic, partition] = ResumePoint(offset, ids.get(topic, ""))
             gone = [key for key in fresh if key not in self._points and key[0] in ids]
-            if gone and self._seen.transaction_version(APPLICATION) is None:  # each commit renews all that are known
+            if gone and self._seen.transaction_version(APPLICATION) is None:  # each commit renews all known positions
                 raise self.lost(gone)
         return super().resume_points(wanted)
 
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError if the table is partitioned otherwise, or if there are files and no table."""
+        """Raise FolderError if the partitioning differs, or if there are files but no table."""
         if self._seen is None and not self._is_empty():
             raise FolderError(f"{self._url} is not empty and is not a Delta table", "choose an empty location")
         if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
@@ -139,7 +138,7 @@ class DeltaTarget(TableTarget):
             raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
     def rules(self) -> list[str]:
-        """Return constraints, computed columns and columns that must not be null: delta-rs does not check them here."""
+        """Return constraints, computed columns and required columns, which delta-rs does not check in these commits."""
         if self._seen is None:
             return []
         words = self._seen.metadata().configuration
@@ -157,7 +156,7 @@ class DeltaTarget(TableTarget):
         return found
 
     def create(self, layout: str) -> None:
-        """Create the table unless it is there."""
+        """Create the table unless it exists."""
         import deltalake
 
         with self._named():
@@ -170,11 +169,11 @@ class DeltaTarget(TableTarget):
             )
 
     def base(self) -> Path | StoreUrl:
-        """Return the table's own URL or path."""
+        """Return the URL or path of the table."""
         return base_of(self._url)
 
     def columns(self) -> "pa.Schema | None":
-        """Return the columns of the table but those of COLUMNS."""
+        """Return the columns of the table without partition columns that records do not have."""
         import pyarrow as pa
 
         from kctl.pipeline.record_columns import TYPES
@@ -186,14 +185,14 @@ class DeltaTarget(TableTarget):
         return pa.schema([field for field in pa.schema(table.schema().to_arrow()) if field.name not in own])
 
     def newest_facts(self) -> Mapping[str, str]:
-        """Return what the newest commit of ours, whose content is in the table, says of itself."""
+        """Return the facts of the newest commit of kctl whose content is in the table."""
         return self._newest_of(self._loaded()).facts
 
     def _newest_of(self, table: "deltalake.DeltaTable | None") -> "_Newest":
-        """Return the newest commit of ours. Raises: ExportDataError: the positions of a restored version are gone."""
+        """Return the newest commit of kctl. Raises: ExportDataError: a restored version has no positions."""
         if table is None:
             return _NOTHING
-        for most in (1, 20, MOST_COMMITS):  # each is a file of the log, and usually the newest one is ours
+        for most in (1, 20, MOST_COMMITS):  # each commit is a file of the log, and usually the newest is kctl's
             with self._named():
                 commits = table.history(most)
             commit, restored = _newest_in(commits)
@@ -225,7 +224,7 @@ class DeltaTarget(TableTarget):
         return DeltaTarget(DeltaTable(f"{self._url}{suffix}"), self._timeouts)
 
     def append(self, added: Round) -> None:
-        """Commit the files with the round's number and the positions of its partitions."""
+        """Commit the files with the number of the round and the positions of its partitions."""
         self.until_committed(lambda: self._append_once(added), added.number)
 
     def _append_once(self, added: Round) -> None:
@@ -262,7 +261,7 @@ class DeltaTarget(TableTarget):
             )
 
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions that the live files are of; nothing is read if the table has positions."""
+        """Return the partitions of the live files; empty if the table has positions."""
         if self._seen is None or POSITIONS in self._newest.facts:  # of all partitions
             return set()
         if not {"topic", "partition"} <= {field.name for field in self._seen.schema().fields}:
@@ -279,7 +278,7 @@ class DeltaTarget(TableTarget):
         return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
-        """Return how many records and files the table has, and the bytes of the files."""
+        """Return the number of records, the number of files, and the bytes of the files."""
         table = self._loaded()
         if table is None:
             return 0, 0, 0
@@ -301,7 +300,7 @@ class DeltaTarget(TableTarget):
         )
 
     def _add_columns(self) -> None:
-        """Add what the schema has and the table has not; delta-rs does so in a commit before that of the records."""
+        """Add missing columns. delta-rs needs a separate commit before the commit of records."""
         from deltalake import Schema
 
         found, table = self.columns(), self._loaded()
@@ -313,7 +312,7 @@ class DeltaTarget(TableTarget):
             table.alter.add_columns(list(Schema.from_arrow(self.schema).fields))
 
     def _keep_properties(self, added: Round) -> None:
-        """Write ids of topics, and what is carried of the cluster, in a commit before that of the records."""
+        """Write topic ids and cluster facts in a separate commit before the commit of records."""
         table = self._loaded()
         if table is None:
             return
@@ -353,7 +352,7 @@ class DeltaTarget(TableTarget):
                 return None
 
     def _is_empty(self) -> bool:
-        """Return whether there is nothing at the location, which is no table."""
+        """Return whether the location is empty."""
         base = self.base()
         if isinstance(base, StoreUrl):
             return next(iter(ObjectStore(base, self._timeouts).list()), None) is None
@@ -376,7 +375,7 @@ class DeltaTarget(TableTarget):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Raise what delta-rs and its store raise as an error of ours in one line."""
+        """Convert errors of delta-rs and its store into one-line errors of kctl."""
         from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
         base = self.base()
@@ -397,18 +396,18 @@ class DeltaTarget(TableTarget):
 
 
 class _Newest(NamedTuple):
-    """The newest commit of ours. Attributes: points: None if they are not known."""
+    """Newest commit of kctl. Attributes: points: None if unknown."""
 
     facts: Mapping[str, str]
     points: Points | None
 
 
 _NOTHING = _Newest({}, {})
-"""Of a table that has no commit of ours."""
+"""Value for a table without commits of kctl."""
 
 
 def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, int | None]:
-    """Return the newest commit of ours whose content is in the table, and the version that was restored, if any."""
+    """Return the newest commit of kctl whose content is in the table, and the restored version, if any."""
     restored: int | None = None
     for each in commits:
         if restored is not None and each["version"] > restored:
@@ -422,18 +421,18 @@ def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] 
 
 
 def application_of(topic: str, partition: int) -> str:
-    """Return the name under which a table keeps the position of a partition."""
+    """Return the application id for the position of a partition."""
     return f"kctl:{topic}:{partition}"
 
 
 def columns_of(layout: str) -> list[str]:
-    """Return the columns by which a layout partitions the table."""
+    """Return the partition columns of a layout."""
     column = column_of(layout)
     return COLUMNS[layout] if column is None else [name_of(column)]
 
 
 def schema_with(schema: "pa.Schema", layout: str) -> "pa.Schema":
-    """Return the columns of records, and those that partition the table."""
+    """Return the record columns with the partition columns."""
     import pyarrow as pa
 
     for name in COLUMNS.get(layout, ()):

@@ -1,6 +1,6 @@
-"""Least and largest values of columns for the log of a Delta table, by which readers skip files.
+"""Minimum and maximum column values for the log of a Delta table, with which readers skip files.
 
-Tasks send the footers of their files; the driver reads no file.
+Tasks send the footers of their files, so the driver reads no file.
 """
 
 import io
@@ -14,13 +14,13 @@ from kctl.pipeline.export_files.manifests import ExportedFile
 from kctl.pipeline.lake_tables.table_files import MAGIC
 
 BOUNDED: Final = frozenset({"partition", "offset", "timestamp"})
-"""Columns that have bounds in the log."""
+"""Columns with bounds in the log."""
 
 
 def bounds_in(file: ExportedFile, left_out: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return the bounds of a file as the log has them; nothing without a footer.
+    """Return the bounds of a file in the format of the log; empty without a footer.
 
-    Args: left_out: columns that partition the table.
+    Args: left_out: partition columns of the table.
     """
     if not file.footer:
         return {}

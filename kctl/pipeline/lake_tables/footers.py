@@ -1,8 +1,7 @@
-"""Footers of the files that a commit adds to an Iceberg table, from the tasks that wrote them.
+"""Footers of the files that a commit adds to an Iceberg table, sent by the tasks that wrote them.
 
-pyiceberg takes counts, bounds and partition of each file from its footer, which it reads from the table's storage: some
-requests a file, at each commit. The tasks have the footers on their disks and send them along, and FootersAtHand is the
-table's storage but for these.
+pyiceberg gets counts, bounds and partition of each file from its footer, which costs requests to the storage for each
+file and commit. FootersAtHand serves the footers from memory.
 """
 
 import io
@@ -15,9 +14,9 @@ from kctl.pipeline.lake_tables.table_files import MAGIC
 
 
 class FootersAtHand(FileIO):
-    """A table's storage, in which some files have their footers alone.
+    """Storage of a table that serves the footers of some files from memory.
 
-    Args: files: by location; one without a footer is read from the storage.
+    Args: files: files by location; a file without a footer is read from the storage.
     """
 
     def __init__(self, storage: FileIO, files: Mapping[str, ExportedFile]) -> None:
@@ -40,7 +39,7 @@ class FootersAtHand(FileIO):
 
 
 class _Footer(InputFile):
-    """A file of whose content there is the footer: to a reader of metadata, a Parquet file without data."""
+    """A file with only its footer; readers of metadata see a Parquet file without data."""
 
     def __init__(self, location: str, file: ExportedFile) -> None:
         super().__init__(location)

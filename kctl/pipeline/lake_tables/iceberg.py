@@ -1,10 +1,10 @@
-"""IcebergTarget: an export into an Iceberg table, one snapshot a round, with the positions in its summary.
+"""IcebergTarget: export into an Iceberg table, with one snapshot for each round and positions in its summary.
 
-The positions of all partitions are in the summary of each snapshot of ours (`kctl.positions`), and in a property of the
-table, set by the same commit, for when that snapshot has expired. They are read from the newest ancestor of the current
-snapshot that has them: a table that was rolled back is exported again from there. A catalog makes a commit on the
-condition that the table's branch still ends where it was read; pyiceberg's own repetition, which would pass over
-another export's commit, is off for ours.
+The summary of each of kctl's snapshots has the positions of all partitions (`kctl.positions`). The commit also sets a
+table property with them, for the time after the snapshot expires. Positions are read from the newest ancestor of the
+current snapshot that has them, so the export continues from there after a rollback. A catalog accepts a commit only if
+the branch is unchanged since it was read. Retries of pyiceberg would ignore another export's commit, so they are
+disabled.
 """
 
 import io
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ANY_REGION = "us-east-1"
-"""Of a server that is not Amazon's: it has to be signed with one, and has none."""
+"""Region for signatures to servers other than Amazon's, which have no region."""
 TIME_BOUNDS = "write.metadata.metrics.column.timestamp"
-"""The property that leaves out the least and the largest timestamp of each file."""
+"""Property that omits the minimum and maximum timestamp of each file."""
 _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 
 
@@ -74,12 +74,12 @@ class IcebergTarget(TableTarget):
         self._catalog = self._opened()
 
     def positions(self) -> tuple[int, Points]:
-        """Return the round and positions of the newest snapshot of ours."""
+        """Return the round and positions of the newest snapshot of kctl."""
         table = self._loaded()
         return (0, {}) if table is None else self._positions_of(table)
 
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError where the table is partitioned otherwise."""
+        """Raise FolderError if the partitioning differs."""
         table = self._loaded()
         if table is not None and (table.current_snapshot() is not None or table.spec().fields):
             column = column_of(layout)
@@ -95,7 +95,7 @@ class IcebergTarget(TableTarget):
         return [f"column {each.name} is required" for each in fields if each.required]
 
     def create(self, layout: str) -> None:
-        """Create namespace and table unless they are there."""
+        """Create the namespace and the table unless they exist."""
         from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform
 
@@ -123,7 +123,7 @@ class IcebergTarget(TableTarget):
         self._asked(create)
 
     def base(self) -> Path | StoreUrl:
-        """Return where the table's data is; a run asks once, and a table that has moved has other positions, too."""
+        """Return the location of the table's data, read once for each run."""
         if self._base is None:
             table = self._loaded()
             assert table is not None
@@ -136,7 +136,7 @@ class IcebergTarget(TableTarget):
         return None if table is None else table.schema().as_arrow()
 
     def newest_facts(self) -> Mapping[str, str]:
-        """Return the words of the newest snapshot of ours."""
+        """Return the facts of the newest snapshot of kctl."""
         table = self._loaded()
         return {} if table is None else self._words_of(table)
 
@@ -150,7 +150,7 @@ class IcebergTarget(TableTarget):
         return IcebergTarget(IcebergTable(f"{self._table}{suffix}"), self._timeouts)
 
     def append(self, added: Round) -> None:
-        """Commit a snapshot with the files, on the condition that none came in between."""
+        """Commit a snapshot with the files, provided that no other commit came in between."""
         words = {POSITIONS: positions_text(added.points), **added.facts}
         self.until_committed(lambda: self._append_once(added, words), added.number)
 
@@ -172,7 +172,7 @@ class IcebergTarget(TableTarget):
                 ) from None
 
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions that the live files are of; nothing is read if the table has positions."""
+        """Return the partitions of the live files; empty if the table has positions."""
         table = self._loaded()
         if table is None or POSITIONS in self._words_of(table):  # of all partitions
             return set()
@@ -190,7 +190,7 @@ class IcebergTarget(TableTarget):
         return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
-        """Return how many records and files the table has, and the bytes of the files."""
+        """Return the number of records, the number of files, and the bytes of the files."""
         table = self._loaded()
         snapshot = None if table is None else table.current_snapshot()
         words = {} if snapshot is None else _words_in(snapshot)
@@ -253,7 +253,7 @@ class IcebergTarget(TableTarget):
         return (self.number_in(words), self.points_in(words)) if POSITIONS in words else (0, {})
 
     def _words_of(self, table: "Table") -> dict[str, str]:
-        """Return the facts of the newest ancestor of ours, or the properties of the table if it may have expired.
+        """Return the facts of kctl's newest ancestor, or the properties of the table if that snapshot may have expired.
 
         Raises: ExportDataError: the properties are from a snapshot that was rolled back.
         """
@@ -313,9 +313,9 @@ class IcebergTarget(TableTarget):
         return secrets_in(Config().get_catalog_config(self._table.catalog) or {})
 
     def _store_defaults(self, given: Mapping[str, str | None]) -> dict[str, str]:
-        """Return properties of the tables' file system that the catalog leaves out.
+        """Return properties of the tables' file system that the catalog omits.
 
-        Without a region it asks Amazon for the one of the bucket, which takes seconds where there is no Amazon.
+        Without a region the file system requests the bucket's region from Amazon, which takes seconds without Amazon.
         """
         found = {
             "s3.connect-timeout": str(self._timeouts.connect_ms / 1000),
@@ -329,7 +329,7 @@ class IcebergTarget(TableTarget):
         return found
 
     def _asked(self, request: Callable[[], T]) -> T:
-        """Return what the catalog answers; pyiceberg itself waits for it without an end."""
+        """Return the result of a request to the catalog, with the timeout that pyiceberg does not have."""
         with self._named():
             return ended(request, self.name, self._timeouts.api_ms)
 
@@ -338,7 +338,7 @@ class IcebergTarget(TableTarget):
 
 
 def _create_once(create: Callable[[], object], exists: Callable[[], bool]) -> None:
-    """Create something, unless another run does it at the same time: catalogs report that by errors of their own."""
+    """Create something unless another run creates it in parallel; catalogs report this with different errors."""
     try:
         create()
     except Exception:
@@ -351,14 +351,14 @@ def _words_in(snapshot: "Snapshot") -> dict[str, str]:
 
 
 def _is_round(words: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether both are the words of one round."""
+    """Return whether both facts belong to one round."""
     return all(words.get(name) == other.get(name) for name in (RUN, ROUND))
 
 
 def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
-    """Return whether the snapshot with the facts in the properties is no ancestor of the current one.
+    """Return whether the snapshot of the facts in the properties is not an ancestor of the current snapshot.
 
-    If that snapshot has expired, a current one that is older was there before it.
+    If that snapshot has expired, an older current snapshot shows a rollback.
     """
     if any(POSITIONS in (words := _words_in(each)) and _is_round(words, found) for each in table.metadata.snapshots):
         return True
@@ -367,7 +367,7 @@ def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
 
 
 def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
-    """Return the least and the largest value of a column, as far as they are known."""
+    """Return the minimum and the maximum of a column, or None if unknown."""
     from pyiceberg.conversions import from_bytes
 
     low, high = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
@@ -376,7 +376,7 @@ def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
 
 
 def _shown(table: "Table", field: "PartitionField") -> str:
-    """Return a field of a table's partitions: the layout of a column, or day and hour of the timestamp."""
+    """Return a partition field of the table as a layout: a column, or day and hour of the timestamp."""
     transform = str(field.transform)
     return (
         f"{COLUMN_LAYOUT}{table.schema().find_column_name(field.source_id)}" if transform == "identity" else transform

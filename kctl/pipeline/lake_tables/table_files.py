@@ -1,8 +1,8 @@
-"""The files of one range on their way into a lake table: Parquet below the table's data, part of it once committed.
+"""Parquet files of one range for a lake table, which become part of the table when committed.
 
-A file's name has topic, partition, offsets and a digest of the attempt, so that no two attempts write one name. What no
-commit names is no part of a table, and is removed by the format's own maintenance (removal of orphan files, vacuum).
-Runs in tasks; knows neither Spark nor Kafka.
+A file name has topic, partition, offsets and a digest of the attempt, so attempts never share a name. The maintenance
+of the table format removes uncommitted files (removal of orphan files, vacuum). Tasks use this module; it depends on
+neither Spark nor Kafka.
 """
 
 import os
@@ -35,21 +35,21 @@ _NAME = re.compile(r"(?:(?P<at>@))?.+-(?P<partition>\d+)-(?P<start>\d+)-(?P<end>
 _DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
 
 LONGEST_PATH = 300
-"""More of one is in no error."""
+"""Maximum characters of a path in an error."""
 MAGIC = b"PAR1"
-"""How a Parquet file begins and ends; before the end is the length of its metadata."""
+"""First and last bytes of a Parquet file; before the last ones is the length of its metadata."""
 LARGEST_FOOTER_BYTES = 16 * 1024
-"""Of a file's footer that goes to the driver, which holds those of a round; a larger one is read from the store."""
+"""Maximum size of a footer to send to the driver, which holds all footers of a round."""
 
 
 @dataclass(frozen=True)
 class TablePlace:
-    """Where the tasks of one round write; there is no secret in it.
+    """Destination of the tasks of one round, without secrets.
 
     Attributes:
-        base: what paths are relative to: a URL of an object store, or a path.
-        errors: what those of records that do not decode are relative to, below ERRORS.
-        sends_footers: whether the commit takes facts from the footers of files.
+        base: base of the paths: a URL of an object store, or a path.
+        errors: base of the files with undecodable records, below ERRORS.
+        sends_footers: whether the commit uses the footers of files.
     """
 
     base: Path | StoreUrl
@@ -61,16 +61,16 @@ class TablePlace:
 
     @cached_property
     def stores(self) -> Callable[[StoreUrl], ObjectStore]:
-        """The stores of a task: its ranges share connections."""
+        """Stores of a task, whose ranges share connections."""
         return cache(lambda url: ObjectStore(url, self.timeouts))
 
     def open(self, name: RangeName, attempt: int) -> SpilledFiles:
-        """Return what writes one range."""
+        """Return the writer of one range."""
         return SpilledFiles(_TableSpill(self, attempt), name)
 
 
 class _TableSpill(Spill):
-    """A spill whose files are put below the table's data, under the names that they keep."""
+    """Spill whose files are moved below the table's data with their final names."""
 
     is_table = True
 
@@ -82,11 +82,11 @@ class _TableSpill(Spill):
         self._sends_footers = place.sends_footers
 
     def footer(self, draft: Path) -> bytes:
-        """Return the footer of a complete file, if it is wanted and not too large."""
+        """Return the footer of a complete file if it is needed and small."""
         return footer_of(draft) if self._sends_footers else b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Put a complete file below the table's data, and return its path there."""
+        """Move a complete file below the table's data, and return its path there."""
         key = self.key_of(path)
         base, name = self._base, key
         if self._errors is not None and key.startswith(f"{ERRORS}/"):
@@ -104,7 +104,7 @@ class _TableSpill(Spill):
 
 
 def footer_of(path: Path) -> bytes:
-    """Return the end of a Parquet file from its metadata on; nothing where that is larger than what is sent."""
+    """Return the metadata and the rest of a Parquet file, or empty bytes if larger than LARGEST_FOOTER_BYTES."""
     with path.open("rb") as file:
         file.seek(-len(MAGIC) - 4, os.SEEK_END)
         size_bytes = int.from_bytes(file.read(4), "little") + 4 + len(MAGIC)
@@ -115,16 +115,16 @@ def footer_of(path: Path) -> bytes:
 
 
 def base_of(location: str) -> Path | StoreUrl:
-    """Return where a table's data is, of the URL or path that its format has for it."""
+    """Return the location of a table's data from the URL or path of its format."""
     if location.startswith("file:"):
         return Path(unquote(urlsplit(location).path))
     return StoreUrl(location.rstrip("/")) if "://" in location else Path(location)
 
 
 def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
-    """Return the settings of an export that a table has by its columns: which of key and value are not bytes.
+    """Return the export settings that follow from a table's columns: the decoded ones of key and value.
 
-    Raises: ExportDataError: it has no such columns.
+    Raises: ExportDataError: the columns are missing.
     """
     if columns is None:
         return {}
@@ -140,7 +140,7 @@ def _is_bytes(kind: "pa.DataType") -> bool:
 
 
 class LiveFile(NamedTuple):
-    """A file of a table, by its path below the table's data, and the bounds of its columns if they are known."""
+    """A file of a table: its path below the table's data, and known bounds of its columns."""
 
     path: str
     topics: tuple[str | None, str | None]
@@ -148,10 +148,10 @@ class LiveFile(NamedTuple):
 
 
 def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Return the partitions, of those that are wanted, that files have records of.
+    """Return the wanted partitions of which files have records.
 
-    The names of files have topic and partition. A compaction changes them: then the bounds decide, and a file without
-    bounds may have records of any partition.
+    File names have topic and partition. After a compaction the bounds decide; a file without bounds may have any
+    partition.
     """
     found: set[tuple[str, int]] = set()
     for file in files:
@@ -175,11 +175,12 @@ def _is_within(value: V, bounds: tuple[V | None, V | None]) -> bool:
 def manifest_of(
     files: Iterable[tuple[str, Any, Any]], settings: Mapping[str, str], facts: ClusterFacts = NO_FACTS
 ) -> list[Manifest]:
-    """Return the live files of a table as one round of an export, for what reads records back.
+    """Return the live files of a table as one round of an export.
 
-    Args: files: path relative to the table's data, records and bytes of each, as the table's metadata has them.
-    Raises: ExportDataError: another program has rewritten a file, so that it has no offsets in its name, or the
-        metadata has what no export writes.
+    Args: files: path relative to the table's data, records and bytes of each file, from the table's metadata.
+
+    Raises: ExportDataError: another program has rewritten a file, so its name has no offsets, or the metadata is
+    invalid.
     """
     ranges: dict[tuple[str, int, int, int], list[ExportedFile]] = {}
     for path, records, size_bytes in files:
@@ -212,7 +213,7 @@ def manifest_of(
 
 
 def _check_once(given: ExportedRange) -> None:
-    """Raise ValueError where two attempts at a range are part of the table: files of one name but for their digests."""
+    """Raise ValueError if a table has files of two attempts at a range: names that differ only in their digests."""
     names = Counter(_DIGEST.sub("", file.path) for file in given.files)
     path, count = names.most_common(1)[0]
     if count > 1:

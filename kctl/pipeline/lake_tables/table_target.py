@@ -1,12 +1,12 @@
-"""TableTarget: what the tables of Iceberg and Delta have in common as targets of an export.
+"""TableTarget: common part of Iceberg and Delta tables as export targets.
 
-Positions are part of each commit, so that data and position count together or not at all. A run commits only on what it
-has read: where another export has moved a position of the table meanwhile, the run ends with an error; where another
-program has committed something else, the commit is made again by the rules of the format.
+Each commit includes positions, so data and positions change together. A run commits only on top of the state that it
+has read. If another export has moved a position, the run fails. If another program has committed something different,
+the commit is repeated by the rules of the format.
 
-Bad records, as those that do not decode, go to a second table, `..._errors`. No format commits to two tables at
-once: so the commit to the first also names the files of the second, and where a run ends between the two commits, the
-next one makes the second commit, by these names.
+Bad records, such as undecodable ones, go to a second table, `..._errors`. No format commits to two tables together, so
+the commit to the first table lists the files of the second. If a run stops between the two commits, the next run makes
+the second commit from this list.
 """
 
 import json
@@ -45,29 +45,29 @@ if TYPE_CHECKING:
 
 Points = dict[tuple[str, int], ResumePoint]
 RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
-"""Facts of a commit: the run and its round, the files of that round in the table of errors, and all positions."""
+"""Facts of a commit: the run, its round, the files of the round in the error table, and all positions."""
 COMMIT_TIME = "kctl.committed-at-ms"
 """Fact of a commit: its time."""
 FILLED = frozenset({"topic", "partition", "offset", "timestampType", "date", "hour"})
 """Columns that are never null."""
 CARRIED = "kctl.cluster"
-"""The property of a table that has partitions and configs of topics, and offsets of groups."""
+"""Table property with the partitions and configs of topics, and the offsets of groups."""
 LONGEST_NUMBER = 18
-"""Digits of a round."""
+"""Maximum digits of a round number."""
 BACKOFF_MS, MOST_BACKOFF_MS = 20, 1000
-"""Waits between attempts at a commit, spread so that two writers do not meet again and again."""
+"""Waits between commit attempts, randomized so that two writers do not collide repeatedly."""
 
 
 class CommitConflictError(StoreError):
-    """Another writer has changed the table during a commit; by the rules of the format it may be made again."""
+    """Another writer changed the table during a commit, which may be repeated by the rules of the format."""
 
 
 class Round(NamedTuple):
-    """What one commit adds.
+    """Content of one commit.
 
     Attributes:
-        ranges: whose positions it moves. points: the positions of all partitions then. facts: RUN and the like.
-        carried: what the table is to carry of the cluster from then on, as JSON; empty: what it has.
+        ranges: ranges of the round. points: new positions of all partitions. facts: RUN and other facts.
+        carried: new cluster facts of the table as JSON; empty: unchanged.
     """
 
     number: int
@@ -79,12 +79,12 @@ class Round(NamedTuple):
 
 
 class TableTarget(ABC):
-    """A table as the driver of one run sees it; a Target (`kctl.pipeline.targets`).
+    """Table as a Target (`kctl.pipeline.targets`), for the driver of one run.
 
     Attributes:
-        can_widen: whether the format changes the types of columns.
-        target_property: the format's property of a table for the size of its files.
-        takes_footers: whether a commit takes facts from the footers of files.
+        can_widen: whether the format supports changes of column types.
+        target_property: table property of the format for the file size.
+        takes_footers: whether a commit uses the footers of files.
     """
 
     can_widen = takes_footers = False
@@ -105,15 +105,15 @@ class TableTarget(ABC):
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns of the records that are written."""
+        """Columns of the written records."""
         from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
         return schema_of(COLUMN_NAMES) if self._schema is None else self._schema
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types in which keys and values are written, so that the table can hold those of all topics.
+        """Return the types for writing keys and values, which are equal for all topics.
 
-        Raises: FolderError: it cannot, with the names of the columns.
+        Raises: FolderError: the table cannot hold the types; the message lists the columns.
         """
         from kctl.pipeline.decoding.record_decoding import DecodedTypes
         from kctl.pipeline.export_files.merged_schema import evolved
@@ -130,12 +130,12 @@ class TableTarget(ABC):
         return dict.fromkeys(decoded, types)
 
     def read(self) -> object:
-        """Read the positions of the table; none where there is no table yet."""
+        """Read the positions of the table; empty if it does not exist."""
         self.last_number, self._points = self.positions()
         return self._points
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise what `claim` would, as far as reading shows it."""
+        """Raise the errors of `claim` that reading can find."""
         if settings["format"] != "parquet":
             raise ConfigError(f"the files of a table are parquet, not {settings['format']}", key="format")
         self.read()
@@ -151,11 +151,11 @@ class TableTarget(ABC):
         run_id: str,
         settings: Mapping[str, str],
         *,
-        takes_over: bool = True,  # noqa: ARG002 - which of two runs commits is decided by the commit
+        takes_over: bool = True,  # noqa: ARG002 - the commit decides between two runs
     ) -> None:
-        """Create the table where there is none, and read its positions.
+        """Create the table unless it exists, and read its positions.
 
-        One whose columns depend on schemas that no topic has named yet is created with the first round.
+        If its columns depend on schemas that are still unknown, the table is created with the first round.
         """
         self.check(settings)
         self._run_id, self._layout = run_id, settings["layout"]
@@ -175,34 +175,34 @@ class TableTarget(ABC):
         if self._errors is None and self.newest_facts().get(ERROR_FILES, "[]") != "[]":
             self._open_errors()
         if self._errors is not None:
-            layout = "topic" if self._layout.startswith(COLUMN_LAYOUT) else self._layout  # a field of what is decoded
+            layout = "topic" if self._layout.startswith(COLUMN_LAYOUT) else self._layout  # a field of decoded data
             self._errors.claim(self._run_id, {"format": "parquet", "layout": layout})
             self._finish(self._errors)
         self.read()
         self._is_made = True
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:
-        """Return where each (topic, partition) that has been exported continues.
+        """Return the position of each exported (topic, partition).
 
-        Raises: ExportDataError: the table has records of a partition that is wanted, and no position.
+        Raises: ExportDataError: the table has records of a wanted partition, but no position.
         """
         self._refuse_lost([key for key in wanted if key not in self._points])
         return dict(self._points)
 
     def _refuse_lost(self, fresh: Collection[tuple[str, int]]) -> None:
-        """Raise ExportDataError if files of the table have records of partitions that have no position."""
+        """Raise ExportDataError if the table has records of partitions without a position."""
         if fresh and (lost := sorted(self.live_partitions(fresh))):
             raise self.lost(lost)
 
     def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
-        """Return the error of partitions that have no position although the table has records of their topic."""
+        """Return the error for exported partitions without a position."""
         names = listed(f"{topic}-{number}" for topic, number in partitions)
         return ExportDataError(
             f"{self.name} was exported to before, but has no position of {names}", "export to another table"
         )
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
-        """Return where the tasks of a round write."""
+        """Return the place where the tasks of a round write."""
         from kctl.pipeline.lake_tables.table_files import TablePlace
 
         if not self._is_made:
@@ -213,7 +213,7 @@ class TableTarget(ABC):
         return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id, self.takes_footers)
 
     def _target_bytes(self) -> int:
-        """Return the size that the table's own property asks for; 0 where it has none that is a size."""
+        """Return the file size of the table's property, or 0 if it is missing or invalid."""
         if self._property_bytes is None:
             text = self.properties().get(self.target_property, "").strip()
             try:
@@ -227,9 +227,9 @@ class TableTarget(ABC):
         ranges: Sequence[ExportedRange],
         settings: Mapping[str, str],
         facts: ClusterFacts = NO_FACTS,
-        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - no attempt writes a name that another has used
+        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - attempts never reuse names
     ) -> object:
-        """Make ranges part of the table, all or none, together with their positions."""
+        """Add ranges and their positions to the table, all or none."""
         points = dict(self._points)
         for each in ranges:
             key = each.topic, each.partition
@@ -252,7 +252,7 @@ class TableTarget(ABC):
         return None
 
     def _finish(self, errors: "TableTarget") -> None:
-        """Make the commit to the table of errors that a killed run has left out."""
+        """Make the commit to the error table that a killed run has omitted."""
         facts = self.newest_facts()
         wrong = files_from(facts.get(ERROR_FILES, "[]"), self.name)
         done = errors.newest_facts()
@@ -265,8 +265,8 @@ class TableTarget(ABC):
         self.append(Round(number, files, (), {}, {RUN: facts.get(RUN, ""), ROUND: str(number)}))
         self.last_number = number
 
-    def leave(self) -> None:  # noqa: B027 - what no commit names is no part of a table
-        """Do nothing: what no commit names is no part of the table."""
+    def leave(self) -> None:  # noqa: B027 - files outside of commits need no cleanup
+        """Do nothing: files outside of commits are not part of the table."""
 
     def points_in(self, facts: Mapping[str, str]) -> Points:
         """Return the positions in the facts of a commit. Raises: ExportDataError: they are damaged."""
@@ -280,17 +280,18 @@ class TableTarget(ABC):
             raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
 
     def number_in(self, facts: Mapping[str, str]) -> int:
-        """Return the number of the round that has these facts. Raises: ExportDataError: they are damaged."""
+        """Return the round number in the facts of a commit. Raises: ExportDataError: it is damaged."""
         text = facts.get(ROUND, "0")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
             raise ExportDataError(f"{self.name}: {ROUND} is damaged: {text[:100]!r} is not the number of a round")
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
-        """Make attempts at the commit of a round, while others change the table, until the API timeout.
+        """Repeat the commit of a round after conflicts with other writers, until the API timeout.
 
-        Each conflict is a commit of another writer that got through, so of those that are there one always does.
-        Raises: StoreError: there was a conflict each time.
+        Each conflict is a successful commit of another writer, so one of the writers always makes progress.
+
+        Raises: StoreError: every attempt had a conflict.
         """
         timer, attempts = Timer(self._clock, self._timeouts.api_ms), 0
         while True:
@@ -308,41 +309,41 @@ class TableTarget(ABC):
                 attempts += 1
 
     def taken(self) -> FolderError:
-        """Return the error of a run that commits second."""
+        """Return the error for a run that commits after another run."""
         return FolderError(
             f"another export wrote to {self.name} during this run", "only one export at a time can write to a table"
         )
 
     @abstractmethod
     def positions(self) -> tuple[int, Points]:
-        """Return the number of the newest round and the positions of the table as it is now."""
+        """Return the number of the newest round, and the current positions of the table."""
 
     @abstractmethod
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError where the table that is there is partitioned otherwise, or lacks columns."""
+        """Raise FolderError if an existing table has another partitioning or lacks columns."""
 
     @abstractmethod
     def rules(self) -> list[str]:
-        """Return the rules of the table that records may not meet, each with its column."""
+        """Return the rules of the table that records may violate, each with its column."""
 
     @abstractmethod
     def create(self, layout: str) -> None:
-        """Create the table unless there is one."""
+        """Create the table unless it exists."""
 
     @abstractmethod
     def base(self) -> Path | StoreUrl:
-        """Return what the paths of files are relative to."""
+        """Return the base of the paths of files."""
 
     @abstractmethod
     def columns(self) -> "pa.Schema | None":
-        """Return the columns of the table but those that only partition it; None where there is no table."""
+        """Return the columns of the table except columns used only for partitioning; None if it does not exist."""
 
     @abstractmethod
     def newest_facts(self) -> Mapping[str, str]:
         """Return the facts of the newest commit of an export."""
 
     def carried_facts(self) -> ClusterFacts:
-        """Return what the table carries of the cluster. Raises: ExportDataError: it is damaged."""
+        """Return the cluster facts of the table. Raises: ExportDataError: they are damaged."""
         text = self.properties().get(CARRIED, "{}")
         try:
             return facts_from(json.loads(text))
@@ -351,7 +352,7 @@ class TableTarget(ABC):
 
     @abstractmethod
     def properties(self) -> Mapping[str, str]:
-        """Return the properties of the table; none where there is no table."""
+        """Return the properties of the table; empty if it does not exist."""
 
     @abstractmethod
     def sibling(self, suffix: str) -> "TableTarget":
@@ -359,11 +360,11 @@ class TableTarget(ABC):
 
     @abstractmethod
     def append(self, added: Round) -> None:
-        """Commit files, positions and facts at once. Raises: FolderError: another export was first."""
+        """Commit files, positions and facts together. Raises: FolderError: another export has committed before."""
 
     @abstractmethod
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions that the live files are of, by the names that kctl gives files."""
+        """Return the partitions of the live files."""
 
     def read_facts(self) -> TargetFacts:
         """Read the positions of the table, and return its counts."""
@@ -373,7 +374,7 @@ class TableTarget(ABC):
 
     @abstractmethod
     def sizes(self) -> tuple[int, int, int]:
-        """Return how many records and files the table has, and the bytes of the files."""
+        """Return the number of records, the number of files, and the bytes of the files."""
 
     @abstractmethod
     def manifests(self) -> list[Manifest]:
@@ -386,7 +387,7 @@ def _backoff_ms(attempts: int) -> float:
 
 
 def positions_text(points: Points) -> str:
-    """Return positions as text: by topic its id, then by partition offset, end of the log, and newest timestamp."""
+    """Return positions as JSON: for each topic its id, and for each partition offset, log end and newest timestamp."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), point in sorted(points.items()):
         of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})
@@ -397,7 +398,7 @@ def positions_text(points: Points) -> str:
 
 
 def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:
-    """Return the files that ERROR_FILES names. Raises: ExportDataError: it is damaged."""
+    """Return the files listed in ERROR_FILES. Raises: ExportDataError: the list is damaged."""
     try:
         return tuple(ExportedFile(str(path), int(records), int(size)) for path, records, size in json.loads(text))
     except (ValueError, OverflowError, TypeError, RecursionError) as e:

@@ -1,1 +1,1 @@
-"""Exports in object stores: S3, Google Cloud Storage, Azure. Imports obstore late, from the extra `lakes`."""
+"""Exports in object stores: S3, Google Cloud Storage, Azure. The import of obstore (extra `lakes`) is deferred."""

@@ -1,20 +1,18 @@
-"""An export in an object store: which objects belong to it, and how a round becomes part of it without rename or locks.
+"""Export in an object store, with commits of rounds that need neither rename nor locks.
 
-    s3://bucket/kafka/orders/orders-0-0-1000.3f9ac2....parquet   of a finished round: named by offsets and attempt
-    s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round that has no manifest yet
-    s3://bucket/kafka/_manifest/00000017.json                    as in a folder, see `export_files.manifests`
+    s3://bucket/kafka/orders/orders-0-0-1000.3f9ac2....parquet   of a finished round: offsets and attempt in the name
+    s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round without a manifest
+    s3://bucket/kafka/_manifest/00000017.json                    as in a directory, see `export_files.manifests`
 
-A round becomes part of the export by one conditional put: its manifest, of the next number, which fails where there is
-one. A run has read all manifests before that number, so of two runs at once one puts it, and the other ends with an
-error. Nothing else is relied on but that a store lists and returns what was put before, as S3, Google Cloud Storage and
-Azure do. A number whose manifest was merged into a larger one is free again; so after each put the run lists once more,
-and ends when a merged manifest has its number.
+A conditional put of the next manifest commits a round; it fails if the number exists. A run has read all earlier
+manifests, so of two parallel runs one succeeds and the other fails. The store must only list and return objects
+immediately after their put, as S3, Google Cloud Storage and Azure do. Merging frees the numbers of manifests, so each
+put is followed by a listing, and the run fails if a merged manifest has its number.
 
-Tasks put objects under hidden names, which readers of prefixes leave out. After its manifest is there, a round's
-objects are copied to their names and the hidden ones deleted; a run that is killed in between leaves that to the next,
-and kctl's own readers find an object by either name. A hidden object of no manifest is deleted by the first run that
-finds it older than `ORPHAN_AGE_MS`, by the store's own clock; a round that takes longer than half of that is not
-committed.
+Tasks put objects under hidden names, which readers of prefixes ignore. After the commit, objects are copied to their
+final names and the hidden ones are deleted. If a run is killed in between, the next run completes this; kctl finds an
+object by both names. Hidden objects without a manifest are deleted when they are older than `ORPHAN_AGE_MS` by the
+store's clock. Rounds that take longer than half of that are not committed.
 """
 
 import re
@@ -62,26 +60,26 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 ORPHAN_AGE_MS = 24 * 60 * 60 * 1000
 AT_ONCE = 16
-"""Copies and reads of small objects at the same time."""
+"""Maximum number of parallel copies and reads of small objects."""
 CLOCK = "_tmp/clock"
 _FILE_NAME = re.compile(r"\.?.+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(map(re.escape, FORMATS.values())) + ")")
 
 
 def find_object(store: ObjectStore, key: str) -> StoredObject:
-    """Return an object of a manifest, which has its hidden name until its round is finished.
+    """Return an object of a manifest by its final or its hidden name.
 
-    Raises: FileNotFoundError: it has neither name. StoreError.
+    Raises: FileNotFoundError: neither name exists. StoreError.
     """
     for name in (key, hidden_key(key)):
         try:
             return store.head(name)
         except FileNotFoundError:
             continue
-    return store.head(key)  # copied after the first look, and its hidden name deleted before the second
+    return store.head(key)  # copied after the first check, and its hidden name deleted before the second
 
 
 def list_object_manifests(store: ObjectStore) -> Listing:
-    """Return which manifests there are. Raises: ExportDataError: one is missing. StoreError."""
+    """Return the existing manifests. Raises: ExportDataError: a manifest is missing. StoreError."""
 
     def look() -> Listing:
         objects = [each for each in store.list(MANIFESTS) if each.key.endswith(".json")]
@@ -91,9 +89,9 @@ def list_object_manifests(store: ObjectStore) -> Listing:
 
 
 def read_object_manifests(store: ObjectStore) -> list[Manifest]:
-    """Return the manifests of an export in their order; none where it is no export.
+    """Return the manifests of an export in order; empty if there is no export.
 
-    Raises: ExportDataError: a manifest is damaged, or one is missing. StoreError.
+    Raises: ExportDataError: a manifest is damaged or missing. StoreError.
     """
 
     def look() -> list[Manifest]:
@@ -106,7 +104,7 @@ def read_object_manifests(store: ObjectStore) -> list[Manifest]:
 
 
 class ObjectExport:
-    """The export as the driver of one run sees it; a Target (`kctl.pipeline.targets`)."""
+    """Export as a Target (`kctl.pipeline.targets`), for the driver of one run."""
 
     def __init__(self, url: StoreUrl, timeouts: StoreTimeouts) -> None:
         self.last_number = 0
@@ -120,7 +118,7 @@ class ObjectExport:
         self._schemas = DecodedSchemas(url)
 
     def read(self) -> list[Manifest]:
-        """Read the manifests, and return them."""
+        """Read and return the manifests."""
         manifests = read_object_manifests(self._store)
         self._schemas.read(manifests)
         self._points = resume_points(manifests)
@@ -132,7 +130,7 @@ class ObjectExport:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise what `claim` would, as far as reading shows it."""
+        """Raise the errors of `claim` that reading can find."""
         self._check_named(self._checked(settings))
 
     def claim(
@@ -140,9 +138,9 @@ class ObjectExport:
         run_id: str,
         settings: Mapping[str, str],
         *,
-        takes_over: bool = True,  # noqa: ARG002 - a run that is under way keeps its objects in any case
+        takes_over: bool = True,  # noqa: ARG002 - an active run keeps its objects in any case
     ) -> None:
-        """Read the manifests, finish the last round of an earlier run, and delete what is old and in none."""
+        """Read the manifests, complete the last round of an earlier run, and delete old objects without a manifest."""
         manifests = self._checked(settings)
         self._run_id = run_id
         self._settle_objects(manifests)
@@ -153,17 +151,17 @@ class ObjectExport:
 
     def resume_points(
         self,
-        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are at hand
+        wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are known
     ) -> dict[tuple[str, int], ResumePoint]:
-        """Return where each (topic, partition) that has been exported continues."""
+        """Return the position of each exported (topic, partition)."""
         return dict(self._points)
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types of each topic, which the files of earlier runs can be merged with."""
+        """Return the types of each topic, compatible with the files of earlier runs."""
         return self._schemas.fit(decoded)
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
-        """Return where the tasks of a round write."""
+        """Return the place where the tasks of a round write."""
         from kctl.pipeline.object_store.object_files import ObjectPlace
 
         self._round_began_ms = self._clock.now_ms()
@@ -174,12 +172,12 @@ class ObjectExport:
         ranges: Sequence[ExportedRange],
         settings: Mapping[str, str],
         facts: ClusterFacts = NO_FACTS,
-        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - no attempt writes a name that another has used
+        ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - attempts never reuse names
     ) -> Manifest:
-        """Make ranges part of the export, all or none, by one conditional put.
+        """Add ranges to the export, all or none, by one conditional put.
 
-        Raises: FolderError: another run has committed a round. StoreError: the round may or may not be part of the
-            export, which the next run finds out.
+        Raises: FolderError: another run has committed a round. StoreError: the outcome is unknown; the next run detects
+        it.
         """
         if self._clock.now_ms() - self._round_began_ms > ORPHAN_AGE_MS // 2:
             raise FolderError(
@@ -193,7 +191,7 @@ class ObjectExport:
         self._files.append(self._put(manifest))
         files = list_object_manifests(self._store).files
         if files[-1].number != number or files[-1].first != number:
-            raise self._taken()  # the number was free because what had it is merged
+            raise self._taken()  # the number was free because its manifest was merged
         self.last_number = number
         self._schemas.keep(schemas)
         for each in ranges:
@@ -204,7 +202,7 @@ class ObjectExport:
         return manifest
 
     def leave(self) -> None:
-        """Do nothing: what is in no manifest goes by its age."""
+        """Do nothing: objects without a manifest are deleted by age."""
 
     def _checked(self, settings: Mapping[str, str]) -> list[Manifest]:
         manifests = self.read()
@@ -230,19 +228,19 @@ class ObjectExport:
     def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
         """Return the hidden objects.
 
-        Raises: ExportDataError: an object of a finished round is in no manifest; it would be exported again.
+        Raises: ExportDataError: an object with a final name is in no manifest, so its records would be exported again.
         """
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
         shown = {each.key for each in found} - {each.key for each in hidden}
-        if not shown <= paths_in(manifests):  # or a run that is under way has just finished a round
+        if not shown <= paths_in(manifests):  # an active run may have just finished a round
             later = paths_in(read_object_manifests(self._store))
             if unnamed := sorted(shown - later):
                 raise unnamed_files(self._store.url, unnamed)
         return hidden
 
     def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
-        """Give objects of manifests their names, and delete hidden ones of none that are old by the store's clock."""
+        """Give objects of manifests their final names, and delete old hidden objects without a manifest."""
         known = paths_in(manifests)
         hidden = self._check_named(manifests)
         if not hidden:
@@ -255,19 +253,19 @@ class ObjectExport:
         self._store.delete(*(each.key for each in old))
 
     def _show(self, keys: Sequence[str]) -> None:
-        """Copy the objects of a manifest to their names, then delete the hidden ones."""
+        """Copy the objects of a manifest to their final names, then delete the hidden ones."""
 
         def show(key: str) -> None:
             try:
                 self._store.copy(hidden_key(key), key)
             except FileNotFoundError:
-                self._store.head(key)  # another run, or an earlier attempt, has done it
+                self._store.head(key)  # another run or an earlier attempt has copied it
 
         _at_once(show, keys)
         self._store.delete(*map(hidden_key, keys))
 
     def _merge(self) -> None:
-        """Merge manifests until they are few; what another run has merged meanwhile is left as it is."""
+        """Merge manifests until few remain; stop if another run has merged them."""
         while parts := due_for_merge(self._files):
             contents = [parse_manifest(self._store.read(part.path.as_posix()), part) for part in parts]
             try:
@@ -295,7 +293,7 @@ def _is_old(each: StoredObject, now_ms: int) -> bool:
 
 
 def _at_once(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return what work makes of each item, several at a time; the first error ends it."""
+    """Return the results of work on items in parallel, or raise the first error."""
     if len(items) < 2:
         return [work(each) for each in items]
     with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:

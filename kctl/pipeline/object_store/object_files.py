@@ -1,7 +1,7 @@
-"""The files of one range on their way into an object store: written to the local disk, uploaded when complete.
+"""Files of one range for an object store, written to the local disk and uploaded when complete.
 
-An object's name has a digest of run, attempt and path: no attempt ever writes a name that another one has used, which a
-third may be about to delete as abandoned. Runs in tasks; knows neither Spark nor Kafka.
+An object name has a digest of run, attempt and path. So attempts never reuse a name, which another run may be deleting.
+Tasks use this module; it depends on neither Spark nor Kafka.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ObjectPlace:
-    """Where the tasks of one round write; there is no secret in it."""
+    """Destination of the tasks of one round, without secrets."""
 
     url: StoreUrl
     timeouts: StoreTimeouts
@@ -34,16 +34,16 @@ class ObjectPlace:
 
     @cached_property
     def store(self) -> ObjectStore:
-        """The store of a task: its ranges share connections."""
+        """Store of a task, whose ranges share connections."""
         return ObjectStore(self.url, self.timeouts)
 
     def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
-        """Return what writes one range."""
+        """Return the writer of one range."""
         return SpilledFiles(Upload(self, attempt), name)
 
 
 class Spill:
-    """A folder on the local disk for the files of one range, which one attempt of one run writes."""
+    """Local directory for the files of one range, written by one attempt of a run."""
 
     is_table = False
 
@@ -51,44 +51,44 @@ class Spill:
         self.layout, self.format, self.compression_level, self.file_bytes = kind
         self.attempt = attempt
         self._run_id = run_id
-        parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # Spark removes it, also after a kill
+        parent = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # Spark removes it even after a kill
         try:
             self.round_folder = Path(tempfile.mkdtemp(prefix="kctl-spill-", dir=parent or None))
         except OSError as e:
             raise folder_error(parent or tempfile.gettempdir(), e) from e
 
     def settle(self, draft: Path) -> None:
-        """Do nothing: after a crash of the machine another attempt writes the file again."""
+        """Do nothing: after a machine crash another attempt writes the file again."""
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
-        """Return nothing, unless a commit takes facts from it."""
+        """Return empty bytes; overridden if a commit needs the footer."""
         return b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Put a complete file where it belongs, and return its path there."""
+        """Move a complete file to its destination, and return its path there."""
         raise NotImplementedError
 
     def key_of(self, path: str) -> str:
-        """Return a name that no other attempt writes."""
+        """Return a name that is unique to this attempt."""
         extension = FORMATS[self.format]
         digest = hashlib.blake2b(f"{self.attempt}/{path}".encode(), digest_size=16, key=self._run_id.encode())
         return f"{path.removesuffix(extension)}.{digest.hexdigest()}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
-        """Return what is said of a file system's error."""
+        """Return the error for a file system's error."""
         hint = "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where"
         return folder_error(self.round_folder, error, hint)
 
 
 class Upload(Spill):
-    """A spill whose files are uploaded under their hidden names."""
+    """Spill whose files are uploaded under hidden names."""
 
     def __init__(self, place: ObjectPlace, attempt: int) -> None:
         self._store = place.store
         super().__init__(place.kind, attempt, place.run_id)
 
     def put(self, draft: Path, path: str) -> str:
-        """Upload a file under its hidden name, and return the other one."""
+        """Upload a file under its hidden name, and return its final name."""
         key = self.key_of(path)
         self._store.upload(hidden_key(key), draft)
         draft.unlink()
@@ -96,7 +96,7 @@ class Upload(Spill):
 
 
 class SpilledFiles(RangeFiles):
-    """A range's files, whose local folder goes with them."""
+    """Files of a range, removed with their local directory."""
 
     def __init__(self, spill: Spill, name: RangeName) -> None:
         super().__init__(spill, name)

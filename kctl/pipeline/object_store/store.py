@@ -1,9 +1,9 @@
-"""ObjectStore: the requests that an export makes to S3, Google Cloud Storage or Azure, each bounded and named.
+"""ObjectStore: requests of an export to S3, Google Cloud Storage or Azure, each with a timeout and a named resource.
 
-obstore makes them: one library for all three, whose `create` is a conditional put in each (S3: `If-None-Match: *`;
-Google: generation 0; Azure: `If-None-Match: *`). Credentials, region and endpoint come from where those services' own
-tools have them (AWS_*, GOOGLE_*, AZURE_*, profiles), in each process by itself: nothing of them is ever sent. Errors
-are one line without the request's headers.
+obstore sends the requests: one library for all three services, whose `create` is a conditional put (S3 and Azure:
+`If-None-Match: *`; Google: generation 0). Each process gets credentials, region and endpoint from the environment, as
+the services' own tools do (AWS_*, GOOGLE_*, AZURE_*, profiles), and never sends them to tasks. Errors are one line
+without request headers.
 """
 
 import io
@@ -34,16 +34,16 @@ from kctl.pipeline.store_waits import waiting_for
 
 INSTALL = "pip install '.[lakes]' in a checkout of kctl, or 'WHEEL[lakes]'"
 PART_BYTES = 8 * 1024 * 1024
-"""Of an upload in parts; each part is a request with a timeout of its own."""
+"""Part size of an upload; each part is a request with its own timeout."""
 PARTS_AT_ONCE = 2
 LARGEST_READ_BYTES = 64 * 1024 * 1024
 READ_AHEAD_BYTES = 1024 * 1024
 CHUNK_BYTES = 256 * 1024
-"""Of the body of a response; its size is looked at after each."""
+"""Chunk size of a response body; the size limit is checked after each chunk."""
 MOST_OBJECTS = 10_000_000
-"""Objects of one list; only a store that makes them up has more."""
+"""Maximum number of objects in a list, as protection against a faulty store."""
 MOST_RETRIES = 1000
-"""The API timeout bounds retries, not their number."""
+"""Number of retries that the API timeout is reached before."""
 BACKOFF_MS, MOST_BACKOFF_MS = 100, 2000
 _LOGIN_CODES = (
     "InvalidAccessKeyId",
@@ -56,12 +56,12 @@ _LOGIN_CODES = (
 )
 _METADATA_SERVICES = ("169.254.169.254", "metadata.google.internal", "169.254.170.2")
 _ALLOW_HTTP = {"gs": "GOOGLE_ALLOW_HTTP", "abfs": "AZURE_ALLOW_HTTP", "abfss": "AZURE_ALLOW_HTTP"}
-"""Variables that allow requests without TLS, which may have tokens in them; those to S3 have only signatures."""
+"""Variables that allow requests without TLS, which may contain tokens. S3 requests contain only signatures."""
 _SERVICE = re.compile(r"(s3|gs|abfss?)://")
 _AUTHORITY = re.compile(r"https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
-"""Host and port alone, for a URL may have a signature or a password."""
+"""Host and port only, because a URL may have a signature or a password."""
 _ENDPOINT = re.compile(rf"performing [A-Z]+ {_AUTHORITY.pattern}")
-"""Of the request in an error."""
+"""Endpoint of the request in an error."""
 _AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 _ENDPOINTS = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
@@ -69,16 +69,16 @@ _ENDPOINTS = {
     "abfs": _AZURE_ENDPOINTS,
     "abfss": _AZURE_ENDPOINTS,
 }
-"""Variables with the address of a service, the first of which that is set counts."""
+"""Variables with the address of a service; the first one that is set counts."""
 _TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
-"""Between an error of delta-rs and its cause, which obstore has in one line."""
+"""Separator between an error of delta-rs and its cause."""
 T = TypeVar("T")
 
 ABSENT = "_kctl/no-object-has-this-name"
 
 
 class StoreTimeouts(NamedTuple):
-    """How long requests may take, as everywhere: one request, one connection, and all attempts at one call."""
+    """Timeouts of one request, one connection, and all attempts of a call."""
 
     request_ms: int = 30_000
     connect_ms: int = 10_000
@@ -86,17 +86,17 @@ class StoreTimeouts(NamedTuple):
 
     @property
     def attempt_ms(self) -> int:
-        """How long one attempt may take, so that there is time for a second."""
+        """Timeout of one attempt, which leaves time for a second attempt."""
         return min(self.request_ms, self.api_ms - self.api_ms // 4)
 
     @property
     def retry_ms(self) -> int:
-        """Until when a further attempt may begin."""
+        """Time after which no further attempt starts."""
         return max(0, self.api_ms - self.attempt_ms)
 
     @classmethod
     def of(cls, properties: Mapping[str, object]) -> "StoreTimeouts":
-        """Return those of Kafka properties; secrets may still be references."""
+        """Return the timeouts of Kafka properties. Secrets may be unresolved references."""
         names = ("request.timeout.ms", "socket.connection.setup.timeout.ms", "default.api.timeout.ms")
         config = ConsumerConfig.parse(
             {"bootstrap.servers": "unused:1", **{name: properties[name] for name in names if name in properties}}
@@ -105,7 +105,7 @@ class StoreTimeouts(NamedTuple):
 
 
 class StoredObject(NamedTuple):
-    """An object: its key below the prefix, its size, and when the store says that it was written."""
+    """An object: key below the prefix, size, and modification time of the store."""
 
     key: str
     size_bytes: int
@@ -113,9 +113,9 @@ class StoredObject(NamedTuple):
 
 
 class ObjectStore:
-    """The objects below one URL. May be used by several threads; a main thread that waits takes Ctrl-C at once.
+    """Objects below one URL. Thread-safe; Ctrl-C interrupts a waiting main thread immediately.
 
-    Raises, from everything: StoreError and the classes below it; LakesMissingError.
+    Raises: StoreError and its subclasses, LakesMissingError: from every method.
     """
 
     def __init__(self, url: StoreUrl, timeouts: StoreTimeouts | None = None) -> None:
@@ -125,9 +125,9 @@ class ObjectStore:
         self._store = _opened(url, self.timeouts)
 
     def create(self, key: str, content: bytes) -> None:
-        """Write an object unless there is one. Raises: FileExistsError: there is one with other content.
+        """Write an object that does not exist. Raises: FileExistsError: it exists with other content.
 
-        A request whose answer was lost is sent again, so an object with the very content is ours.
+        A request whose response was lost is sent again, so equal content counts as success.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError
@@ -143,13 +143,13 @@ class ObjectStore:
             raise FileExistsError(f"{self.url}/{key}")
 
     def put(self, key: str, content: bytes) -> None:
-        """Write an object, over another one if there is one."""
+        """Write an object, and replace an existing one."""
         import obstore
 
         self._run(lambda: obstore.put(self._store, key, content, use_multipart=False), key)
 
     def upload(self, key: str, path: Path) -> None:
-        """Write a file as an object, which appears when it is complete."""
+        """Write a file as an object, which becomes visible when complete."""
         import obstore
 
         self._run(
@@ -157,7 +157,7 @@ class ObjectStore:
         )
 
     def read(self, key: str) -> bytes:
-        """Return the content of a small object. Raises: FileNotFoundError: there is none."""
+        """Return the content of a small object. Raises: FileNotFoundError: it does not exist."""
         import obstore
 
         def get() -> bytes:
@@ -169,13 +169,13 @@ class ObjectStore:
         return self._run(get, key)
 
     def head(self, key: str) -> StoredObject:
-        """Return an object's size and time. Raises: FileNotFoundError: there is none."""
+        """Return the size and time of an object. Raises: FileNotFoundError: it does not exist."""
         import obstore
 
         return _stored(self._run(lambda: obstore.head(self._store, key), key))
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
-        """Yield the objects whose keys begin with a folder's path, in the order of their keys."""
+        """Yield the objects below a prefix in the order of their keys."""
         import obstore
 
         pages, count = iter(obstore.list(self._store, prefix or None)), 0
@@ -188,7 +188,7 @@ class ObjectStore:
             self._check_is_store()
 
     def _list_limit(self) -> Callable[[], None]:
-        """Return what ends a wait for the next objects: a list may have empty pages, without an end."""
+        """Return a check that raises when a page takes too long: a list may have endless empty pages."""
         timer = Timer(SystemClock(), self.timeouts.api_ms)
 
         def check() -> None:
@@ -199,7 +199,7 @@ class ObjectStore:
         return check
 
     def _check_is_store(self) -> None:
-        """Raise StoreError where any request succeeds: a page, of a proxy or a login, looks like a list of nothing."""
+        """Raise StoreError if every request succeeds: pages of proxies and logins parse as empty lists."""
         try:
             self.head(ABSENT)
         except (FileNotFoundError, StoreDeniedError):
@@ -210,20 +210,20 @@ class ObjectStore:
         )
 
     def copy(self, key: str, to: str) -> None:
-        """Copy an object within the store. Raises: FileNotFoundError: there is none."""
+        """Copy an object within the store. Raises: FileNotFoundError: it does not exist."""
         import obstore
 
         self._run(lambda: obstore.copy(self._store, key, to), key)
 
     def delete(self, *keys: str) -> None:
-        """Delete the objects that there are; S3 takes up to 1000 of them by one request, Azure 256."""
+        """Delete the existing objects. S3 deletes up to 1000 objects in one request, Azure 256."""
         import obstore
 
         if not keys:
             return
         try:
             self._run(lambda: obstore.delete(self._store, keys), keys[0] if len(keys) == 1 else "")
-        except FileNotFoundError:  # where a store says so, it leaves those behind the first
+        except FileNotFoundError:  # such a store does not delete the objects after the first
             if len(keys) > 1:
                 for key in keys:
                     self.delete(key)
@@ -233,7 +233,7 @@ class ObjectStore:
         return io.BufferedReader(_Ranges(self, key, size_bytes), READ_AHEAD_BYTES)
 
     def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Return bytes of an object. Raises: FileNotFoundError: there is none."""
+        """Return a byte range of an object. Raises: FileNotFoundError: it does not exist."""
         import obstore
 
         def get() -> bytes:
@@ -242,7 +242,7 @@ class ObjectStore:
         return self._run(get, key)
 
     def _content(self, found: Any, most_bytes: int, key: str) -> bytes:
-        """Return the body of a response, which is read no further than a chunk behind what it may have."""
+        """Return the body of a response; stop one chunk after the maximum size."""
         chunks, size_bytes = [], 0
         for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
             chunks.append(chunk)
@@ -269,7 +269,7 @@ class ObjectStore:
 
 
 class _Ranges(io.RawIOBase):
-    """An object as a raw file; each read is a request, so it is used below a buffer."""
+    """An object as a raw file, used below a buffer because each read is a request."""
 
     def __init__(self, store: ObjectStore, key: str, size_bytes: int) -> None:
         self._store = store
@@ -300,9 +300,9 @@ class _Ranges(io.RawIOBase):
         return len(content)
 
     def readall(self) -> bytes:
-        """Return the rest by one request, where RawIOBase makes one for each 8 KiB.
+        """Return the remaining bytes in one request; RawIOBase sends one for each 8 KiB.
 
-        Raises: StoreError: it is too much to hold; what has more is read in pieces.
+        Raises: StoreError: more than LARGEST_READ_BYTES remain.
         """
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
@@ -314,15 +314,15 @@ class _Ranges(io.RawIOBase):
 
 
 def no_response(url: StoreUrl) -> str:
-    """Return what a request to a store waits for: the server is named where the environment has its address."""
+    """Return the text for a waiting request, with the server if the environment has its address."""
     server = _AUTHORITY.match(endpoint_of(url))
     return f"{url}: no response{f' from {server[1]}' if server else ''}"
 
 
 def endpoint_of(url: StoreUrl) -> str:
-    """Return the address of a store's server that the environment has, or an empty text.
+    """Return the address of a store's server from the environment, or an empty string.
 
-    Raises: ConfigError: it is none, with which the libraries end in a panic; it may have a password, and is not shown.
+    Raises: ConfigError: the address is invalid, on which the libraries panic. It may have a password and is not shown.
     """
     names = _ENDPOINTS.get(url.partition(":")[0], ())
     name = next((name for name in names if os.environ.get(name)), "")
@@ -336,14 +336,14 @@ def endpoint_of(url: StoreUrl) -> str:
 def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        _ = parts.port  # looked at when it is asked for
+        _ = parts.port  # parsed on access
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and re.search(r"[^!-~]", text) is None
 
 
 def allows_http(url: StoreUrl) -> bool:
-    """Return whether requests may go without TLS: where the address of S3 says so, or the user does for others."""
+    """Return whether requests may go without TLS, by the address of S3 or the variable of another service."""
     variable = _ALLOW_HTTP.get(url.partition(":")[0])
     if variable is None:
         return endpoint_of(url).startswith("http://")
@@ -351,7 +351,7 @@ def allows_http(url: StoreUrl) -> bool:
 
 
 def check_lakes(*modules: str) -> None:
-    """Raise LakesMissingError, with what to install, when a module is not there."""
+    """Raise LakesMissingError, with an install command, if a module is missing."""
     from importlib.util import find_spec
 
     for module in modules:
@@ -360,17 +360,17 @@ def check_lakes(*modules: str) -> None:
 
 
 def without_credentials(text: str) -> str:
-    """Return a text whose URLs have no user, password and query, which may have a signature."""
+    """Return a text with users, passwords and queries removed from its URLs."""
     return re.sub(r"(://[^\s?#'\"]*)[?#][^\s'\"]*", r"\1", re.sub(r"://\S*@", "://", text))
 
 
 def first_line(text: str) -> str:
-    """Return the beginning of a text of a library, without credentials."""
+    """Return the first line of a library's text, without credentials."""
     return "".join(without_credentials(text).splitlines()[:1])[:300]
 
 
 def store_problem(error: BaseException, what: str) -> StoreError:
-    """Return an error of obstore in one line: what it was about, and why."""
+    """Return an error of obstore as one line with the resource and the reason."""
     text = _TREE.sub(": ", str(error))
     code = re.search(r"<Code>(\w+)</Code>", text)
     status = re.search(r"status code: (\d{3} ?[A-Za-z ]*)", text)
@@ -448,7 +448,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
 
 
 def _profile() -> Any:
-    """Return what looks up a named profile of AWS, which obstore does not know by itself; None where none is named."""
+    """Return the credential provider of $AWS_PROFILE, which obstore does not support, or None."""
     if not os.environ.get("AWS_PROFILE") or os.environ.get("AWS_ACCESS_KEY_ID"):
         return None
     check_lakes("boto3")
@@ -463,7 +463,7 @@ def _profile() -> Any:
 
 
 def hidden_key(key: str) -> str:
-    """Return the name of an object that is in no manifest yet."""
+    """Return the name of an object before its round is committed."""
     folder, slash, name = key.rpartition("/")
     return f"{folder}{slash}.{name}"
 

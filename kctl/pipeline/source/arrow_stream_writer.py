@@ -1,4 +1,4 @@
-"""The writer of a stream where Spark hands over Arrow batches: 4.1 and newer, so it has a file of its own."""
+"""Writer of a stream with Arrow batches, for Spark 4.1 and newer."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KctlStreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a stream."""
+    """Writer of the batches of a stream."""
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
@@ -23,10 +23,10 @@ class KctlStreamWriter(DataSourceStreamArrowWriter):
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: what tasks wrote is acknowledged."""
+        """Do nothing: the rows of tasks are already acknowledged."""
 
     def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: what is written stays, and is written again."""
+        """Do nothing: written rows stay, and Spark writes them again."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(topic={self._options.topic})"

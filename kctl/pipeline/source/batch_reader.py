@@ -1,7 +1,7 @@
-"""Batch reading: the driver plans ranges, each task reads one, or many that are small.
+"""Batch reading: the driver plans ranges, and each task reads one large or several small ranges.
 
-The reader takes no filters from Spark: Spark 4.1 keeps a pushed filter with the table, which two scans of one query
-share, so a union or self-join would read the wrong rows.
+The reader accepts no filters from Spark. Spark 4.1 stores a pushed filter with the table, which two scans of a query
+share, so unions and self-joins would read the wrong rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 
 LEAST_TASKS: Final = 200
-"""Tasks of a scan before ranges share one, for a reader does not know how many run at once: the default of
-spark.sql.shuffle.partitions."""
+"""Tasks of a scan before ranges share a task: the default of spark.sql.shuffle.partitions.
+
+A reader cannot query the number of parallel tasks.
+"""
 MOST_RECORDS: Final = 100_000
-"""Of a task that several ranges share."""
+"""Maximum number of records in a task with several ranges."""
 
 
 class RangePartition(InputPartition):
-    """Offset ranges of different partitions, for one task."""
+    """Offset ranges of different partitions for one task."""
 
     def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
         super().__init__(", ".join(map(str, ranges)))
@@ -37,9 +39,9 @@ class RangePartition(InputPartition):
 
 
 def share_tasks(ranges: Sequence[OffsetRange], cut: Cut) -> list[InputPartition]:
-    """Return what each task reads: a range, or several where they are many and small.
+    """Return the ranges of each task: one, or several if they are many and small.
 
-    With no fewer tasks, and no more records in one, than the options want.
+    The limits of the options for tasks and records still hold.
     """
     most = min(MOST_RECORDS, cut.max_records or MOST_RECORDS)
     packing = Packing(max(LEAST_TASKS, cut.min_partitions), most)
@@ -47,12 +49,12 @@ def share_tasks(ranges: Sequence[OffsetRange], cut: Cut) -> list[InputPartition]
 
 
 class KctlReader(DataSourceReader):
-    """Reads the columns of the ranges that the options mean.
+    """Reader of the ranges that the options select.
 
     Args:
-        options: what to read.
-        columns: names of the columns, in the order of the table.
-        decoding: how keys and values are decoded; None: they are binary.
+        options: options of the read.
+        columns: column names in the order of the table.
+        decoding: decoding of keys and values; None: they are binary.
     """
 
     def __init__(self, options: ReadOptions, columns: Sequence[str], decoding: "SourceDecoding | None" = None) -> None:
@@ -61,7 +63,7 @@ class KctlReader(DataSourceReader):
         self._decoding = decoding
 
     def partitions(self) -> list[InputPartition]:
-        """Return what each task reads, found out now."""
+        """Plan the ranges and return the tasks."""
         options = self._options
         with reported_in_one_line():
             ranges = plan_ranges(
@@ -88,7 +90,7 @@ def read_partition(
     partition: InputPartition | None,
     decoding: "SourceDecoding | None" = None,
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of one task; Spark makes a partition None of an empty plan."""
+    """Yield the records of one task; none for the partition None, which Spark creates for an empty plan."""
     if not isinstance(partition, RangePartition):
         return
     from kctl.pipeline.client_pool import TASK_CONSUMERS

@@ -1,7 +1,7 @@
-"""KctlDataSource: `format("kctl")`, what Spark is given by `kctl.pipeline.register`.
+"""KctlDataSource: the class behind `format("kctl")`, which `kctl.pipeline.register` registers.
 
-Owns schemas and the choice of reader and writer; everything is checked here, at planning. Its module has to be
-importable and light: Spark imports it in several short-lived processes.
+All options and schemas are checked at planning. Spark imports this module in several short-lived processes, so imports
+stay few.
 """
 
 from collections.abc import Collection
@@ -31,7 +31,7 @@ SQL_TYPES: Final = {
     "timestampType": "int",
     "headers": "array<struct<key:string,value:binary>>",
 }
-"""The columns of a read, as Spark's Kafka connector has them; headers only where they are asked for."""
+"""Columns of a read, as in Spark's Kafka connector; headers are optional."""
 _WRITABLE: Final = {
     "key": ("binary", "string"),
     "value": ("binary", "string"),
@@ -50,10 +50,10 @@ class KctlDataSource(DataSource):
         return "kctl"
 
     _decoding: "SourceDecoding | None" = None
-    """What `schema` found; Spark keeps this object with the table, so that its reader reads by the same schemas."""
+    """Result of `schema`. Spark keeps this object with the table, so the reader uses the schemas of the plan."""
 
     def schema(self) -> "str | StructType":
-        """Return the columns; what is read can be pruned by a schema of the user's own."""
+        """Return the columns of the table. A user's schema can select some of them."""
         keep_spark_archive()
         with reported_in_one_line():
             names = [name for name in SQL_TYPES if name != "headers" or has_headers(self.options)]
@@ -65,14 +65,14 @@ class KctlDataSource(DataSource):
         return ", ".join(f"{name} {SQL_TYPES[name]}" for name in names)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
-        """Return what reads a table once."""
+        """Return the reader of a batch query."""
         from kctl.pipeline.source.batch_reader import KctlReader
 
         keep_spark_archive()
         return KctlReader(*self._read_plan(schema, is_stream=False))
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
-        """Return what reads a table that grows."""
+        """Return the reader of a streaming query."""
         from kctl.pipeline.source.stream_reader import KctlStreamReader, RefusedStreamReader
 
         try:
@@ -81,7 +81,7 @@ class KctlDataSource(DataSource):
             return RefusedStreamReader(error)
 
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceWriter":
-        """Return what writes a table."""
+        """Return the writer of a batch query."""
         from kctl.pipeline.source.writers import KctlWriter
 
         keep_spark_archive()
@@ -93,7 +93,7 @@ class KctlDataSource(DataSource):
         return KctlWriter(options)
 
     def streamWriter(self, schema: "StructType", overwrite: bool) -> DataSourceStreamWriter:
-        """Return what writes a stream; the names of the arguments are Spark's."""
+        """Return the writer of a streaming query. Spark determines the argument names."""
         from pyspark.sql import datasource
 
         keep_spark_archive()
@@ -124,7 +124,7 @@ class KctlDataSource(DataSource):
             return options, list(schema.fieldNames()), decoding
 
     def _read_options(self) -> ReadOptions:
-        """Return the options for what batch and streaming reads have in common."""
+        """Return the options that batch and streaming reads share."""
         shared = {name: value for name, value in self.options.items() if name.lower() not in _OF_ONE_KIND}
         return read_options(shared, is_stream=False)
 
@@ -141,9 +141,9 @@ def _decoding_of(options: ReadOptions) -> "SourceDecoding | None":
 
 
 def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
-    """Raise ConfigError for a column of a user's schema that records do not have, or not with that type.
+    """Raise ConfigError if records do not have a column of a user's schema, or have another type.
 
-    Args: decoded: columns whose types are looked at elsewhere.
+    Args: decoded: columns whose types are checked elsewhere.
     """
     for field in schema.fields:
         if field.name in decoded:

@@ -1,6 +1,6 @@
-"""The options decode, decodeSchema, decodeMessage and schema.registry.*, read at planning.
+"""The options decode, decodeSchema, decodeMessage and schema.registry.*, parsed at planning.
 
-Imports what decodes only where the option is set.
+Imports for decoding are deferred until the option is set.
 """
 
 from collections.abc import Mapping
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 _DECODE, _SCHEMA, _MESSAGE = "decode", "decodeSchema", "decodeMessage"
 REGISTRY = "schema.registry."
-"""What names of a schema registry's properties begin with."""
+"""Prefix of schema registry properties."""
 
 
 def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
-    """Return what is to be decoded; None: nothing.
+    """Return the requested decoding, or None.
 
-    Args: given: the options, by their names in lower case.
-    Raises: ConfigError: naming the option.
+    Args: given: options by lowercase name.
+
+    Raises: ConfigError: an option is invalid; the message has its name.
     """
     registry = {name: value for name, value in given.items() if name.startswith(REGISTRY)}
     forms = _by_side(given, _DECODE)
@@ -45,7 +46,7 @@ def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
 
 
 def _by_side(given: Mapping[str, str], option: str) -> dict[str, str]:
-    """Return what an option says of keys and values; without a prefix it is for both, `key=A,value=B` for each."""
+    """Return the value of an option for keys and values: plain text for both, `key=A,value=B` for each."""
     found: dict[str, str] = {}
     for part in given.get(option.lower(), "").split(","):
         text = part.strip()

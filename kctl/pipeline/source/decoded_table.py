@@ -1,4 +1,4 @@
-"""What decoding makes of a table: the types of its columns in Spark, and the plan that goes with a reader."""
+"""Spark types of a table with decoded columns, and the plan for its reader."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,7 @@ _SCALARS = {
 
 
 class SourceDecoding(NamedTuple):
-    """How the tasks of a table decode; the types may have fewer fields than those of the plan."""
+    """Decoding of a table's records; the types may have fewer fields than the plan."""
 
     plan: DecodePlan
     types: DecodedTypes
@@ -40,14 +40,14 @@ class SourceDecoding(NamedTuple):
         return {**decoded, ERROR: spark_type(ERROR_TYPE)}
 
     def table(self, names: Sequence[str]) -> spark.StructType:
-        """Return the columns of a table with these columns of records."""
+        """Return the schema of a table with these record columns."""
         types = {name: spark_type(TYPES[name]) for name in names} | self.spark_types()
         return spark.StructType([spark.StructField(name, each) for name, each in types.items()])
 
     def pruned(self, schema: spark.StructType) -> "SourceDecoding":
-        """Return it with the fields of a user's own schema.
+        """Return the decoding with only the fields of a user's schema.
 
-        Raises: ConfigError: a column has a field that the schema to read by does not have, or not with that type.
+        Raises: ConfigError: the decoded types do not have a field, or have another type.
         """
         given = {field.name: field.dataType for field in schema.fields}
         types = {
@@ -60,9 +60,9 @@ class SourceDecoding(NamedTuple):
 
 
 def source_decoding(request: DecodeRequest, selection: "Selection", properties: "Properties") -> SourceDecoding:
-    """Return how a table is decoded, asking the registry for the schemas to read by.
+    """Return the decoding of a table, with schemas from the registry.
 
-    Raises: ConfigError: several topics, and nothing says which schema; KafkaError: the registry's.
+    Raises: ConfigError: several topics without an explicit schema. KafkaError: an error of the registry.
     """
     topics = {*selection.topics, *(tp.topic for tp in selection.partitions)}
     if request.is_for_one_topic and (selection.pattern or len(topics) != 1):
@@ -75,7 +75,7 @@ def source_decoding(request: DecodeRequest, selection: "Selection", properties: 
 
 
 def spark_type(given: pa.DataType) -> spark.DataType:
-    """Return Spark's type of an Arrow type."""
+    """Return the Spark type of an Arrow type."""
     if pa.types.is_struct(given):
         return spark.StructType([spark.StructField(field.name, spark_type(field.type)) for field in given])
     if pa.types.is_list(given):

@@ -1,7 +1,4 @@
-"""What a user of the data source sees of an error: one line that starts with a mark, and no trace of our own files.
-
-Owns the mark, the way of an error out of a Python process of Spark, and the timeout of a task over its attempts.
-"""
+"""Errors of the data source: one marked line without a traceback, and one timeout for all attempts of a task."""
 
 import os
 from collections.abc import Iterator
@@ -22,24 +19,24 @@ _DEEPEST_CAUSE: Final = 10
 
 
 class SourceError(KafkaError):
-    """A query cannot continue; the text is one line that starts with MARK and names the error's class."""
+    """A query failed; the message is one line that starts with MARK and the name of the error class."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
 
 
 def source_error(error: KafkaError) -> SourceError:
-    """Return the error as Spark is to show it: one line."""
+    """Return an error as one line for Spark."""
     words = " ".join(str(error).split())
     return SourceError(f"{MARK} {type(error).__name__}: {words}")
 
 
 @contextmanager
 def reported_in_one_line() -> Iterator[None]:
-    """Let an error of the client leave a process of Spark as one line.
+    """Convert client errors that leave a process of Spark into one line.
 
-    Spark shows the traceback unless this variable is set; it ends the process that an error came out of, so nothing
-    else is hidden.
+    Spark shows a traceback unless an environment variable is set. Spark ends a process after its first error, so the
+    variable hides no other traceback.
     """
     try:
         yield
@@ -53,12 +50,12 @@ def reported_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def one_timeout() -> Iterator[None]:
-    """Run a task's attempt so that a timeout ends the task, whichever attempt it comes in.
+    """Raise a timeout of an earlier attempt again immediately.
 
-    Spark begins a task again after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt
-    that times out leaves its error in the executor's folder, and the next attempt there raises it at once. An attempt
-    that follows anything else, as a lost worker or executor, has the whole timeout. A write whose rows were not
-    acknowledged in time counts as timed out.
+    Spark repeats a task after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt that
+    times out stores its error in the executor's directory, and the next attempt on this executor raises it. Attempts
+    after other failures, such as a lost worker, have the full timeout. A write without acknowledgments in time counts
+    as a timeout.
     """
     from pyspark import TaskContext
 
@@ -74,13 +71,13 @@ def one_timeout() -> Iterator[None]:
         yield
     except KafkaError as error:
         if isinstance(error.cause if isinstance(error, UndeliveredError) else error, KafkaTimeoutError):
-            with suppress(OSError):  # then the next attempt waits for its own timeout
+            with suppress(OSError):  # otherwise the next attempt waits for its own timeout
                 left.write_text(str(source_error(error)))
         raise
 
 
 def reason(error: BaseException) -> str | None:
-    """Return kctl's line in what Spark raised, or None where it says nothing of kctl."""
+    """Return the line of kctl in an error that Spark raised, or None."""
     seen: BaseException | None = error
     for _ in range(_DEEPEST_CAUSE):
         if seen is None:
@@ -94,7 +91,7 @@ def reason(error: BaseException) -> str | None:
 
 
 def source_failure(error: BaseException) -> StreamSourceError | None:
-    """Return what a query's source ended with, as an error that knows its class; None where it says nothing of kctl."""
+    """Return an error of kctl in a streaming query's exception with its error kind, or None."""
     text = reason(error)
     if text is None:
         return None

@@ -1,7 +1,7 @@
-"""GroupProgress: how far a stream is, committed as the offsets of a consumer group that has no members.
+"""GroupProgress: progress of a stream, committed as the offsets of a consumer group without members.
 
-So `kctl groups lag` and `kctl why` see the stream as they see a consumer. The offsets are those of batches that are
-durable, never more; a group that cannot be set is a warning, for what the batch has written is not lost by that.
+`kctl groups lag` and `kctl why` see the stream like a consumer. Committed offsets never exceed durable batches. A
+failed commit is only a warning, because no data is lost.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import Offsets, Properties
 
 MOST_COMMIT_MS: Final = 5_000
-"""A batch that is durable already waits no longer for a coordinator."""
+"""Maximum time to wait for a coordinator. The batch is already durable."""
 
 
 class GroupProgress:
-    """Commits the offsets of one group; a context manager.
+    """Committer of the offsets of one group; a context manager.
 
-    Args: properties: of a client, with its secrets.
+    Args: properties: client properties with resolved secrets.
     """
 
     def __init__(self, properties: Properties, group: str, runtime: Runtime | None = None) -> None:
@@ -44,9 +44,9 @@ class GroupProgress:
         self._admin.close()
 
     def check(self) -> None:
-        """Refuse a group that others use.
+        """Reject a group that other clients use.
 
-        Raises: ConfigError: it has members. KafkaError: it cannot be described.
+        Raises: ConfigError: the group has members. KafkaError: the group cannot be described.
         """
         described = self._admin.describe_groups([self._group])
         error = described.failed.get(self._group)
@@ -61,9 +61,9 @@ class GroupProgress:
             )
 
     def refuse_offsets(self, partitions: Sequence[TopicPartition]) -> None:
-        """Refuse a group that has committed offsets of partitions, before a first commit overwrites them.
+        """Reject a group with committed offsets of these partitions, before the first commit overwrites them.
 
-        Raises: ConfigError: it has. KafkaError: they cannot be read.
+        Raises: ConfigError: the group has such offsets. KafkaError: they cannot be read.
         """
         found = self._admin.list_group_offsets(self._group, partitions)
         found.raise_first()
@@ -77,9 +77,9 @@ class GroupProgress:
             )
 
     def commit(self, offsets: Offsets) -> str:
-        """Commit where partitions continue; return what could not be committed and why, empty where all was.
+        """Commit the next offsets of partitions, and return the error message of a failure, or an empty string.
 
-        Offsets that are committed already are not sent again.
+        Offsets that are already committed are not sent again.
         """
         new = {tp: offset for tp, offset in offsets.items() if self._committed.get(tp) != offset}
         if not new:

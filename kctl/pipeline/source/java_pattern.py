@@ -1,6 +1,6 @@
-"""Java's regular expressions for names of topics, as Python's: `subscribePattern` means what it means in the connector.
+"""Translation of Java's regular expressions for topic names, as in `subscribePattern`, into Python's.
 
-What Python writes otherwise is translated; what it cannot say, or says with another meaning, is refused by name.
+Syntax without an equivalent in Python is rejected.
 """
 
 import re
@@ -22,7 +22,7 @@ _CLASSES: Final = {
     "N": "0-9",
     "Nd": "0-9",
 }
-"""Java's named classes over ASCII, which is all that names of topics have."""
+"""Java's named classes, restricted to ASCII because topic names are ASCII."""
 _REFUSED_ESCAPES: Final = {"G", "X", "R", "N", "h", "H", "v", "V", "z", "Z", "c", "e", "a", "k"}
 _TOKEN: Final = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|$)"
@@ -35,13 +35,13 @@ _TOKEN: Final = re.compile(
 
 
 def python_pattern(java: str) -> re.Pattern[str]:
-    """Return the pattern that matches the same names of topics as Java's.
+    """Return the Python pattern that matches the same topic names as a Java pattern.
 
-    Raises: ValueError: it cannot be said in Python, or is no pattern.
+    Raises: ValueError: the pattern is invalid or has no equivalent in Python.
     """
     parts: list[str] = []
     depth = 0
-    """How many `[` are open."""
+    """Number of open `[`."""
     for token in _TOKEN.finditer(java):
         if (quoted := token["quoted"]) is not None:
             parts.append(re.escape(quoted))

@@ -1,7 +1,7 @@
-"""Every option of Spark's Kafka connector, and what `format("kctl")` makes of it: the one place of these facts.
+"""Table of the options of Spark's Kafka connector and of `format("kctl")`, with the behavior of each.
 
-`options.py` reads its known names from here, the site has a page made from it, and
-tests/pipeline/test_source_options_table.py runs each row beside the connector.
+`options.py` gets the known names from the table, and a page of the site is generated from it.
+tests/pipeline/test_source_options_table.py executes each row against the connector.
 """
 
 from enum import Enum
@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 
 class Verdict(Enum):
-    """What becomes of an option; the value is the word in the table."""
+    """Behavior of an option; the value is its word in the table."""
 
     SAME = "same"
     DIFFERENT = "different"
     NO_EFFECT = "no effect"
-    """Accepted, and noted once on the driver's stderr."""
+    """Accepted, with one notice on the driver's stderr."""
     REFUSED = "refused"
     OURS = "kctl's own"
 
@@ -23,9 +23,9 @@ class OptionRow(NamedTuple):
     """One option.
 
     Attributes:
-        name: as users write it.
-        use: `read`, `stream` (a streaming read alone), `batch` (a batch read alone), `write`.
-        why: what is different, or why it has no effect or is refused.
+        name: name as users write it.
+        use: `read`, `stream` (streaming reads only), `batch` (batch reads only), `write`.
+        why: the difference, or the reason why the option has no effect or is rejected.
     """
 
     name: str
@@ -116,7 +116,7 @@ OPTIONS: Final = (
 
 
 def rows_of(*uses: str) -> dict[str, OptionRow]:
-    """Return the options of these uses, by name in lower case, as Spark hands names over."""
+    """Return the options of these uses by lowercase name, as Spark passes names."""
     return {row.name.lower(): row for row in OPTIONS if row.use in uses}
 
 

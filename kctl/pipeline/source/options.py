@@ -1,7 +1,6 @@
-"""What users write in `.option(...)`, read into values once, at planning; each error names option and value.
+"""Options of `.option(...)`, parsed once at planning. Each error has the option and its value.
 
-The names are those of Spark's Kafka connector and some of kctl's own; `option_table` has what becomes of each. Spark
-hands option names over in lower case.
+The names are those of Spark's Kafka connector, with some of kctl; see `option_table`. Spark passes names in lowercase.
 """
 
 import json
@@ -30,18 +29,18 @@ KAFKA: Final = "kafka."
 
 LONGEST_JSON: Final = 16 << 20
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
-"""maxTriggerDelay of Spark's connector."""
+"""Default of maxTriggerDelay in Spark's connector."""
 _LIMITS: Final = {
     "apiTimeout": ("default.api.timeout.ms", "max.block.ms"),
     "requestTimeout": ("request.timeout.ms",),
     "connectTimeout": ("socket.connection.setup.timeout.ms",),
 }
 _SPARKS_OWN: Final = ("checkpointlocation", "queryname")
-"""Options of the writing of a stream, which Spark hands to the source too."""
+"""Options of a streaming write that Spark also passes to the source."""
 
 
 class ReadOptions(NamedTuple):
-    """What to read and how; may be pickled and shown: secrets are references."""
+    """Options of a read. Secrets are references, so the options may be pickled and logged."""
 
     properties: tuple[tuple[str, str], ...]
     selection: Selection
@@ -56,26 +55,26 @@ class ReadOptions(NamedTuple):
     commit_to_group: str | None = None
 
     def client_properties(self) -> dict[str, object]:
-        """Return the properties of a client, with the secrets that are found where this runs."""
+        """Return the client properties with secrets resolved on this machine."""
         return resolve(dict(self.properties))
 
 
 class WriteOptions(NamedTuple):
-    """Where to write and how; may be pickled and shown: secrets are references."""
+    """Options of a write. Secrets are references, so the options may be pickled and logged."""
 
     properties: tuple[tuple[str, str], ...]
     topic: str | None
     keep_timestamps: bool
 
     def client_properties(self) -> dict[str, object]:
-        """Return the properties of a client, with the secrets that are found where this runs."""
+        """Return the client properties with secrets resolved on this machine."""
         return resolve(dict(self.properties))
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
-    """Return what the options of a read say.
+    """Parse the options of a read.
 
-    Raises: ConfigError: naming the option, and its value unless that may be secret.
+    Raises: ConfigError: an option is invalid; the message has the option and a value that is not secret.
     """
     options = _Options(given, READ, "a read")
     for row in READ.values():
@@ -84,7 +83,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
             raise ConfigError(f"option {row.name} is for a {kind} read only", key=row.name)
     properties = options.properties()
     ConsumerConfig.parse(properties)
-    has_headers(given)  # a read with a schema of the user's own has not checked it yet
+    has_headers(given)  # not checked yet if the user gave a schema
     return ReadOptions(
         tuple(properties.items()),
         _selection(options),
@@ -101,7 +100,7 @@ def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
 
 
 def has_headers(given: Mapping[str, str]) -> bool:
-    """Whether a read has the column headers, which its options have to say before they are checked as a whole.
+    """Return whether a read has the column headers, before the other options are checked.
 
     Raises: ConfigError: the option is neither true nor false.
     """
@@ -117,8 +116,8 @@ def _group(options: "_Options") -> str | None:
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
-    """Return what the options of a write say; raises as `read_options`."""
-    from kctl.pipeline.record_writer import writing_properties  # with the producer, which no read imports
+    """Parse the options of a write. Raises: as `read_options`."""
+    from kctl.pipeline.record_writer import writing_properties  # imports the producer, which reads do not need
 
     options = _Options(given, WRITE, "a write")
     properties = options.properties()
@@ -130,7 +129,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
 
 
 class _Options:
-    """The options as they were written, by their names in lower case."""
+    """Given options by lowercase name."""
 
     def __init__(self, given: Mapping[str, str], known: Mapping[str, OptionRow], what: str) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
@@ -142,7 +141,7 @@ class _Options:
                 if why := why_ignored(name[len(KAFKA) :]):
                     _heed(OptionRow(name, "", Verdict.NO_EFFECT, why))
             elif name.startswith(REGISTRY) and "decode" in known:
-                continue  # checked with the options of decoding
+                continue  # checked by decode_request
             elif name not in _SPARKS_OWN:
                 near = nearest_name(name, known, likeness=0.7)
                 hint = f": did you mean {known[near].name}?" if near is not None else f" of {what}"
@@ -150,7 +149,7 @@ class _Options:
 
     @property
     def given(self) -> Mapping[str, str]:
-        """All options, by their names in lower case."""
+        """All options by lowercase name."""
         return self._given
 
     def has(self, name: str) -> bool:
@@ -166,7 +165,7 @@ class _Options:
         return self._read(name, default, "a whole number of at least 1", _positive)
 
     def spark_time_ms(self, name: str, default_ms: int) -> int:
-        """Return a duration as Spark writes them: a number without a unit is milliseconds."""
+        """Return a duration in Spark's format: a number without a unit is milliseconds."""
         return self._read(name, default_ms, "a duration such as 15m or 500ms", _spark_time_ms)
 
     def json(self, name: str, what: str) -> Any:
@@ -179,7 +178,7 @@ class _Options:
         return _value(name, self.text(name), default, wanted, read)
 
     def properties(self) -> dict[str, str]:
-        """Return the Kafka properties; what is secret has to be a reference."""
+        """Return the Kafka properties. Raises: ConfigError: a secret is not a reference."""
         found = {name[len(KAFKA) :]: value for name, value in self._given.items() if name.startswith(KAFKA)}
         if not found.get("bootstrap.servers"):
             raise ConfigError("option kafka.bootstrap.servers is not set: name at least one host:port", key="kafka")
@@ -213,7 +212,7 @@ def _flag(name: str, text: str | None, default: bool) -> bool:
 
 
 def _heed(row: OptionRow) -> None:
-    """Raise for an option that is refused, and note one that has no effect."""
+    """Raise for a rejected option, and log a warning for an option without effect."""
     if row.verdict is Verdict.REFUSED:
         raise ConfigError(f"option {row.name} is refused: {row.why}", key=row.name)
     if row.verdict is Verdict.NO_EFFECT:
@@ -298,7 +297,7 @@ def _start(options: _Options, *, is_stream: bool) -> RangeBound:
 def _place(
     options: _Options, instant: str, instants: str, offsets: str, words: Mapping[str, int], default: str
 ) -> RangeBound:
-    """Return a position; of several options the first named here counts, as with Spark's connector."""
+    """Return a position. If several options are given, the earlier parameter wins, as in Spark's connector."""
     at_ms = options.instant(instant)
     if at_ms is not None:
         return RangeBound(at_ms, is_time=True, option=instant)

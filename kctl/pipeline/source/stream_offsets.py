@@ -1,8 +1,8 @@
-"""StreamOffsets: where a batch of a stream begins or ends, and the JSON of it that Spark keeps in checkpoints.
+"""StreamOffsets: start or end of a stream's batch, and its JSON in Spark's checkpoints.
 
-It is the JSON of Spark's own connector, {"topic": {"0": 23}}, with sorted keys, and beside the topics their ids and the
-ends of their logs, by which a topic is found out that was deleted and recreated; a checkpoint without them is read too.
-Imports no Spark.
+The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with sorted keys, topic ids and log ends. The
+additional data shows that a topic was deleted and recreated; checkpoints without it are accepted. Does not import
+Spark.
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,19 @@ JsonOffsets = dict[str, dict[str, Any]]
 TOPIC_IDS: Final = "#topic_ids"
 LOG_ENDS: Final = "#log_ends"
 STARTS: Final = "#starts"
-"""Keys beside the topics in offsets; no topic has such a name."""
+"""Additional keys in the JSON; they are not valid topic names."""
 
 
 class StreamOffsets(NamedTuple):
-    """Where a batch begins or ends.
+    """Start or end of a batch.
 
     Attributes:
-        offsets: by partition.
-        topic_ids: by topic, where the brokers have ids.
-        log_ends: the ends of the partitions when the offsets were chosen, where they are known.
-        starts: of the end of the first batch, where the batch begins. Until it is committed, Spark requests the initial
-            offsets at each restart, and partitions and ends may differ by then. Initial offsets have themselves.
+        offsets: offsets by partition.
+        topic_ids: ids by topic, if the brokers have ids.
+        log_ends: known ends of the partitions when the offsets were chosen.
+        starts: in the end of the first batch, the start of that batch; in initial offsets, the offsets. Spark requests
+            the initial offsets at each restart until the first batch is committed, and partitions and ends may differ
+            by then.
     """
 
     offsets: Offsets
@@ -41,22 +42,22 @@ class StreamOffsets(NamedTuple):
         return self.starts == self.offsets
 
     def first_batch_to(self, end: "StreamOffsets") -> "StreamOffsets":
-        """Return the initial offsets that a first batch was planned with, in place of these."""
+        """Return the initial offsets with which the first batch was planned."""
         if end.starts is not None:
             return StreamOffsets(end.starts, end.topic_ids, {}, end.starts)
         return self._replace(offsets={tp: offset for tp, offset in self.offsets.items() if tp in end.offsets})
 
     def point(self, tp: TopicPartition) -> ResumePoint:
-        """Return what is known of a partition."""
+        """Return the resume point of a partition."""
         return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
 
     def topic_id(self, topic: str) -> str:
-        """Return the id of a topic; empty where it is not known."""
+        """Return the id of a topic; empty if unknown."""
         return self.topic_ids.get(topic, "")
 
 
 def as_json(known: StreamOffsets) -> JsonOffsets:
-    """Return offsets as Spark keeps them: sorted, because it compares their text."""
+    """Return offsets as sorted JSON objects, because Spark compares their text."""
     found: JsonOffsets = by_topic(known.offsets)
     if topic_ids := {topic: topic_id for topic, topic_id in sorted(known.topic_ids.items()) if topic_id}:
         found[TOPIC_IDS] = topic_ids
@@ -68,7 +69,7 @@ def as_json(known: StreamOffsets) -> JsonOffsets:
 
 
 def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
-    """Return offsets as JSON has them, sorted."""
+    """Return offsets by topic and partition, sorted."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -76,7 +77,7 @@ def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
 
 
 def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
-    """Return the offsets of a checkpoint; one of Spark's connector has neither topic ids nor ends of logs."""
+    """Return the offsets of a checkpoint. A checkpoint of Spark's connector has neither topic ids nor log ends."""
     topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS, STARTS)}
     return StreamOffsets(
         by_partition(topics),
@@ -87,7 +88,7 @@ def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
 
 
 def by_partition(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Return the offsets of such JSON."""
+    """Return the offsets of nested JSON objects by partition."""
     return {
         TopicPartition(topic, int(partition)): int(offset)
         for topic, partitions in topics.items()

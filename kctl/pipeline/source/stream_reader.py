@@ -1,9 +1,8 @@
-"""Streaming reading: one class for every Spark from 4.0 on, whose ways of asking for offsets differ.
+"""Streaming reading for Spark 4.0 and newer.
 
-Spark 4.2 and newer hand start and limit to `latestOffset`; before, it is called bare, and the start is what was planned
-last: the end of the last `partitions`, also after a restart, where Spark plans the last known offsets first. One
-connection to the cluster is kept for the life of the query; `commit` and `stop` may never come, so nothing depends on
-them.
+Spark 4.2 and newer pass the start and the limit to `latestOffset`. Older versions pass nothing, so the start is the end
+of the last `partitions` call; after a restart, Spark first plans the last known offsets again. One cluster connection
+lasts as long as the query. Spark may never call `commit` and `stop`, so nothing depends on them.
 """
 
 import logging
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kctl.pipeline")
 COMMIT_AGAIN_MS = 30_000
-"""Until progress is committed again to a group after a failure."""
+"""Wait after a failed commit to a group."""
 
 
 def _available_now() -> type:
-    """Return the class by which Spark 4.2 and newer know that a reader can tell where a query is to end."""
+    """Return the base class that tells Spark 4.2 and newer that a reader supports the trigger AvailableNow."""
     try:
         found: type = import_module("pyspark.sql.streaming.datasource").SupportsTriggerAvailableNow
     except (ImportError, AttributeError):
@@ -48,7 +47,7 @@ _AvailableNow: Any = _available_now()
 
 
 class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]  # PySpark 4.1 has no such class
-    """Reads what the options mean, batch after batch."""
+    """Reader of the batches of a streaming query."""
 
     def __init__(self, options: ReadOptions, columns: Sequence[str], decoding: "SourceDecoding | None" = None) -> None:
         self._options = options
@@ -58,26 +57,26 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         self._group: GroupProgress | None = None
         self._initial: StreamOffsets | None = None
         self._planned: StreamOffsets | None = None
-        """The end of what was planned last."""
+        """End of the last planned batch."""
         self._goal: StreamOffsets | None = None
-        """Where a query with the trigger AvailableNow ends."""
+        """End of a query with the trigger AvailableNow."""
         self._clock = SystemClock()
         self._triggered_at_ms = -options.max_trigger_delay_ms
         self._commit_at_ms = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_planner": None, "_group": None}  # connections stay where they are
+        return {**self.__dict__, "_planner": None, "_group": None}  # connections cannot be pickled
 
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> JsonOffsets:
-        """Return where a new query starts."""
+        """Return the start of a new query."""
         with reported_in_one_line():
             self._check_group()
             return as_json(self._first())
 
     def latestOffset(self, start: JsonOffsets | None = None, limit: Any = None) -> JsonOffsets:
-        """Return where the next batch ends: what is there now, within the limit of a trigger."""
+        """Return the end of the next batch: the current end, within the limit of a trigger."""
         with reported_in_one_line():
             self._check_group()
             end = self._goal if self._goal is not None else self._latest()
@@ -85,7 +84,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             if begin is None:
                 begin = self._first()
             end = self._not_before(begin, end)
-            self._commit_progress(begin)  # Spark asks for an end when the batch before is durable
+            self._commit_progress(begin)  # Spark requests an end when the batch before is durable
             if self._is_too_early(begin, end):
                 return as_json(begin)
             most = self._options.max_offsets_per_trigger if start is None else _most_rows(limit)
@@ -94,25 +93,25 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             return as_json(end._replace(starts=begin.offsets) if begin.is_initial else end)
 
     def getDefaultReadLimit(self) -> Any:
-        """Return the limit of a batch, where Spark asks for it (4.2 and newer)."""
+        """Return the limit of a batch, for Spark 4.2 and newer."""
         limits: Any = import_module("pyspark.sql.streaming.datasource")  # not there before 4.2
         most = self._options.max_offsets_per_trigger
         return limits.ReadMaxRows(most) if most > 0 else limits.ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Take what is there now as the end of the query."""
+        """Set the current end as the end of the query."""
         with reported_in_one_line():
             self._goal = self._latest()
 
     def reportLatestOffset(self) -> JsonOffsets:
-        """Return what is there now, whatever the limits: Spark shows the lag."""
+        """Return the current end without limits; Spark shows the lag."""
         with reported_in_one_line():
             return as_json(self._latest())
 
     # --- ranges -------------------------------------------------------------------------------------------------------
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> list[InputPartition]:
-        """Return what each task of a batch reads; a partition that is new starts with its first record."""
+        """Return the tasks of a batch. A new partition starts with its first record."""
         begin, until = as_offsets(start), as_offsets(end)
         if begin.is_initial:
             begin = begin.first_batch_to(until)
@@ -130,14 +129,14 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Commit progress to a group; Spark's checkpoint is the memory of a query.
+        """Commit progress to a group. Spark's checkpoint stores the state of the query.
 
-        Spark calls this for a batch that is durable, but not before it plans the next one.
+        Spark calls this for durable batches, but only when it plans the next one.
         """
         self._commit_progress(as_offsets(end))
 
     def stop(self) -> None:
-        """Close the connections; Spark may never call this."""
+        """Close the connections."""
         for open_client in (self._planner, self._group):
             if open_client is not None:
                 open_client.__exit__()
@@ -156,14 +155,14 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return self._planner
 
     def _check_group(self) -> None:
-        """Refuse a group that others use, before the first batch of a query that starts or continues."""
+        """Reject a group that other clients use, before the first batch after a start."""
         if self._options.commit_to_group is not None and self._group is None:
             group = GroupProgress(self._options.client_properties(), self._options.commit_to_group)
             group.check()
             self._group = group
 
     def _commit_progress(self, durable: StreamOffsets) -> None:
-        """Commit to the group of `commitToGroup`; after a failure it is left alone for a while."""
+        """Commit to the group of `commitToGroup`, except for COMMIT_AGAIN_MS after a failure."""
         if self._group is None or self._clock.now_ms() < self._commit_at_ms:
             return
         if problem := self._group.commit(durable.offsets):
@@ -185,7 +184,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return StreamOffsets(ends, planner.topic_ids, ends)
 
     def _is_too_early(self, begin: StreamOffsets, end: StreamOffsets) -> bool:
-        """Whether a batch has to wait for minOffsetsPerTrigger; the first one never does, as with Spark's connector."""
+        """Return whether a batch must wait for minOffsetsPerTrigger. As in Spark's connector, the first never waits."""
         now_ms = self._clock.now_ms()
         new = sum(max(0, offset - begin.offsets.get(tp, 0)) for tp, offset in end.offsets.items())
         due_at_ms = self._triggered_at_ms + self._options.max_trigger_delay_ms
@@ -195,10 +194,10 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return False
 
     def _not_before(self, begin: StreamOffsets, end: StreamOffsets) -> StreamOffsets:
-        """Return an end that is nowhere before what was read of the same topic.
+        """Return an end that is not before the start of the batch.
 
-        It is where a query continues with read_committed behind a transaction that is still open: a batch that ended
-        before its start would have records read twice.
+        With read_committed, the end can be before an earlier position while a transaction is open. Records would be
+        read twice if a batch ended before its start.
         """
         if all(offset >= begin.offsets.get(tp, 0) for tp, offset in end.offsets.items()):
             return end
@@ -208,13 +207,13 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return end._replace(offsets=end.offsets | hidden, log_ends=end.log_ends | log_ends)
 
     def _limited(self, begin: StreamOffsets, end: StreamOffsets, most: int) -> StreamOffsets:
-        """Return an end with at most `most` offsets, shared out in proportion to what waits in each partition."""
+        """Return an end with at most `most` offsets, in proportion to the waiting offsets of each partition."""
         return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
 
     def _starts(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return where each partition of `end` is read from.
+        """Return the start of each partition of `end`.
 
-        Raises: InvalidOffsetError: records between the two are lost, and that is not allowed.
+        Raises: InvalidOffsetError: records were lost, and data loss is an error.
         """
         starts: Offsets = {}
         log_ends = self._log_ends(begin, end)
@@ -237,7 +236,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return starts | first
 
     def _log_ends(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return the ends that the logs have, which an open transaction hides from read_committed."""
+        """Return the ends of the logs, beyond open transactions that read_committed does not pass."""
         known = {tp: max(offset, end.point(tp).log_end) for tp, offset in end.offsets.items()}
         points = {tp: begin.point(tp) for tp in known if tp in begin.offsets}
         return self._ready_planner().log_ends(points, known) if points else known
@@ -249,9 +248,9 @@ def _loss(problem: str, *partitions: TopicPartition) -> InvalidOffsetError:
 
 
 class RefusedStreamReader(DataSourceStreamReader):
-    """Raises what was wrong with the options as soon as Spark asks for anything.
+    """Reader that raises an error of the options in every method.
 
-    Raised any earlier, by `streamReader`, Spark shows a mistake of its own instead of the error.
+    If `streamReader` raised the error, Spark would show an internal error instead.
     """
 
     def __init__(self, error: SourceError) -> None:
@@ -278,9 +277,10 @@ class RefusedStreamReader(DataSourceStreamReader):
 
 
 def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> Offsets:
-    """Return an end with at most `most` offsets after `begin`, in proportion to what waits; at least one of each.
+    """Return an end with at most `most` offsets after `begin`, in proportion to the waiting offsets, at least one each.
 
-    Source: the rate limit of Spark's Kafka connector. Differs: never more than `most`, unless partitions are more.
+    Source: the rate limit of Spark's Kafka connector. Differs: never more than `most`, unless there are more
+    partitions.
     """
     waiting = {tp: max(0, offset - begin[tp]) for tp, offset in end.items()}
     total = sum(waiting.values())
@@ -293,5 +293,5 @@ def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> O
 
 
 def _most_rows(limit: Any) -> int:
-    """Return the number of rows of a limit, 0 where it is another one."""
+    """Return the row limit, or 0 for other limits."""
     return int(getattr(limit, "max_rows", 0) or 0)

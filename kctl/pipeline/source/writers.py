@@ -1,7 +1,7 @@
-"""Writing: each task sends its rows and returns once they are acknowledged.
+"""Writing: each task sends its rows and returns when they are acknowledged.
 
-At least once, as with Spark's connector: a task that is tried again sends all of its rows again. Nothing is ever
-deleted when a write is aborted.
+Delivery is at least once, as with Spark's connector: a repeated task sends all of its rows again. Aborted writes delete
+nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ROWS_PER_BATCH: Final = 10_000
-"""Rows that are turned into one Arrow batch where Spark hands over rows."""
+"""Rows of one Arrow batch if Spark passes rows."""
 
 
 class KctlWriter(DataSourceArrowWriter):
-    """Writes the rows of a batch query."""
+    """Writer of the rows of a batch query."""
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
@@ -34,12 +34,12 @@ class KctlWriter(DataSourceArrowWriter):
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]") -> None:
-        """Do nothing for the topic: what tasks wrote is acknowledged. Spark has a Python process for this call."""
+        """Do nothing for the topic: the rows are acknowledged. Spark calls this in a separate Python process."""
         keep_spark_archive()
         super().commit(messages)
 
     def abort(self, messages: "list[WriterCommitMessage | None]") -> None:
-        """Do nothing for the topic: what is written stays."""
+        """Do nothing for the topic: written rows stay."""
         keep_spark_archive()
         super().abort(messages)
 
@@ -48,7 +48,7 @@ class KctlWriter(DataSourceArrowWriter):
 
 
 class KctlRowStreamWriter(DataSourceStreamWriter):
-    """Writes the batches of a stream where Spark hands over rows (4.0)."""
+    """Writer of the batches of a stream with rows (Spark 4.0)."""
 
     def __init__(self, options: WriteOptions, schema: "StructType") -> None:
         self._options = options
@@ -59,17 +59,17 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
         return write_rows(self._options, _as_batches(iterator, self._schema))
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: what tasks wrote is acknowledged."""
+        """Do nothing: the rows are already acknowledged."""
 
     def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: what is written stays, and is written again."""
+        """Do nothing: written rows stay, and Spark writes them again."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(topic={self._options.topic})"
 
 
 def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> WriterCommitMessage:
-    """Send rows; return once they are acknowledged."""
+    """Send rows and wait until they are acknowledged."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
 
     keep_spark_archive()
@@ -107,7 +107,7 @@ def _as_batches(rows: "Iterator[Row]", schema: "StructType") -> "Iterator[pa.Rec
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as Arrow takes it: rows within rows as dicts."""
+    """Return a value for Arrow, with nested rows as dicts."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return value.asDict() if hasattr(value, "asDict") else value
