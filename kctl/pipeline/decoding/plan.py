@@ -58,7 +58,7 @@ class DecodeRequest(NamedTuple):
 
     @property
     def is_for_one_topic(self) -> bool:
-        """Whether the schemas depend on the topic."""
+        """True if the schemas depend on the topic."""
         return any("{topic}" in (side.target.subject or "") for side in (self.key, self.value) if side is not None)
 
 

@@ -1,8 +1,8 @@
-"""The files of one range: Arrow batches into Parquet or JSON lines, by day or hour where wanted, all or none.
+"""Files of one range: Arrow batches as Parquet or JSON lines, partitioned by the layout, written all or none.
 
-Written below the round's folder and renamed into place only when all of them are complete and synced. There they keep a
-hidden name until the driver has written their manifest. Every attempt at a range writes the same names. Runs in tasks;
-knows neither Spark nor Kafka.
+Files are written below the round's directory, and renamed to hidden names in the export when all are complete and
+synced. The driver gives them their final names after the manifest. All attempts at a range use equal names. Tasks use
+this module; it depends on neither Spark nor Kafka.
 """
 
 import json
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind
 
 MOST_OPEN = 16
-"""Files that a range has open at once; with more days or hours in it, the one not written to for longest is closed."""
+"""Maximum number of open files of a range. Beyond it, the least recently written file is closed."""
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
-"""Columns of few different values; of the others a dictionary saves nothing."""
+"""Columns with few distinct values; dictionaries do not pay off for others."""
 COUNTED_COLUMNS = ("partition", "offset", "timestamp")
-"""Columns whose least and largest values are in a file."""
+"""Columns with minimum and maximum values in a file."""
 ROW_GROUP_ROWS = 512 * 1024
 ROW_GROUP_BYTES = 32 * 1024 * 1024
-"""What a row group holds before it is written: this bounds the memory of a task."""
+"""Maximum size of a row group, which limits the memory of a task."""
 _UNITS = {"date": "day", "hour": "hour"}
 
 
 class FilePlace(NamedTuple):
-    """Where a range's files go.
+    """Destination of a range's files.
 
     Attributes:
-        folder: of the export.
-        round_folder: from which files are renamed; the round is over when it is gone.
-        attempt: a number that no other attempt has.
+        folder: directory of the export.
+        round_folder: directory from which files are renamed; its removal ends the round.
+        attempt: number that is unique to this attempt.
     """
 
     folder: Path
@@ -65,22 +65,22 @@ class FilePlace(NamedTuple):
     is_table: bool = False
 
     def settle(self, draft: Path) -> None:
-        """Make a complete file survive a crash of the machine."""
+        """Sync a complete file."""
         sync(draft)
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
-        """Return nothing: no manifest has what is in a file."""
+        """Return empty bytes: manifests do not need footers."""
         return b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Put a complete file into its folder, and return its path there."""
+        """Move a complete file to its directory, and return its path there."""
         placed = inside(self.folder, path)
         placed.parent.mkdir(parents=True, exist_ok=True)
         draft.rename(hidden(placed))
         return path
 
     def failed(self, error: OSError) -> FolderError:
-        """Return what is said of a file system's error."""
+        """Return the error for a file system's error."""
         if not self.round_folder.exists():
             return FolderError(
                 f"{self.round_folder} is not there: another export has taken over the folder, or it is not the "
@@ -91,14 +91,14 @@ class FilePlace(NamedTuple):
 
 
 class FolderPlace(NamedTuple):
-    """Where the tasks of one round write below a folder."""
+    """Destination of the tasks of one round below a directory."""
 
     folder: str
     round_folder: str
     kind: "FileKind"
 
     def open(self, name: "RangeName", attempt: int) -> "RangeFiles":
-        """Return what writes one range."""
+        """Return the writer of one range."""
         kind = self.kind
         place = FilePlace(
             *(Path(self.folder), Path(self.round_folder), kind.layout, kind.format, kind.compression_level),
@@ -108,7 +108,7 @@ class FolderPlace(NamedTuple):
 
 
 class Files(Protocol):
-    """What a range's files need to know of where they go; FilePlace is one."""
+    """Destination as RangeFiles needs it; implemented by FilePlace."""
 
     @property
     def is_table(self) -> bool: ...
@@ -141,7 +141,7 @@ class Files(Protocol):
 
 
 class RangeName(NamedTuple):
-    """Which range it is."""
+    """Identity of a range."""
 
     topic: str
     partition: int
@@ -159,10 +159,9 @@ class _Writer(Protocol):
 
 
 class RangeFiles:
-    """The files of one range while they are written.
+    """Writer of the files of one range; a context manager that removes them unless `finish` is called.
 
-    Use it as a context manager; `finish` puts them into their places, without it nothing is left.
-    Raises, from everything: FolderError: with the file and what is wrong with it.
+    Raises: FolderError: from every method, with the file and the reason.
     """
 
     def __init__(self, place: Files, name: RangeName) -> None:
@@ -184,7 +183,7 @@ class RangeFiles:
 
     @property
     def records(self) -> int:
-        """How many were written."""
+        """Number of written records."""
         return self._rows
 
     @property
@@ -193,9 +192,9 @@ class RangeFiles:
         return self._newest_ms
 
     def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
-        """Add the records of a batch, which are in offset order after those before it.
+        """Write a batch, whose records follow earlier batches in offset order.
 
-        Records with the column REASON are bad records, which have their own files.
+        Records with the column REASON are bad records and go to separate files.
 
         Args: is_copy: the records are also written without REASON, and count once.
         """
@@ -211,7 +210,7 @@ class RangeFiles:
             self._newest_ms = newer(self._newest_ms, _newest_ms(batch))
 
     def close(self) -> None:
-        """Complete the files; what is left to do, `finish` does, in another thread where wanted."""
+        """Close the files. `finish` does the rest, possibly in another thread."""
         try:
             while self._open:
                 self._close(next(iter(self._open)))
@@ -219,14 +218,14 @@ class RangeFiles:
             raise self._place.failed(e) from e
 
     def finish(self) -> tuple[ExportedFile, ...]:
-        """Complete and sync the files and put them into their folders; return them, in the order of their paths."""
+        """Sync the files, move them to their directories, and return them sorted by path."""
         self.close()
         try:
             for part in self._parts:
                 self._place.settle(part.draft)
             done = []
             for part in self._parts:
-                footer = self._place.footer(part.draft)  # before the draft goes
+                footer = self._place.footer(part.draft)  # before the draft is moved
                 path = self._place.put(part.draft, part.path)
                 done.append(ExportedFile(path, part.records, part.size_bytes, footer))
         except OSError as e:
@@ -235,7 +234,7 @@ class RangeFiles:
         return tuple(sorted(done))
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield a batch by the folders its records belong to, in their order."""
+        """Yield the parts of a batch by directory."""
         base = topic_folder(self._name.topic)
         if REASON in batch.schema.names:
             base = f"{ERRORS}/{base}"
@@ -275,7 +274,7 @@ def _newest_ms(batch: pa.RecordBatch) -> int | None:
 
 
 def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield a batch by days or hours; a folder has no name of a year before 1 or after 9999, nor of no timestamp."""
+    """Yield a batch by days or hours. Null timestamps and years before 1 or after 9999 go to the null directory."""
     times = batch.column("timestamp")
     per_ms = 1 if times.type.unit == "ms" else 1000
     bounds = pc.min_max(times.view(pa.int64()))
@@ -293,7 +292,7 @@ def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.Recor
 
 
 class _Part:
-    """A file to be."""
+    """A file in progress."""
 
     def __init__(self, place: Files, name: RangeName, folder: str, part: int, number: int) -> None:
         self.folder = folder
@@ -305,7 +304,7 @@ class _Part:
 
 
 class _Counted:
-    """A writer, and the file whose records it counts."""
+    """Writer that counts the records of its file."""
 
     def __init__(self, writer: _Writer, part: _Part) -> None:
         self._writer = writer
@@ -326,9 +325,9 @@ def _writer(place: Files, path: Path, schema: pa.Schema, name: RangeName) -> _Wr
 
 
 class _ParquetFile:
-    """Parquet with zstd; only what every reader knows: plain and dictionary encoding, version 2.6 types.
+    """Parquet with zstd, and with features that all readers support: plain and dictionary encoding, version 2.6 types.
 
-    Args: enough_bytes: a row group is written when it makes the file this large; 0: whatever the file has.
+    Args: enough_bytes: file size at which a row group is written immediately; 0: no limit.
     """
 
     def __init__(
@@ -354,18 +353,18 @@ class _ParquetFile:
         self._held_rows = self._held_bytes = 0
         self._enough_bytes = enough_bytes
         self._written_bytes = 0
-        """What was held of the row groups that are written."""
+        """Uncompressed bytes of the written row groups."""
 
     @property
     def size_bytes(self) -> int:
-        """How large the file would be now: what is held counts as what was written before has compressed."""
+        """Estimated file size, with held batches at the compression ratio so far."""
         written = 0 if self._file.closed else int(self._file.tell())
         if not self._written_bytes:
             return written + self._held_bytes
         return written + self._held_bytes * written // self._written_bytes
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Hold the batch; a row group is written when it is big enough."""
+        """Hold the batch, and write a row group when it is large enough."""
         self._held.append(batch)
         self._held_rows += batch.num_rows
         self._held_bytes += batch.nbytes
@@ -390,7 +389,7 @@ class _ParquetFile:
 
 
 class _JsonFile:
-    """JSON lines with zstd, as `kctl consume --output jsonl` writes them."""
+    """JSON lines with zstd, in the format of `kctl consume --output jsonl`."""
 
     def __init__(self, path: Path) -> None:
         self._sink: Any = pa.OSFile(str(path), "wb")
@@ -398,7 +397,7 @@ class _JsonFile:
 
     @property
     def size_bytes(self) -> int:
-        """How large the file is as far as it is written."""
+        """Written bytes so far."""
         return 0 if self._sink.closed else int(self._sink.tell())
 
     def write(self, batch: pa.RecordBatch) -> None:

@@ -1,5 +1,5 @@
-"""The jobs, each a function and a `kctl pipeline` command (kctl/cli/pipeline): the driver's side and what its tasks do.
+"""Pipeline jobs: the driver's part and the tasks of each, called by `kctl pipeline` (kctl/cli/pipeline).
 
-A job plans first, without Spark, so that what is wrong with brokers or folders is reported at once; then it runs tasks
-through `kctl.pipeline.running`. The data never leaves the Python tasks.
+A job plans without Spark first, so errors of brokers and directories are reported immediately. Then it executes tasks
+with `kctl.pipeline.running`. Records stay inside the Python tasks.
 """

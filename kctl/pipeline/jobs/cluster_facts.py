@@ -1,7 +1,7 @@
-"""What an export carries of its cluster beside records, read when it is made and restored by `import`.
+"""Cluster facts of an export, read by `export` and restored by `import`.
 
-Topics: how many partitions they have, and the configs that are set on them. Groups: their committed offsets, which are
-translated for the target as `mirror --groups` does, by counting records back from the end of what was imported.
+Topics have their partition count and the configs set on them. Groups have their committed offsets. `import` translates
+them for the target as `mirror --groups` does, by counting records back from the end of the imported records.
 """
 
 import re
@@ -35,11 +35,11 @@ from kctl.pipeline.running import OnProgress
 from kctl.pipeline.session import Session
 
 SET_ON_TOPIC = 1
-"""The source of a config that is set on the topic itself."""
+"""Source of a config that is set on the topic."""
 
 
 class RefusedConfig(NamedTuple):
-    """A config that the target does not accept."""
+    """A config that the target rejects."""
 
     topic: str
     name: str
@@ -48,10 +48,11 @@ class RefusedConfig(NamedTuple):
 
 
 class GroupImport(NamedTuple):
-    """What the translation of groups needs to know of an import.
+    """Data for the translation of groups in an import.
 
     Attributes:
-        folder: of the export. ranges: all that are imported. targets: by exported topic. properties: of the target.
+        folder: location of the export. ranges: all imported ranges. targets: target topic by exported topic.
+            properties: properties of the target.
     """
 
     folder: Path | StoreUrl
@@ -64,9 +65,9 @@ class GroupImport(NamedTuple):
 
 
 def read_facts(admin: Admin, topics: Iterable[str], groups: GroupSelection) -> ClusterFacts:
-    """Return the facts of topics, and of groups as far as they are about these topics.
+    """Return the facts of topics, and the offsets of groups for these topics.
 
-    Configs that may not be read are left out. Raises: KafkaError: anything else.
+    Configs without read permission are omitted. Raises: KafkaError: all other errors.
     """
     names = sorted(topics)
     if not names:
@@ -97,7 +98,7 @@ def _own_configs(entries: Iterable[ConfigEntry]) -> dict[str, str]:
 
 
 def create_topics(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
-    """Create topics as the export has them, and return the configs that the target refuses. Raises: KafkaError."""
+    """Create topics as exported, and return the configs that the target rejects. Raises: KafkaError."""
     refused = []
     for name, facts in missing.items():
         try:
@@ -111,7 +112,7 @@ def create_topics(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[Refus
 
 
 def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[RefusedConfig]:
-    """Set configs one by one, and return those that are refused."""
+    """Set configs one at a time, and return the rejected ones."""
     resource, refused = ConfigResource(ResourceType.TOPIC, topic), []
     for name, value in sorted(configs.items()):
         for error in admin.alter_configs({resource: {name: value}}).failed.values():
@@ -120,7 +121,7 @@ def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[Re
 
 
 def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
-    """Return the groups of an export that are meant. Raises: ConfigError: one that is named is not there."""
+    """Return the selected groups of an export. Raises: ConfigError: a named group is not in the export."""
     for name in groups.names:
         if name not in facts.groups:
             known = listed(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
@@ -133,7 +134,7 @@ def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> li
 def _wanted(
     facts: ClusterFacts, groups: Iterable[str], topics: Container[str]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return the exported offsets of groups, as far as they are of topics that are imported."""
+    """Return the exported offsets of groups for imported topics."""
     return {
         (group, TopicPartition(topic, number)): offset
         for group in groups
@@ -146,7 +147,7 @@ def _wanted(
 def restore_groups(
     given: GroupImport, facts: ClusterFacts, groups: Iterable[str], session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return what became of each. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return the outcome of each. Raises: KafkaError."""
     wanted = _wanted(facts, groups, given.targets)
     with Admin(resolve(given.properties)) as admin:
         tasks = _tasks(admin, given, offsets_by_partition(wanted))

@@ -1,8 +1,8 @@
-"""`export`: topics into files, each record exactly once, whatever is killed on the way.
+"""`export`: topics into files, with each record exactly once even if processes are killed.
 
-The driver fixes where each partition ends, cuts what is missing into ranges, and runs them in rounds; a task writes its
-ranges (`export_task`), and a round becomes part of the export when its target commits it (`export_rounds`, `targets`).
-The target also knows where the next run continues.
+The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds.
+Tasks write their ranges (`export_task`), and the target commits each round (`export_rounds`, `targets`). The target
+stores the positions for the next run.
 """
 
 import threading
@@ -58,26 +58,28 @@ LEVELS = (1, 22)
 
 
 class ExportRequest(NamedTuple):
-    """What is to be exported, and how.
+    """Parameters of an export.
 
     Attributes:
-        selection: which partitions.
-        folder: where the export is: a folder, which on a cluster the driver and all workers see under this path, or
-            another location (`kctl.pipeline.locations`).
-        properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
-        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`, by the values of
-            a column or a decoded field: the directories below a topic's.
-        start: where partitions begin that have not been exported before.
-        range_bytes: about how many bytes, as they lie in the log, one task reads.
-        min_tasks: the least number of ranges; 0 for as many as run at once.
-        interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
-        allow_loss: continue where records were deleted before they were exported; otherwise that is an error.
-        compression_level: of zstd. file_bytes: about how many bytes a file has; 0: the table's own, or one a range.
-        events: takes the events of the client that plans.
-        decode: keys or values to be decoded into columns; None: they stay bytes.
-        round_ms: time after which what is done becomes part of the export although tasks run.
+        selection: partitions to export.
+        folder: a directory, which the driver and all workers see at this path, or another location
+            (`kctl.pipeline.locations`).
+        properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
+        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`: the directories below a topic's
+            directory.
+        start: start of partitions that have not been exported before.
+        range_bytes: approximate bytes in the log for each range.
+        min_tasks: minimum number of ranges; 0 for the number of parallel tasks.
+        interval_ms: None: export up to the current ends; otherwise continue forever and check for new records at this
+            interval.
+        allow_loss: continue after records that were deleted before their export; otherwise an error.
+        compression_level: level of zstd. file_bytes: approximate file size; 0: the table's property, or one file for
+            each range.
+        events: receives the events of the planning client.
+        decode: keys or values to decode into columns; None: they stay bytes.
+        round_ms: time after which finished ranges are committed while tasks continue.
         on_bad_record: `error`, `null` or `skip`, for records with a value that the target cannot hold.
-        groups: consumer groups whose committed offsets the export carries, beside the configs of its topics.
+        groups: consumer groups whose committed offsets are exported.
     """
 
     selection: Selection
@@ -100,7 +102,7 @@ class ExportRequest(NamedTuple):
 
     @property
     def settings(self) -> dict[str, str]:
-        """What all rounds of an export share."""
+        """Settings that all rounds of an export share."""
         decoding = {} if self.decode is None else {"decode": self.decode.text}
         policy = {} if self.on_bad_record == FAIL else {POLICY: self.on_bad_record}
         return {"format": self.format, "layout": self.layout, **decoding, **policy}
@@ -110,7 +112,7 @@ class ExportRequest(NamedTuple):
         return FileKind(self.layout, self.format, self.compression_level, self.file_bytes)
 
     def separated(self) -> "ExportRequest":
-        """Return it with the properties of a schema registry taken out of those of Kafka."""
+        """Return the request with schema registry properties moved from the Kafka properties to `decode`."""
         names = RegistryConfig.names()
         registry = tuple((name, value) for name, value in self.properties.items() if name in names)
         return self._replace(
@@ -120,12 +122,12 @@ class ExportRequest(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """What a run would do.
+    """Plan of a run.
 
     Attributes:
-        tasks: the ranges of each, in the order in which they are begun.
-        topic_bytes: about how many bytes each topic's ranges have in the log.
-        resumed: partitions that continue where an earlier run has ended.
+        tasks: ranges of each task, in execution order.
+        topic_bytes: approximate bytes in the log of each topic's ranges.
+        resumed: number of partitions that earlier runs have exported.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
@@ -151,16 +153,17 @@ def export(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> ExportResult:
-    """Export what is not exported yet, and return what was.
+    """Export missing records, and return the counts.
 
     Args:
-        session: a running Spark, which stays as it is; None to start one for this job.
-        options: how to start it.
-        on_progress: called in this thread with what is done.
+        session: a running Spark session, which stays open; None to start one for this job.
+        options: options of the session to start.
+        on_progress: called in this thread with the progress.
+
     Raises:
-        ConfigError: something about the request. FolderError: the folder. ExportDataError: records that are gone.
+        ConfigError: the request is invalid. FolderError: the directory. ExportDataError: records are missing.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
-        KafkaError: the cluster; ApiTimeout when nothing came within default.api.timeout.ms.
+        KafkaError: the cluster; ApiTimeout if no data arrives within default.api.timeout.ms.
     """
     options = options or SessionOptions()
     request = request.separated()
@@ -173,7 +176,7 @@ def export(
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(isolation.of_source(resolve(request.properties)), events=request.events))
         target.read()
-        facts = facts_for(request, planner)  # before the ends are asked: no group is further than what is exported
+        facts = facts_for(request, planner)  # before the ends, so that groups are not past them
         plan = make_plan(request, planner, target, tasks_at_once(session, options))
         planned_after = target.last_number
         decoding = TopicDecoding(request.decode, request.properties, request.layout)
@@ -181,7 +184,7 @@ def export(
         is_done = not plan.ranges and request.interval_ms is None and not _are_new(request, facts)
         target.claim(system_runtime().entropy.token_bytes(8).hex(), settings, takes_over=not is_done)
         stack.callback(target.leave)
-        if target.last_number != planned_after:  # another run has added to it meanwhile
+        if target.last_number != planned_after:  # another run has added rounds in the meantime
             plan = make_plan(request, planner, target, tasks_at_once(session, options))
         if not plan.ranges and request.interval_ms is None:
             if _are_new(request, facts):  # a round without records
@@ -201,7 +204,7 @@ def export(
 
 
 def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
-    """Return what the export is to carry beside records."""
+    """Return the cluster facts to export."""
     topics = {tp.topic for tp in planner.partitions(request.selection)}
     from kctl.pipeline.jobs.cluster_facts import read_facts
 
@@ -210,7 +213,7 @@ def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
 
 
 def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
-    """Whether the export lacks a topic, such as one without records, or groups have committed other offsets."""
+    """Return whether the export lacks a topic, such as one without records, or offsets of groups have changed."""
     known = facts_in(request.folder, request.properties)
     if not known.topics.keys() >= facts.topics.keys():
         return True
@@ -218,7 +221,7 @@ def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
-    """Return what `export` would do, without Spark and without touching the folder. Raises as `export`."""
+    """Return the plan of `export` without Spark and without side effects. Raises as `export`."""
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
@@ -231,7 +234,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
 
 
 def check(request: ExportRequest) -> None:
-    """Raise ConfigError for what no export can be."""
+    """Raise ConfigError if a request is invalid."""
     for name, value, words in (
         ("format", request.format, tuple(FORMATS)),
         ("layout", request.layout, LAYOUTS),
@@ -263,12 +266,11 @@ def _check_decoding(format_: str, registry: Mapping[str, object]) -> None:
 
 
 class Batch(NamedTuple):
-    """What a batch of a stream may export.
+    """Limits of a stream's batch.
 
     Attributes:
-        ends: up to where; partitions that are not named have no part in it.
-        starts: where partitions begin that the target does not have; those that are not named begin with their first
-            record.
+        ends: end of each partition; other partitions are not exported.
+        starts: start of partitions that are not in the target; others start with their first record.
     """
 
     ends: Offsets
@@ -278,9 +280,9 @@ class Batch(NamedTuple):
 def make_plan(
     request: ExportRequest, planner: Planner, target: Target, at_once: int, batch: Batch | None = None
 ) -> ExportPlan:
-    """Return the ranges between what is exported and what there is, in the order in which to run them.
+    """Return the plan for ranges that are not exported, in execution order.
 
-    Args: batch: ends before what there is; None: all of it.
+    Args: batch: ends before the current ones; None: the current ends.
     """
     partitions = _wanted(request, planner, batch)
     whole, resumed = _unexported(request, planner, target, partitions, batch)
@@ -289,7 +291,7 @@ def make_plan(
 
 
 def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> list[TopicPartition]:
-    """Return the partitions that a plan is about. Raises: ConfigError, BrokerError: a topic cannot be exported."""
+    """Return the partitions of a plan. Raises: ConfigError, BrokerError: a topic cannot be exported."""
     partitions = planner.partitions(request.selection)
     if batch is not None:
         partitions = [tp for tp in partitions if tp in batch.ends]
@@ -305,7 +307,7 @@ def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> li
 def _unexported(
     request: ExportRequest, planner: Planner, target: Target, partitions: list[TopicPartition], batch: Batch | None
 ) -> tuple[list[OffsetRange], int]:
-    """Return what is not exported yet of each partition that has any, and how many partitions the target knows."""
+    """Return the range of each partition that is not exported, and the number of partitions that the target has."""
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
@@ -335,7 +337,7 @@ def _unexported(
 def _tasks(
     request: ExportRequest, whole: Sequence[OffsetRange], per_offset: Mapping[str, float], at_once: int
 ) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each task: large partitions cut, small ones together."""
+    """Return the ranges of each task: large partitions are cut, small ones share tasks."""
     range_bytes = max(request.range_bytes, request.file_bytes)
     ranges = [
         piece
@@ -356,7 +358,7 @@ def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) 
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
-    """Return where a partition continues that is exported up to `point`; ExportDataError when that cannot be."""
+    """Return the start of a partition that is exported up to `point`. Raises: ExportDataError: offsets were deleted."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",

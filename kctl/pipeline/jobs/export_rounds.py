@@ -1,8 +1,8 @@
-"""The rounds of an export: tasks run on Spark, and what the target commits of them, after a time or at the end.
+"""Rounds of an export: tasks execute on Spark, and the target commits finished ranges.
 
-Tasks share a few places. If a round has run for `round_ms`, the ranges of the places whose tasks have all ended become
-part of the export while the other tasks run. So a job that is killed every few minutes makes progress. Of a round that
-fails, each partition keeps the ranges from its beginning without a hole.
+The tasks of a round share a few places. After `round_ms`, the ranges of places without active tasks are committed while
+other tasks continue, so a job that is killed every few minutes makes progress. If a round fails, the finished ranges of
+each partition before its first unfinished range are committed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan, ExportRequest
 
 ROUND_TASKS = 32
-"""Tasks of a round for each slot of Spark: slots are idle only at the end of a round, a small part of its time."""
+"""Tasks of a round for each slot of Spark: slots are idle only at the end of a round."""
 ROUND_MS = 60_000
 MOST_PLACES = 64
-"""Places of a round, each of which is a directory."""
+"""Maximum number of places of a round, each of which is a directory."""
 
 
 class ExportResult(NamedTuple):
-    """Counts of a run: ranges, records and files that it added to the export."""
+    """Counts of ranges, records and files that a run added to the export."""
 
     ranges: int = 0
     records: int = 0
@@ -40,9 +40,9 @@ class ExportResult(NamedTuple):
     size_bytes: int = 0
     rounds: int = 0
     gaps: int = 0
-    """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
+    """Offsets without a record: compacted records, transaction markers, or aborted records."""
     bad_records: int = 0
-    """Records in the folder of errors: they do not decode, or the target cannot hold a value of them."""
+    """Records in the error directory: undecodable, or with a value that the target cannot hold."""
 
     def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
         files = [file for each in ranges for file in each.files]
@@ -58,9 +58,9 @@ class ExportResult(NamedTuple):
 
 
 class ExportRounds:
-    """The rounds of one run, which the target commits one by one.
+    """Rounds of one run, which the target commits.
 
-    Args: name: of the job. phase: what progress reports.
+    Args: name: name of the job. phase: phase for the progress.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ExportRounds:
         self.result = ExportResult()
 
     def run(self, plan: "ExportPlan", facts: ClusterFacts = NO_FACTS) -> None:
-        """Run a plan in rounds, the first of which keeps the facts."""
+        """Execute a plan in rounds. The first commit includes the facts."""
         self._lag, self._facts = plan.offsets, facts
         size = ROUND_TASKS * self._session.parallelism
         for at in range(0, len(plan.tasks), size):
@@ -149,10 +149,10 @@ class ExportRounds:
         ]
 
     def _commit(self, kept: Sequence[ExportedRange], ended: Sequence[RoundPlace]) -> None:
-        """Make ranges part of the export. Args: ended: places where no task writes any more."""
+        """Add ranges to the export. Args: ended: places in which no task writes."""
         if not kept:
             return
-        self._is_broken = True  # if the commit fails, the target cannot be trusted with another one
+        self._is_broken = True  # no further commit after a failed one
         settings = {**self._request.settings, COMMITTED_AT: str(self._clock.wall_ms())}
         self._target.commit(kept, settings, self._facts, ended)
         self._is_broken = False
@@ -167,7 +167,7 @@ class ExportRounds:
 
 
 class _Round:
-    """The tasks of a round, their places, and the ranges that are done.
+    """Tasks of a round, with their places and finished ranges.
 
     Attributes: done: results by position of the range, counted over all tasks.
     """
@@ -180,20 +180,20 @@ class _Round:
         numbers = [task * len(places) // len(tasks) for task in range(len(tasks))]
         self.places_of_tasks = [places[number] for number in numbers]
         self._open: dict[int, tuple[RoundPlace, list[int]]] = {}
-        """Places that have tasks, and the positions of the ranges of each."""
+        """Uncommitted places with the positions of their ranges."""
         bounds = pairwise(accumulate(map(len, tasks), initial=0))
         for number, (first, end) in zip(numbers, bounds, strict=True):
             self._open.setdefault(number, (places[number], []))[1].extend(range(first, end))
 
     def ended(self) -> tuple[list[ExportedRange], list[RoundPlace]]:
-        """Return the ranges to commit while tasks run, and the places whose tasks have all ended."""
+        """Return the ranges to commit while tasks continue, and the places without active tasks."""
         over = [number for number, (_, positions) in self._open.items() if all(each in self.done for each in positions)]
         writing = {each for number, (_, positions) in self._open.items() if number not in over for each in positions}
         kept = self._kept({at: each for at, each in self.done.items() if at not in writing})
         return kept, [self._open.pop(number)[0] for number in over] if kept else []
 
     def rest(self) -> tuple[list[ExportedRange], list[RoundPlace]]:
-        """Return the ranges to commit after the last task, and all other places."""
+        """Return the ranges to commit after the last task, and all remaining places."""
         places = [place for place, _ in self._open.values()]
         self._open.clear()
         return self._kept(self.done), places

@@ -1,7 +1,7 @@
-"""A task of `export` and `sync`: ranges read and written, each into files of its own; runs on a worker.
+"""Task of `export` and `sync`: reads ranges and writes each into separate files.
 
-While further ranges are read, the files of those before them are synced or uploaded by threads, for each such call
-waits for a disk or a store, and small ranges are many.
+Threads sync or upload the files of finished ranges while further ranges are read, because each of these calls waits for
+a disk or a store.
 """
 
 from collections import deque
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kctl.pipeline.decoding.record_decoding import DecodedTypes, RecordDecoding
 
 FINISHED_AT_ONCE = 8
-"""Ranges of a task whose files are synced or uploaded at the same time."""
+"""Maximum number of ranges whose files are synced or uploaded in parallel."""
 
 
 class ExportTask(NamedTuple):
-    """What a task is given; the secrets in it are references."""
+    """Input of a task, with secrets as references."""
 
     ranges: tuple[OffsetRange, ...]
     place: RoundPlace
@@ -52,7 +52,7 @@ def _decode_of(task: ExportTask, topic: str) -> "RecordDecoding | None":
 
 
 def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange]:
-    """Write ranges and yield each; runs on a worker, whose tasks have one consumer after the other."""
+    """Write ranges and yield each; executes on a worker, whose tasks reuse one consumer."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.export_files.range_files import RangeName
     from kctl.pipeline.range_reader import read_ranges
@@ -66,8 +66,8 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
         is_exact=True,
         pool=TASK_CONSUMERS,
     )
-    decode_of = cache(partial(_decode_of, task))  # of a topic; small ranges are many
-    # The pool waits for its threads, also if an error ends the task.
+    decode_of = cache(partial(_decode_of, task))  # once for each topic, because ranges may be small and many
+    # The pool waits for its threads even after an error.
     with closing(found), ThreadPoolExecutor(FINISHED_AT_ONCE) as pool:
         finishing = _Finishing(pool)
         try:
@@ -79,7 +79,7 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
                     for batch in batches:
                         _write(files, batch, task.limits, decode)
                     files.close()
-                    stack.pop_all()  # a thread finishes them
+                    stack.pop_all()  # a thread closes them
                 yield from finishing.add(offsets, files)
         except Exception:
             yield from finishing.rest()
@@ -88,7 +88,7 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
 
 
 def _write(files: RangeWriter, batch: "pa.RecordBatch", limits: TargetLimits, decode: "RecordDecoding | None") -> None:
-    """Write records: those that are good, as the target holds them, and the list of those that are bad."""
+    """Write the good records as the target holds them, and the list of bad records."""
     raw, bad_times = limits.fit_times(batch)
     decoded, broken = (raw, None) if decode is None else decode.split(raw)
     good, bad_names = limits.fit_column(raw, decoded)
@@ -101,20 +101,20 @@ def _write(files: RangeWriter, batch: "pa.RecordBatch", limits: TargetLimits, de
 
 
 class _Finishing:
-    """The ranges that threads finish, which are yielded in their order; none behind one that failed."""
+    """Ranges that threads finish, yielded in order up to the first failure."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._under_way: deque[Future[ExportedRange]] = deque()
 
     def add(self, offsets: OffsetRange, files: RangeWriter) -> Iterator[ExportedRange]:
-        """Finish a range; yield those that are done, and wait for one where too many are not."""
+        """Start finishing a range, and yield finished ones. Waits if too many are unfinished."""
         self._under_way.append(self._pool.submit(_finished, offsets, files))
         while self._under_way and (self._under_way[0].done() or len(self._under_way) > FINISHED_AT_ONCE):
             yield self._next()
 
     def rest(self) -> Iterator[ExportedRange]:
-        """Yield those that are left."""
+        """Wait for the remaining ranges and yield them."""
         while self._under_way:
             yield self._next()
 

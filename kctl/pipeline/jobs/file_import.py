@@ -1,8 +1,8 @@
-"""`import`: the files of an export into topics again, at least once.
+"""`import`: files of an export into topics, at least once.
 
-A task produces the ranges of one exported partition one after the other, so that the records of a partition keep their
-order; `is_ordered=False` gives each range a task of its own. A range that is acknowledged whole leaves a file behind,
-by which the next run passes it over: what was under way when a run ended is produced again.
+A task produces the ranges of one exported partition in order, so records keep their order. With `is_ordered=False` each
+range is independent. A fully acknowledged range gets a mark, and later runs skip it. Ranges in progress when a run
+stops are produced again.
 """
 
 import hashlib
@@ -55,23 +55,23 @@ _NO_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class ImportRequest(NamedTuple):
-    """What is to be imported, and how.
+    """Parameters of an import.
 
     Attributes:
-        folder: an export: a folder, which the driver and all workers see under this path, a prefix in an object store,
-            or a table.
-        properties: Kafka properties; secrets as references (`kctl.pipeline.references`).
-        topics: which of the exported topics; empty for all.
-        topic: where all of it goes; None for topics of the names that it was exported from.
-        keep_partitions: records go to the partition they came from; else the producer chooses by key.
-        keep_timestamps: records keep their timestamps; else they get the time of the import.
-        is_ordered: the records of an exported partition are produced in their order.
-        create: make topics that the target lacks, with the partitions and configs that the export carries.
-        allow_loss: import with timestamps although the target would delete or reject records; otherwise an error.
-        groups: consumer groups of the export that are to continue in the target; partitions and order have to be kept.
-        progress: folder or prefix for what is done; None for one in the export, of this cluster and these settings,
-            which a table has not.
-        events: takes the events of the client that plans.
+        folder: an export: a directory, which the driver and all workers see at this path, an object store prefix, or a
+            table.
+        properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
+        topics: exported topics to import; empty for all.
+        topic: target topic; None for the exported names.
+        keep_partitions: keep partitions; otherwise the producer chooses them by key.
+        keep_timestamps: keep timestamps; otherwise records get the time of the import.
+        is_ordered: keep the order of records within an exported partition.
+        create: create missing topics with the partitions and configs in the export.
+        allow_loss: import timestamps even if the target would delete or reject records; otherwise an error.
+        groups: exported consumer groups to restore; requires partitions and order to be kept.
+        progress: directory or prefix for marks; None for one in the export, for this cluster and these settings.
+            Required for tables.
+        events: receives the events of the planning client.
     """
 
     folder: Location
@@ -89,14 +89,14 @@ class ImportRequest(NamedTuple):
 
 
 class ImportPlan(NamedTuple):
-    """What a run would do.
+    """Plan of a run.
 
     Attributes:
-        tasks: the ranges of each, in their order. done: ranges that earlier runs have imported.
-        missing: topics that are to be created. ranges: all that are wanted, imported or not. groups: those to restore.
-        facts: what the export carries beside records. topics: of the export, also those without records.
-        progress: where the marks of what is done are. problems: what the target would do to records.
-        topic_ids: of the topics of the target that exist.
+        tasks: ranges of each task, in order. done: number of ranges that earlier runs have imported.
+        missing: topics to create. ranges: all selected ranges, imported or not. groups: groups to restore.
+        facts: cluster facts of the export. topics: topics of the export, including topics without records.
+        progress: place of the marks. problems: conflicts of records with target topics.
+        topic_ids: ids of existing target topics.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -120,12 +120,12 @@ class ImportPlan(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """What was imported by this run; `skipped` ranges were imported by earlier ones.
+    """Counts of a run; `skipped` ranges were imported by earlier runs.
 
     Attributes:
-        records, ranges: of the export, each once, however many attempts at them were made.
-        created: topics, with what the export has of them. refused_configs: of these, what the target does not accept.
-        group_offsets: what became of the offsets of groups.
+        records, ranges: each counted once, without repeated attempts.
+        created: created topics with their exported facts. refused_configs: configs of these that the target rejects.
+        group_offsets: outcomes of the groups' offsets.
     """
 
     records: int = 0
@@ -146,12 +146,13 @@ def import_files(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> ImportResult:
-    """Import what is not imported yet, and return what was.
+    """Import missing ranges, and return the counts.
 
-    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
+
     Raises:
-        ConfigError: something about the request. FolderError: the folder is no export, or cannot be read or written.
-        ExportDataError: a file is damaged. UndeliveredError: records were not acknowledged; run it again.
+        ConfigError: the request is invalid. FolderError: the directory is not an export, or cannot be read or written.
+        ExportDataError: a file is damaged. UndeliveredError: records were not acknowledged; repeat the import.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
     if session is None:
@@ -192,7 +193,7 @@ def import_files(
         if tasks:
             found = run_tasks(running, "kctl import", tasks, import_ranges, on_tick=watch.tick)
             found.raise_first()
-            # Not what the tasks have counted: an attempt whose worker died has produced ranges, too.
+            # from the plan: attempts whose worker died have also produced ranges
             result = result._replace(records=plan.records, ranges=sum(map(len, plan.tasks)))
         if plan.groups:
             from kctl.pipeline.jobs.cluster_facts import GroupImport, restore_groups
@@ -207,7 +208,7 @@ def import_files(
 def plan_import(
     request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> ImportPlan:
-    """Return what `import_files` would do, without Spark and without writing anything. Raises as `import_files`."""
+    """Return the plan of `import_files` without Spark and without side effects. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
@@ -258,7 +259,7 @@ def _file_bytes(ranges: Sequence[ExportedRange]) -> int:
 def _topics(
     request: ImportRequest, wanted: Iterable[ExportedRange], facts: ClusterFacts, groups: Iterable[str]
 ) -> list[str]:
-    """Return the topics that the target needs: those with records, and others as far as there is something to do."""
+    """Return the topics that the target needs, including topics without records for groups or creation."""
     if request.topics:
         return sorted(set(request.topics))
     found = {each.topic for each in wanted}
@@ -273,20 +274,20 @@ def _check_targets(
     facts: ClusterFacts,
     groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
-    """Return the id of the cluster, the topics to be created, what the others would do to records, and their ids.
+    """Return the cluster id, the topics to create, the conflicts with the other topics, and their ids.
 
-    Raises: BrokerError: a topic has not all partitions that are wanted.
+    Raises: BrokerError: a topic lacks a required partition.
     """
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
     highest: dict[str, int] = {}
     for each in ranges:
         highest[each.topic] = max(highest.get(each.topic, 0), each.partition)
-    for name in topics:  # also those that had no record
+    for name in topics:  # including topics without records
         topic = request.topic or name
         sources.setdefault(topic, set()).add(name)
         most[topic] = max(most.get(topic, 0), highest.get(name, 0))
-    for topic, names in sources.items():  # where groups have offsets they continue, also without records
+    for topic, names in sources.items():  # groups may have offsets in partitions without records
         most[topic] = max(
             [most[topic], *(n for group in groups for name in names for n in facts.groups[group].get(name, ()))]
         )
@@ -314,19 +315,19 @@ def _check_targets(
 
 
 def _ids_of(described: "Results[str, TopicInfo]") -> dict[str, str]:
-    """Return the ids of topics as Kafka prints them."""
+    """Return the ids of topics as strings."""
     return {name: str(each.topic_id) for name, each in described.done.items()}
 
 
 def _target_id(request: ImportRequest, topic_ids: Mapping[str, str], exported: ExportedRange) -> str:
-    """Return the id of the topic that a range goes to; empty if the topic does not exist."""
+    """Return the id of the target topic of a range, or an empty string if the topic does not exist."""
     return topic_ids.get(request.topic or exported.topic, "")
 
 
 def _problems(
     admin: Admin, sources: Mapping[str, Iterable[str]], missing: Container[str], facts: ClusterFacts
 ) -> tuple[str, ...]:
-    """Return what topics of the target would do to records that are imported with their timestamps."""
+    """Return the conflicts of target topics with records that keep their timestamps."""
     rules = read_rules(admin, [topic for topic in sources if topic not in missing])
     return tuple(
         text
@@ -346,26 +347,26 @@ def _progress_name(request: ImportRequest, cluster_id: str) -> str:
 
 
 def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
-    """Return where the marks of an import are in the export itself."""
+    """Return the place of an import's marks within the export."""
     if isinstance(folder, Path):
         return inside(folder / PROGRESS_FOLDER, name)
     return StoreUrl(f"{folder}/{PROGRESS_FOLDER}/{name}")
 
 
 def _mark(exported: ExportedRange, target_id: str) -> str:
-    """Return the name of a range's mark, which does not count if one of the topics was recreated.
+    """Return the name of a range's mark, which changes if one of the topics was recreated.
 
-    Args: target_id: of the topic that the range goes to.
+    Args: target_id: id of the target topic.
     """
     topic = exported.topic
-    if len(topic) > 150:  # a file's name has at most 255 bytes; two long names may begin alike
+    if len(topic) > 150:  # a file name has at most 255 bytes; long names may share a prefix
         topic = f"{topic[:133]}~{hashlib.sha256(topic.encode()).hexdigest()[:16]}"
     topics = hashlib.sha256(f"{exported.topic_id} {target_id}".encode()).hexdigest()[:12]
     return f"{topic}-{exported.partition}-{exported.start}-{exported.end}-{topics}.done"
 
 
 class _Watch:
-    """How far an import is: tasks are long, so the files of what is done are counted."""
+    """Progress of an import, from its marks because tasks are long."""
 
     def __init__(
         self, request: ImportRequest, plan: ImportPlan, tasks: Iterable["_ImportTask"], on_progress: OnProgress
@@ -381,7 +382,7 @@ class _Watch:
         self._records = 0
 
     def tick(self, counts: TaskCounts) -> None:
-        """Report the progress, for which the marks are looked at from time to time."""
+        """Report the progress, with the marks read every LOOK_EVERY_MS."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
@@ -397,7 +398,7 @@ class _Watch:
 
 
 class _ImportTask(NamedTuple):
-    """Ranges to import; secrets are references. Attributes: marks: names of the marks of the ranges."""
+    """Ranges to import, with secrets as references. Attributes: marks: mark names of the ranges."""
 
     ranges: tuple[ExportedRange, ...]
     marks: tuple[str, ...]
@@ -410,14 +411,14 @@ class _ImportTask(NamedTuple):
 
 
 def import_ranges(task: _ImportTask, _attempt: Attempt) -> None:
-    """Produce ranges one after the other, each whole, or with an error; runs on a worker."""
+    """Produce whole ranges in order; executes on a worker."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
     from kctl.pipeline.record_writer import copying_properties, write_batches
 
     properties = copying_properties(resolve(task.properties))
     marks = marks_in(task.progress, task.properties)
     for each, mark in zip(task.ranges, task.marks, strict=True):
-        if marks.has(mark):  # an attempt before this one, whose worker died later
+        if marks.has(mark):  # done by an earlier attempt whose worker died later
             continue
         write_batches(
             properties,

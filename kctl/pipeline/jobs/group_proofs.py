@@ -1,7 +1,7 @@
-"""Whether consumer groups continue in a copy of a topic with the record that they would read next in the source.
+"""Check whether consumer groups continue in a copy of a topic with the record that they would read next in the source.
 
-Needs nothing of how the copy was made: the records from the committed offset on are compared, on both sides, up to the
-ends at the start. Cost grows with the lag of the groups, not with the topic.
+The check is independent of the copy's method: it compares the records from the committed offset to the end on both
+sides. Its cost grows with the lag of the groups.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,12 +25,12 @@ SAME, REPEATS, SKIPS, DIFFERS, MISSING = "same", "repeats", "skips", "differs", 
 
 
 class GroupProof(NamedTuple):
-    """How a group continues in the target.
+    """Continuation of a group in the target.
 
     Attributes:
-        source_offset, target_offset: committed; None where the group has committed nothing in the target.
-        continues: `same`: with the same record; `repeats`, `skips`: earlier or later, by `records`; `differs`: with
-            another record; `missing`: from the beginning or the end, as its consumers are set.
+        source_offset, target_offset: committed offsets; None if the group has no offset in the target.
+        continues: `same`: with the same record; `repeats`, `skips`: earlier or later by `records`; `differs`: with
+            another record; `missing`: at the beginning or the end, as its consumers are configured.
     """
 
     group: str
@@ -43,12 +43,15 @@ class GroupProof(NamedTuple):
 
 
 def behind_only(proof: GroupProof, behind: int) -> GroupProof:
-    """Return the proof, given by how many records the copy of its partition is behind: these no group skips."""
+    """Return the proof as `same` if the group skips only records that the copy does not have yet.
+
+    Args: behind: number of records that the copy of the partition is behind.
+    """
     return proof._replace(continues=SAME, records=0) if proof.continues == SKIPS and proof.records <= behind else proof
 
 
 class _ProofTask(NamedTuple):
-    """Both sides from the committed offset on; secrets are references."""
+    """Ranges of both sides from the committed offset, with secrets as references."""
 
     source: OffsetRange
     target: OffsetRange
@@ -68,7 +71,7 @@ class _ProofTask(NamedTuple):
 def prove_groups(
     mirrored: MirroredTopics, groups: GroupSelection, compared: Compared, session: Session, on_progress: OnProgress
 ) -> list[GroupProof]:
-    """Return how each group continues in each partition of the source that it has committed. Raises: KafkaError."""
+    """Return the continuation of each group in each source partition with a committed offset. Raises: KafkaError."""
     offsets = source_offsets(mirrored, groups)
     if not offsets:
         return []
@@ -98,7 +101,7 @@ def prove_groups(
 
 
 class _CountTask(NamedTuple):
-    """Offsets of a topic between two places of a group; secrets are references."""
+    """Offsets of a topic between two positions of a group, with secrets as references."""
 
     offsets: OffsetRange
     properties: dict[str, object]
@@ -111,9 +114,9 @@ def prove_exported_groups(
     session: Session,
     on_progress: OnProgress,
 ) -> list[GroupProof]:
-    """Return how groups would continue from the offsets that an export has, where records have the topic's offsets.
+    """Return the continuation of groups from exported offsets in a topic whose records kept their offsets.
 
-    Args: exported: by group, the offset of each partition of the topic. offsets: committed in the cluster now.
+    Args: exported: offsets by group and partition of the topic. offsets: current committed offsets in the cluster.
     """
     keys, tasks = [], []
     for (group, tp), offset in sorted(offsets.items()):
@@ -138,7 +141,7 @@ def prove_exported_groups(
 
 
 def count_between(task: _CountTask, _attempt: Attempt) -> int:
-    """Return how many records there are in a range of offsets, as far as they are left; runs on a worker."""
+    """Return the number of remaining records in a range of offsets; executes on a worker."""
     reading = isolation.of_source(resolve(task.properties))
     with Planner(reading) as planner:
         tp = task.offsets.topic_partition
@@ -152,7 +155,7 @@ def count_between(task: _CountTask, _attempt: Attempt) -> int:
 
 
 def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
-    """Return how one group continues in one partition; runs on a worker."""
+    """Return the continuation of one group in one partition; executes on a worker."""
     if _is_same(task, 0, 0):
         return SAME, 0
     ours = Runs.of(read_side(task.source_reading, task.source, ("offset",))).count
@@ -165,9 +168,9 @@ def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
 
 
 def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
-    """Whether the records are the same, without the first of either side, as far as both go.
+    """Return whether the records are equal after skipping the first ones, as far as both sides go.
 
-    A target without a record to compare is the same only where the source has none either.
+    A target without a record to compare is equal only if the source has none either.
     """
     ours = islice(_fingerprints(task.source_reading, task.source, task.compared), skip_ours, None)
     theirs = islice(_fingerprints(task.target_reading, task.target, task.compared), skip_theirs, None)
@@ -195,6 +198,6 @@ def _bounds(
 
 
 def _from(tp: TopicPartition, offset: int, bounds: tuple[int, int]) -> OffsetRange:
-    """Return what a group reads from its offset on: from the first record that is left, to the end."""
+    """Return the range from a group's offset, or the first remaining record, to the end."""
     start, end = bounds
     return OffsetRange(*tp, min(max(offset, start), end), end)

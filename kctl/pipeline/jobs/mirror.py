@@ -1,11 +1,12 @@
-"""`mirror`: topics of one cluster into another, each record exactly once, whatever is killed on the way.
+"""`mirror`: topics of one cluster into another, with each record exactly once even if processes are killed.
 
-A task reads one partition, or small ones one after the other, and produces them, in one process: nothing passes through
-the JVM. It writes in transactions, each of one partition, which also write, in the target, how far the source was read
-(`mirror_positions`): both count or neither does. So the target itself knows where the next run continues. A task that
-is begun again fences the one before it, by the transactional id of the partition, before it asks how far that one came.
-Consumers of the target read with isolation.level=read_committed, or they may see records of transactions that were
-aborted and written again.
+A task reads a partition, or several small ones in order, and produces the records in one Python process. Each
+transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`), so
+records and position are committed together, and the target knows where the next run continues. A repeated task fences
+the earlier attempt by the transactional id of the partition before it reads the position.
+
+Consumers of the target need isolation.level=read_committed. Otherwise they may see aborted records, which are written
+again.
 """
 
 import threading
@@ -52,21 +53,22 @@ LONGEST_NAME = 100
 
 
 class MirrorRequest(NamedTuple):
-    """What is to be mirrored.
+    """Parameters of a mirror.
 
     Attributes:
-        topics: of the source. properties: of its cluster; secrets as references.
-        target_properties: of the target's cluster.
-        target_topic: where one topic goes; None for topics of the same names.
-        name: of this mirror; where it continues is kept under it. None for one made of the source's cluster and topic.
-        create: create topics and partitions that the target lacks, with the configs of the source.
-        interval_ms: None: up to the ends at the start; else for ever, with a look for new records so often.
+        topics: topics of the source. properties: properties of the source cluster, with secrets as references.
+        target_properties: properties of the target cluster.
+        target_topic: target of a single topic; None for equal names.
+        name: name of this mirror, which identifies its positions; None for one made of the source's cluster and topic.
+        create: create missing topics and partitions in the target, with the configs of the source.
+        interval_ms: None: mirror up to the current ends; otherwise continue forever and check for new records at this
+            interval.
         allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
             records; otherwise both are errors.
-        start: where the source is read from, instead of where an earlier run ended; None to continue. Partitions that
-            it does not name continue.
-        groups: consumer groups whose committed offsets are carried over after each round.
-        events: takes the events of the clients that plan.
+        start: start in the source instead of the stored positions; None to continue. Partitions without a start
+            continue.
+        groups: consumer groups whose committed offsets are copied after each round.
+        events: receives the events of the planning clients.
     """
 
     topics: tuple[str, ...]
@@ -82,22 +84,22 @@ class MirrorRequest(NamedTuple):
     events: EventSink = ignore_events
 
     def target_of(self, topic: str) -> str:
-        """Return where a topic goes."""
+        """Return the target of a topic."""
         return self.target_topic or topic
 
 
 class MirrorPlan(NamedTuple):
-    """What a run would do.
+    """Plan of a run.
 
     Attributes:
-        tasks: the ranges of each: of each partition what is not in the target yet.
-        targets: by topic of the source.
-        chosen: by partition, the positions that `MirrorRequest.start` chose.
-        resumed: partitions that continue where an earlier run ended.
-        missing: topics that the target lacks, with the partitions and configs of the source.
-        grown: topics of the target that have fewer partitions than the source, with the number of the source.
-        rules: of the source, by topic of the target. problems: what the target would do to records.
-        size_bytes: about how many bytes all of it has in the source's log.
+        tasks: ranges of each task; one range of each partition that is not fully mirrored.
+        targets: targets by source topic.
+        chosen: positions from `MirrorRequest.start`, by partition.
+        resumed: number of partitions that continue from an earlier run.
+        missing: topics to create in the target, with the partitions and configs of the source.
+        grown: target topics with too few partitions, and the partition count of the source.
+        rules: rules of the source by target topic. problems: conflicts of records with target topics.
+        size_bytes: approximate bytes in the source's log.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
@@ -120,19 +122,19 @@ class MirrorPlan(NamedTuple):
 
 
 class MirrorResult(NamedTuple):
-    """What was mirrored in this run."""
+    """Counts of a run."""
 
     records: int = 0
     offsets: int = 0
-    """Of the source; more than records where compaction or transactions left gaps."""
+    """Offsets of the source; more than records if compaction or transactions left gaps."""
     transactions: int = 0
     partitions: int = 0
     resumed: int = 0
     rounds: int = 0
     group_offsets: tuple[GroupOffset, ...] = ()
-    """What the last round found of consumer groups; empty where none were asked for."""
+    """Outcomes of the last round for consumer groups; empty without groups."""
     refused_configs: tuple[RefusedConfig, ...] = ()
-    """Configs of the source that the target rejected when its topics were created."""
+    """Configs of the source that the target rejected at topic creation."""
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -145,13 +147,14 @@ def mirror(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> MirrorResult:
-    """Mirror what is not mirrored yet, and return what was.
+    """Mirror missing records, and return the counts.
 
-    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
+
     Raises:
-        ConfigError: something about the request.
+        ConfigError: the request is invalid.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
-        KafkaError: a cluster; what was committed before it stays.
+        KafkaError: a cluster; records that were committed before stay.
     """
     options = options or SessionOptions()
     on_progress(JobProgress("planning"))
@@ -168,7 +171,7 @@ def mirror(
         return MirrorResult(resumed=plan.resumed, refused_configs=refused)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl mirror", on_progress))
-        _prepare(request, plan)  # not before Spark runs: a position that was chosen holds for the next run, too
+        _prepare(request, plan)  # after Spark has started, because chosen positions also apply to later runs
         request = request._replace(start=None)
         before = MirrorResult(resumed=plan.resumed, refused_configs=refused)
         result = _round(request, plan, before, running, on_progress)
@@ -183,7 +186,7 @@ def mirror(
 def _round(
     request: MirrorRequest, plan: MirrorPlan, before: MirrorResult, session: Session, on_progress: OnProgress
 ) -> MirrorResult:
-    """Mirror what is new, then carry over the offsets of groups."""
+    """Mirror new records, then copy the offsets of groups."""
     result = _run(request, plan, before, session, on_progress)
     if not request.groups:
         return result
@@ -198,9 +201,10 @@ def plan_mirror(
     *,
     is_first: bool = True,
 ) -> MirrorPlan:
-    """Return what `mirror` would do, without Spark and without writing anything.
+    """Return the plan of `mirror` without Spark and without side effects.
 
     Args: is_first: False: the plan is for a further round of a run.
+
     Raises: as `mirror`.
     """
     _check(request)
@@ -252,7 +256,7 @@ def plan_mirror(
 
 
 class _TargetSide(NamedTuple):
-    """What a plan finds in the target. Attributes: missing: topics. The others as of MirrorPlan and find_positions."""
+    """State of the target for a plan, as in MirrorPlan and find_positions. Attributes: missing: missing topics."""
 
     targets: dict[str, MirrorTarget]
     missing: set[str]
@@ -269,7 +273,7 @@ def _target_side(
     *,
     is_first: bool,
 ) -> _TargetSide:
-    """Return what the target has. Raises: ConfigError: a topic would be mirrored into itself, or has no room."""
+    """Return the state of the target. Raises: ConfigError: a topic mirrors into itself, or has too few partitions."""
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
         if is_same_cluster(source, admin.describe_cluster()):
@@ -287,7 +291,7 @@ def _target_side(
 
 
 def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
-    """Return where the request says that partitions are to be read from."""
+    """Return the starts of partitions in the request."""
     if request.start is None:
         return {}
     named = {tp for tp, _ in request.start.partitions}
@@ -303,7 +307,7 @@ def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Off
 def _first(
     request: MirrorRequest, tp: TopicPartition, position: MirrorPosition | None, earliest: int, topic_id: str, end: int
 ) -> int:
-    """Return where a partition continues; what was deleted meanwhile is passed over where that is allowed."""
+    """Return the start of a partition. Deleted offsets are skipped if the request allows it."""
     if position is None:
         return earliest
     if problem := position.source.problem(*tp, topic_id, end):
@@ -328,7 +332,7 @@ def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
 
 
 def is_same_cluster(one: ClusterDescription, other: ClusterDescription) -> bool:
-    """Whether these are one cluster; a copy of its disks has the same id and other addresses."""
+    """Return whether two clusters have equal ids and a common address; a copied disk has only an equal id."""
     places = ({(node.host, node.port) for node in cluster.nodes} for cluster in (one, other))
     return one.cluster_id == other.cluster_id and bool(set.intersection(*places))
 
@@ -345,7 +349,7 @@ def _check(request: MirrorRequest) -> None:
 
 
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
-    """Return the group, and the beginning of the transactional ids, of one topic of this mirror."""
+    """Return the group id of a topic in this mirror, which is the prefix of the transactional ids."""
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 
@@ -357,7 +361,7 @@ def _existing(target: MirrorTarget, info: TopicInfo) -> MirrorTarget:
 def _targets(
     admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
 ) -> tuple[dict[str, MirrorTarget], set[str], dict[str, int]]:
-    """Return the target of each topic, those that are missing, and the partitions of those that have too few.
+    """Return the target of each topic, the missing topics, and the partition counts of those with too few.
 
     Raises: ConfigError: a target has too few partitions, and the request does not create any.
     """
@@ -405,7 +409,7 @@ def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ..
 
 
 def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
-    """Make the topic that keeps positions, and set those that the request chose."""
+    """Create the topic of positions, and set the positions of the request."""
     if not plan.ranges and not plan.chosen:
         return
     properties = resolve(request.target_properties)
@@ -449,7 +453,7 @@ def _run(
 
 
 class _Watch:
-    """How far a round is: tasks are long, so what is committed in the target is looked at."""
+    """Progress of a round, from the offsets committed in the target because tasks are long."""
 
     def __init__(self, plan: MirrorPlan, admin: Admin, before: int, on_progress: OnProgress) -> None:
         self._plan = plan
@@ -478,14 +482,14 @@ class _Watch:
         )
 
     def _look(self) -> int:
-        """Return how many offsets are committed, or as many as before where no broker responds soon."""
+        """Return the number of committed offsets, or the last number if no broker responds in time."""
         try:
             committed: dict[TopicPartition, int] = {}
             for topic, target in self._plan.targets.items():
                 count = 1 + max((each.partition for each in self._plan.ranges if each.topic == topic), default=-1)
                 for number, offset in committed_offsets(self._admin, target, range(count), LOOK_TIMEOUT_S).items():
                     committed[TopicPartition(topic, number)] = 0 if offset is None else offset.offset
-        except KafkaError:  # the tasks report what is wrong, by their own timeouts
+        except KafkaError:  # the tasks report errors by their own timeouts
             return self._done
         return sum(
             max(0, min(committed.get(each.topic_partition, 0), each.end_offset) - each.start_offset)

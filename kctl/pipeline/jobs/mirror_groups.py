@@ -1,8 +1,8 @@
-"""Committed offsets of consumer groups, carried over by `mirror --groups` and checked by `verify --groups`.
+"""Committed offsets of consumer groups, copied by `mirror --groups` and checked by `verify --groups`.
 
-The offsets of a group in the source are translated (`offset_translation`, tasks on Spark), and committed in the target
-for the group of the same name, where that has no members and is not further already. So consumers that move to the
-target continue without a gap and without a record twice.
+Tasks on Spark translate a group's offsets in the source (`offset_translation`). The translated offsets are committed in
+the target for the group of equal name, if it has no members and is not further ahead. So consumers that move to the
+target miss and repeat no records.
 """
 
 import re
@@ -32,19 +32,19 @@ from kctl.pipeline.session import Session
 
 ALREADY_THERE = "exists already"
 LEAST_SHARE_MS = 1000
-"""Of the timeout, for the commit of one of many groups, unless less than this is left."""
+"""Minimum part of the timeout for the commit of one of many groups, unless less remains."""
 LOOKS = 3
-"""How often the end of a mirror is looked at, where it moves meanwhile."""
+"""Maximum number of attempts to read the end of an active mirror."""
 
 
 class GroupOffset(NamedTuple):
-    """What became of the offset of a group.
+    """Outcome of a group's offset.
 
     Attributes:
-        topic, partition: in the source. source_offset: committed there.
-        target_offset: where the group continues in the target; None where no such place is known.
-        committed: in the target, before anything was written; None without any.
-        problem: why it was not, or need not be, written; empty where it was.
+        topic, partition: partition in the source. source_offset: committed offset in the source.
+        target_offset: next offset of the group in the target; None if unknown.
+        committed: committed offset in the target before any change; None without one.
+        problem: the reason why the offset was not written or needs no change; empty if it was written.
     """
 
     group: str
@@ -57,12 +57,12 @@ class GroupOffset(NamedTuple):
 
     @property
     def is_left_behind(self) -> bool:
-        """Whether the group would not continue in the target where it is in the source."""
+        """True if the group would not continue in the target at its position in the source."""
         return bool(self.problem) and (self.committed is None or self.committed != self.target_offset)
 
 
 class MirroredTopics(NamedTuple):
-    """What is mirrored: Kafka properties of both sides, and the target of each topic of the source."""
+    """A mirror: Kafka properties of both sides, and the target of each source topic."""
 
     properties: Mapping[str, object]
     target_properties: Mapping[str, object]
@@ -73,7 +73,7 @@ class MirroredTopics(NamedTuple):
 def carry_group_offsets(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of the groups in the target, and return what became of each. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return the outcome of each. Raises: KafkaError."""
     found = translate_groups(mirrored, groups, session, on_progress)
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return commit_offsets(admin, found, {topic: target.topic for topic, target in mirrored.targets.items()})
@@ -82,9 +82,9 @@ def carry_group_offsets(
 def commit_offsets(
     admin: Admin, found: Sequence[GroupOffset], targets: Mapping[str, str], clock: Clock | None = None
 ) -> list[GroupOffset]:
-    """Commit what has no problem, all groups within one timeout, and return what became of each.
+    """Commit the offsets without a problem, all groups within one timeout, and return the outcome of each.
 
-    Args: targets: by topic of the source.
+    Args: targets: target topic by source topic.
     """
     wanted: dict[str, list[GroupOffset]] = {}
     for each in found:
@@ -98,7 +98,7 @@ def commit_offsets(
         offsets = {TopicPartition(targets[each.topic], each.partition): each.target_offset or 0 for each in some}
         try:
             failed = admin.alter_group_offsets(group, offsets, timeout=share_ms / 1000).failed
-        except ApiTimeout as e:  # of this group's coordinator; those of others may respond
+        except ApiTimeout as e:  # other groups may have coordinators that respond
             failed = dict.fromkeys(offsets, e)
         for tp, error in failed.items():
             problems[group, tp] = _refusal(error)
@@ -113,7 +113,7 @@ def commit_offsets(
 def translate_groups(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Return where the groups continue in the target, without writing anything; `problem` says why not, or no need."""
+    """Return the offsets of groups in the target without writing them; `problem` has the reason if none is needed."""
     offsets = source_offsets(mirrored, groups)
     if not offsets:
         return []
@@ -129,7 +129,7 @@ def translate_groups(
 
 
 def offsets_by_partition(offsets: Mapping[tuple[str, TopicPartition], int]) -> dict[TopicPartition, list[int]]:
-    """Return the committed offsets of all groups, by partition."""
+    """Return the committed offsets of all groups by partition."""
     found: dict[TopicPartition, list[int]] = {}
     for (_, tp), offset in offsets.items():
         found.setdefault(tp, []).append(offset)
@@ -139,7 +139,7 @@ def offsets_by_partition(offsets: Mapping[tuple[str, TopicPartition], int]) -> d
 def find_places(
     session: Session, job: str, tasks: Sequence[TranslationTask], on_progress: OnProgress
 ) -> dict[tuple[TopicPartition, int], Translated]:
-    """Run the tasks, and return each of their offsets in the target. Args: job: its description in Spark's pages."""
+    """Execute the tasks, and return each of their offsets in the target. Args: job: description in Spark's UI."""
     translated = run_counted(
         session, job, "translating offsets of groups", tasks, translate_offsets, lambda _task: 1, on_progress
     )
@@ -151,7 +151,7 @@ def find_places(
 
 
 def group_offset(group: str, tp: TopicPartition, place: Translated, there: int | None) -> GroupOffset:
-    """Return the offset of a group, which need not be written where the group is as far or further."""
+    """Return the offset of a group, with a problem if the group is already at or past it."""
     problem = place.problem
     if place.target_offset is not None and there is not None and there >= place.target_offset:
         problem = (
@@ -161,13 +161,13 @@ def group_offset(group: str, tp: TopicPartition, place: Translated, there: int |
 
 
 def source_offsets(mirrored: MirroredTopics, groups: GroupSelection) -> dict[tuple[str, TopicPartition], int]:
-    """Return what the groups have committed for the topics; positions of mirrors left out."""
+    """Return the committed offsets of groups in the source topics, without positions of mirrors."""
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
         return offsets_of(admin, groups, mirrored.targets)
 
 
 def offsets_of(admin: Admin, groups: GroupSelection, topics: Container[str]) -> dict[tuple[str, TopicPartition], int]:
-    """Return what groups have committed for topics; positions of mirrors left out."""
+    """Return the committed offsets of groups in topics, without positions of mirrors."""
     names = list(groups.names)
     if groups.pattern:
         pattern = re.compile(groups.pattern)
@@ -185,7 +185,7 @@ def offsets_of(admin: Admin, groups: GroupSelection, topics: Container[str]) -> 
 
 
 def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return what each group has committed, all within one timeout."""
+    """Return the committed offsets of each group, all within one timeout."""
     if not (names := list(groups)):
         return {}
     committed = admin.list_offsets_of_groups(names)
@@ -196,7 +196,7 @@ def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPa
 def _tasks(
     mirrored: MirroredTopics, asked: Mapping[TopicPartition, list[int]]
 ) -> tuple[list[TranslationTask], dict[TopicPartition, str]]:
-    """Return a task for each partition, and why there is none for others."""
+    """Return a task for each partition, and the reasons for partitions without a task."""
     tasks, problems = [], {}
     ends = mirrored_ends(mirrored, asked)
     ends |= _ends_without_records(mirrored, [tp for tp in asked if tp not in ends])
@@ -225,7 +225,7 @@ def _tasks(
 def mirrored_ends(
     mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the offsets behind what was mirrored last, in source and target, of partitions that stand still."""
+    """Return the ends of mirrored records, in source and target, of partitions that do not change during the check."""
     found: dict[TopicPartition, tuple[int, int]] = {}
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         left = list(partitions)
@@ -245,7 +245,7 @@ def mirrored_ends(
 def _ends_without_records(
     mirrored: MirroredTopics, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the ends, in source and target, of partitions without anything to mirror: they have no position."""
+    """Return the ends, in source and target, of empty partitions, which have no position."""
     with Planner(isolation.of_source(resolve(mirrored.properties)), events=mirrored.events) as planner:
         starts, ends = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     targets = {
@@ -261,7 +261,7 @@ def _ends_without_records(
 def _positions(
     admin: Admin, mirrored: MirroredTopics, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return how far partitions of the source are mirrored; brokers delete offsets of groups without members."""
+    """Return the positions in the source. Brokers may delete offsets of groups without members."""
     found: dict[TopicPartition, int] = {}
     for topic, numbers in by_topic(partitions).items():
         for number, offset in committed_offsets(admin, mirrored.targets[topic], numbers, require_stable=True).items():
@@ -271,7 +271,7 @@ def _positions(
 
 
 def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return how far partitions are mirrored by the positions topic."""
+    """Return the positions in the topic of positions."""
     found: dict[TopicPartition, int] = {}
     kept = kept_positions(resolve(mirrored.target_properties)) if partitions else {}
     for tp in partitions:
@@ -284,7 +284,7 @@ def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[To
 def target_offsets(
     mirrored: MirroredTopics, offsets: Mapping[tuple[str, TopicPartition], int]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return what the groups have committed in the target, by partition of the source."""
+    """Return the committed offsets of groups in the target, by partition of the source."""
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return committed_in(admin, offsets, {topic: target.topic for topic, target in mirrored.targets.items()})
 
@@ -292,7 +292,7 @@ def target_offsets(
 def committed_in(
     admin: Admin, offsets: Iterable[tuple[str, TopicPartition]], targets: Mapping[str, str]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return what groups have committed for the targets of topics, by partition of the source."""
+    """Return the committed offsets of groups in target topics, by partition of the source."""
     found: dict[tuple[str, TopicPartition], int] = {}
     wanted = list(offsets)
     by_group = _committed(admin, dict.fromkeys(group for group, _ in wanted))

@@ -1,10 +1,9 @@
-"""Positions of a mirror: how far each partition of the source is in the target, kept in the target itself.
+"""Positions of a mirror: progress of each source partition, stored in the target.
 
-A position is written in the transaction that holds its records, twice: as the offset of the group
-`kctl-mirror.NAME.TOPIC`, where `kctl groups lag` shows it, and as a record of the compacted topic
-`kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days by
-default), and tools of Kafka set them back; the record stays. So a run begins with the newer one of the two. A position
-names the topics on both sides by their ids.
+A transaction writes its position twice: as the offset of the group `kctl-mirror.NAME.TOPIC`, which `kctl groups lag`
+shows, and as a record of the compacted topic `kctl-mirror-positions`. Brokers delete offsets of groups without members
+after offsets.retention.minutes (7 days by default), and Kafka's tools can reset them, but the record stays. A run
+starts with the newer position of both. A position has the topic ids of both sides.
 """
 
 import json
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 
 POSITIONS_TOPIC: Final = "kctl-mirror-positions"
 _COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
-"""Brokers compact closed segments alone, and each run reads the whole topic."""
+"""Small segments, because brokers compact only closed segments, and each run reads the whole topic."""
 _VERSION: Final = 1
 
 
 class MirrorTarget(NamedTuple):
-    """Where one topic is mirrored to.
+    """Target of one topic.
 
     Attributes:
-        topic: in the target. group_id: that has its positions.
-        topic_id: of the target's topic; empty where the brokers have no ids.
+        topic: topic in the target. group_id: group with the positions.
+        topic_id: id of the target topic; empty if the brokers have no ids.
     """
 
     topic: str
@@ -44,12 +43,11 @@ class MirrorTarget(NamedTuple):
 
 
 class MirrorPosition(NamedTuple):
-    """How far a partition is mirrored, and between which topics.
+    """Progress of a partition, with the topics on both sides.
 
     Attributes:
-        run: the id of the run that wrote it.
-        counts: what that run had counted of the partition up to here, as JSON has it: an attempt that follows one whose
-            worker was killed continues its account, too.
+        run: id of the run that wrote it.
+        counts: counts of that run for the partition as JSON, which the next attempt continues if a worker was killed.
     """
 
     source: ResumePoint
@@ -61,29 +59,29 @@ class MirrorPosition(NamedTuple):
     def behind(
         cls, offsets: OffsetRange, target: MirrorTarget, offset: int, run: str = "", counts: Any = None
     ) -> "MirrorPosition":
-        """Return the position that has everything before an offset of the range's partition."""
+        """Return the position after all records before an offset of the range's partition."""
         return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id, run, counts)
 
     def counted_by(self, run: str) -> Any:
-        """Return what a run had counted up to here; None where another one wrote the position."""
+        """Return the counts of a run; None if another run wrote the position."""
         return self.counts if self.run == run else None
 
     def is_ahead_of(self, other: "MirrorPosition") -> bool:
-        """Whether this is the newer one of two positions in the same topic, as far as that is known."""
+        """Return whether this position is newer than another one of the same or an unknown topic id."""
         known = (self.source.topic_id, "")
         return other.source.topic_id in known and self.source.offset > other.source.offset
 
     def is_of(self, target: MirrorTarget) -> bool:
-        """Whether the target's topic is still the one that was written to."""
+        """Return whether the target topic is the one that was written to, as far as ids are known."""
         return not (self.target_topic_id and target.topic_id) or self.target_topic_id == target.topic_id
 
 
 class Positions(NamedTuple):
-    """What the target knows of each partition of the source.
+    """Positions in the target.
 
     Attributes:
-        found: by partition of the source.
-        lost: partitions whose target has had records, and that have no position.
+        found: positions by source partition.
+        lost: partitions whose target has had records, but which have no position.
     """
 
     found: dict[TopicPartition, MirrorPosition]
@@ -99,17 +97,17 @@ def find_positions(
     *,
     is_first: bool = True,
 ) -> Positions:
-    """Return how far each partition is mirrored.
+    """Return the position of each partition.
 
     The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
-    transactions to end. Only partitions that seem to have lost their position are requested again with
-    require_stable: the markers of a transaction that was just committed may not have reached the group yet.
+    open transactions. Only partitions without a position, but with records, are requested again with require_stable:
+    the markers of a recent transaction may not have reached the group.
 
     Args:
-        admin, properties: of the target's cluster.
-        targets: by topic of the source; those that are missing in the target left out.
-        counts: of the partitions of each topic of the source.
-        is_first: False: this run has found positions before, so the offsets of the groups are its own.
+        admin, properties: target cluster.
+        targets: existing targets by source topic.
+        counts: partition counts by source topic.
+        is_first: False: this run has found positions before, so it wrote the offsets of the groups.
     """
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
@@ -121,7 +119,7 @@ def find_positions(
     unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
     found |= _group_positions(admin, targets, unknown, require_stable=True)
     lost = [tp for tp in unknown if tp not in found]
-    if lost:  # a transaction of another mirror may hide them
+    if lost:  # an open transaction of another mirror may hide positions
         found |= _kept_of(targets, lost, kept_positions(properties, runtime, require_stable=True))
     return Positions(found, [tp for tp in lost if tp not in found])
 
@@ -129,7 +127,7 @@ def find_positions(
 def _kept_of(
     targets: Mapping[str, MirrorTarget], sources: Iterable[TopicPartition], kept: Mapping[bytes, MirrorPosition]
 ) -> dict[TopicPartition, MirrorPosition]:
-    """Return the kept positions of partitions of the source, those of deleted targets left out."""
+    """Return the kept positions of source partitions, without positions of deleted targets."""
     found = {}
     for source in sources:
         target = targets[source.topic]
@@ -147,7 +145,7 @@ def committed_offsets(
     *,
     require_stable: bool = False,
 ) -> dict[int, OffsetAndMetadata | None]:
-    """Return what the group has for some partitions; None where it has no offset, or its offset has expired."""
+    """Return the group's offsets of some partitions; None if an offset is missing or has expired."""
     asked = [TopicPartition(target.topic, number) for number in numbers]
     found = admin.list_group_offsets(target.group_id, asked, require_stable=require_stable, timeout=timeout)
     found.raise_first()
@@ -157,7 +155,7 @@ def committed_offsets(
 def write_position(
     producer: "Producer", target: MirrorTarget, partition: int, position: MirrorPosition
 ) -> OffsetAndMetadata:
-    """Send the record of a position in the open transaction; return the offset to commit in it."""
+    """Send the record of a position in the open transaction, and return the offset to commit in it."""
     producer.send(
         POSITIONS_TOPIC, key=position_key(target, partition), value=_text(position, position.source.offset).encode()
     )
@@ -170,7 +168,7 @@ def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
 
 
 def create_positions_topic(admin: Admin) -> None:
-    """Create the topic of the positions where the target has none.
+    """Create the topic of positions unless it exists.
 
     Raises: MirrorPositionError: the topic deletes old positions.
     """
@@ -181,7 +179,7 @@ def create_positions_topic(admin: Admin) -> None:
     if not (isinstance(error, BrokerError) and error.code == ErrorCode.TOPIC_ALREADY_EXISTS):
         raise error
     topic = ConfigResource(ResourceType.TOPIC, POSITIONS_TOPIC)
-    configs = admin.describe_configs([topic]).done.get(topic, {})  # none if the principal must not read them
+    configs = admin.describe_configs([topic]).done.get(topic, {})  # empty without permission to read configs
     policy = configs["cleanup.policy"].value if "cleanup.policy" in configs else None
     if policy is not None and "delete" in policy:
         raise MirrorPositionError(
@@ -193,7 +191,7 @@ def create_positions_topic(admin: Admin) -> None:
 def _group_positions(
     admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition], *, require_stable: bool
 ) -> dict[TopicPartition, MirrorPosition]:
-    """Return the positions that the groups have for partitions of the source, those of deleted targets left out."""
+    """Return the groups' positions for source partitions, without positions of deleted targets."""
     found: dict[TopicPartition, MirrorPosition] = {}
     for topic, numbers in by_topic(partitions).items():
         offsets = committed_offsets(admin, targets[topic], numbers, require_stable=require_stable)
@@ -207,7 +205,7 @@ def _group_positions(
 def _with_committed_data(
     admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, OffsetRange]:
-    """Return the offsets before the first open transaction of each target that has any, by partition of the source."""
+    """Return the range before the first open transaction of each target that has had data, by source partition."""
     asked = {tp: TopicPartition(targets[tp.topic].topic, tp.partition) for tp in partitions}
     ends = isolation.committed_ends(admin, asked.values())
     starts = admin.list_offsets(dict.fromkeys(asked.values(), EARLIEST))
@@ -217,7 +215,7 @@ def _with_committed_data(
 
 
 def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: Runtime | None) -> bool:
-    """Whether a partition has, or had, records that were not aborted; its first transaction may have been killed."""
+    """Return whether a partition has or had committed records; an earlier run may have left only aborted ones."""
     from kctl.pipeline.range_reader import read_range
 
     if data.start_offset > 0:
@@ -229,11 +227,11 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 def kept_positions(
     properties: Mapping[str, object], runtime: Runtime | None = None, *, require_stable: bool = False
 ) -> dict[bytes, MirrorPosition]:
-    """Return the last position of each key in the positions topic; none where there is no such topic.
+    """Return the last position of each key in the topic of positions; empty if the topic does not exist.
 
-    An open transaction hides what others have committed behind its first record.
+    Positions after the first record of an open transaction are not visible.
 
-    Args: require_stable: wait for its end, and raise ApiTimeout where it does not end.
+    Args: require_stable: wait for the end of open transactions; raises ApiTimeout if they do not end.
     """
     from kctl.pipeline.range_reader import read_range
 
@@ -274,12 +272,12 @@ def _text(position: MirrorPosition, offset: int | None = None) -> str:
 
 
 def position_of(committed: OffsetAndMetadata) -> MirrorPosition:
-    """Return the position that the group has; kctl 0.1 committed offsets without metadata."""
+    """Return the position in a group's offset. kctl 0.1 committed offsets without metadata."""
     return _parsed(committed.metadata, committed.offset) or MirrorPosition(ResumePoint(committed.offset), "")
 
 
 def is_position(committed: OffsetAndMetadata) -> bool:
-    """Whether an offset of a group is a position of a mirror; one of kctl 0.1 looks like other offsets."""
+    """Return whether a group's offset is a position of a mirror. Positions of kctl 0.1 are not recognized."""
     return _parsed(committed.metadata, committed.offset) is not None
 
 
@@ -288,7 +286,7 @@ def _position_in(value: bytes | None) -> MirrorPosition | None:
 
 
 def _parsed(text: str, offset: int | None) -> MirrorPosition | None:
-    """Return what a text says, or None where it is not a position's."""
+    """Return the position in a JSON string, or None if it has none."""
     try:
         given = json.loads(text)
         at = int(given["offset"]) if offset is None else offset

@@ -1,7 +1,7 @@
-"""A task of `mirror`: partitions of the source, read and produced to the target in transactions; runs on a worker.
+"""Task of `mirror`: copies partitions of the source to the target in transactions; executes on a worker.
 
-Each partition has transactions and a transactional.id of its own, also where a task has many: the attempts that it
-fences are those at this partition, whichever other partitions they have.
+Each partition has its own transactions and transactional.id, even in a task with several partitions. So an attempt
+fences exactly the earlier attempts at the partition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
-"""Records of a transaction, and a batch more: of more, more would be written again after a kill, fewer cost time."""
+"""Records of a transaction, exceeded by up to one batch. Fewer cost time, more are repeated after a kill."""
 TRANSACTION_MS = 120_000
-"""A transaction whose task is gone for good blocks readers of the target for this time; a next run ends it at once."""
+"""Maximum time that a transaction of a dead task blocks readers of the target. The next run ends it immediately."""
 
 
 class MirrorTask(NamedTuple):
-    """What is to be done for one partition; secrets in it are references. run: the id of the round that it is of."""
+    """Work on one partition, with secrets as references. run: id of the round."""
 
     run: str
     range: OffsetRange
@@ -43,23 +43,23 @@ class MirrorTask(NamedTuple):
 
 
 class Mirrored(NamedTuple):
-    """What all attempts at one range have committed."""
+    """Committed counts of all attempts at one range."""
 
     records: int = 0
     transactions: int = 0
 
 
 def mirror_ranges(tasks: Iterable[MirrorTask], _attempt: Attempt) -> Iterator[Mirrored]:
-    """Mirror one range after the other; runs on a worker."""
+    """Mirror ranges in order; executes on a worker."""
     for task in tasks:
         yield mirror_range(task)
 
 
 def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
-    """Read what is left of a range and write it to the target.
+    """Copy the remaining records of a range to the target.
 
-    Returns once every reader with isolation.level=read_committed sees the records and the position: a commit returns
-    before the markers of its transaction are written, and the next init_transactions() of its id after that.
+    Waits until readers with isolation.level=read_committed see the records and the position. A commit returns before
+    the markers of its transaction are written; the next init_transactions() of the id returns afterwards.
     """
     from kctl.client.producer import Producer
     from kctl.pipeline.client_pool import TASK_CONSUMERS
@@ -68,7 +68,7 @@ def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
     properties = resolve(task.target_properties)
     writing = transactional_properties(properties, f"{task.target.group_id}-{task.range.partition}")
     with Producer(writing, runtime) as producer:
-        producer.init_transactions()  # from here on no earlier attempt can commit any more
+        producer.init_transactions()  # fences earlier attempts
         start, before = resumed(task, properties, runtime)
         if start >= task.range.end_offset:
             return before
@@ -93,7 +93,7 @@ def choose_positions(
     positions: Mapping[int, MirrorPosition],
     runtime: Runtime | None = None,
 ) -> None:
-    """Set the positions of partitions of a target, in a transaction as the tasks do, so that they never expire."""
+    """Set positions of a target's partitions in a transaction, as tasks do, so that they never expire."""
     from kctl.client.producer import Producer
 
     writing = transactional_properties(properties, f"{target.group_id}-positions")
@@ -105,7 +105,7 @@ def choose_positions(
 
 
 def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = None) -> None:
-    """Return once the last transaction of a transactional.id is complete: init_transactions() waits for its markers."""
+    """Wait until the last transaction of a transactional.id is complete; init_transactions() waits for its markers."""
     from kctl.client.producer import Producer
 
     with Producer(writing, runtime) as producer:
@@ -113,7 +113,7 @@ def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = No
 
 
 def transactional_properties(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
-    """Return the properties of a producer whose transactions end soon after their task is gone."""
+    """Return producer properties with a short timeout for transactions of dead tasks."""
     from kctl.pipeline.record_writer import copying_properties, writing_properties
 
     given = {"transaction.timeout.ms": TRANSACTION_MS, **copying_properties(properties)}
@@ -121,9 +121,9 @@ def transactional_properties(properties: Mapping[str, object], transactional_id:
 
 
 def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> tuple[int, Mirrored]:
-    """Return where to continue, and what is done: an earlier attempt may have come further than the driver knew.
+    """Return the start and the counts so far, because an earlier attempt may have progressed after the driver's plan.
 
-    An offset that was committed for a target topic that was deleted since does not count.
+    Offsets for a deleted target topic are ignored.
     """
     target = TopicPartition(task.target.topic, task.range.partition)
     with Admin(properties, runtime) as admin:
@@ -138,7 +138,7 @@ def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | 
 
 
 def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBatch]", before: Mirrored) -> Mirrored:
-    """Copy the batches, a transaction for some of them; an error aborts the one that is open."""
+    """Copy batches in transactions. Closing the producer aborts the open transaction after an error."""
     from kctl.pipeline.record_rows import record_rows
 
     topic, partition = task.target.topic, task.range.partition
@@ -153,20 +153,20 @@ def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBa
             records, transactions, pending = records + pending, transactions + 1, 0
             _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1, Mirrored(records, transactions))
     if not pending:
-        producer.begin_transaction()  # the position alone: what is left of the range has no records
+        producer.begin_transaction()  # only the position: the rest of the range has no records
     done = Mirrored(records + pending, transactions + 1)
     _commit_range(task, producer, task.range.end_offset, done)
     return done
 
 
 def _commit_range(task: MirrorTask, producer: "Producer", offset: int, done: Mirrored) -> None:
-    """Commit the transaction with the position that has everything before an offset."""
+    """Commit the transaction with the position after all records before an offset."""
     position = MirrorPosition.behind(task.range, task.target, offset, task.run, done)
     _commit(producer, task.target, {task.range.partition: position})
 
 
 def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, MirrorPosition]) -> None:
-    """Commit the transaction with the positions of partitions behind its records."""
+    """Commit the transaction with positions of partitions."""
     offsets = {
         TopicPartition(target.topic, partition): write_position(producer, target, partition, position)
         for partition, position in positions.items()
@@ -176,7 +176,7 @@ def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, 
 
 
 def _pieces(batches: "Iterable[pa.RecordBatch]", most: int) -> "Iterator[pa.RecordBatch]":
-    """Yield the batches, cut so that none has more records than a transaction is to have."""
+    """Yield batches with at most `most` records."""
     for batch in batches:
         for start in range(0, batch.num_rows, most):
             yield batch.slice(start, most)

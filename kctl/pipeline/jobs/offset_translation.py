@@ -1,9 +1,9 @@
-"""Where a consumer group that has read part of a topic continues in its mirror; runs on a worker.
+"""Translation of a consumer group's offset into the mirror of a topic; executes on a worker.
 
-A mirror holds the same records in the same order, but its offsets differ: transactions end with a marker there, and
-gaps of the source are not copied. Both logs are equal up to what was mirrored last, so a place is found by counting
-records back from there: as many as follow the committed offset in the source. The record that is found has to be equal
-to the record in the source, or there is no translation. Cost grows with the lag of the groups, not with the topic.
+A mirror has equal records in equal order, but other offsets: transactions end with markers, and gaps of the source are
+not copied. Both logs are equal up to the last mirrored record, so the target offset is found by counting records
+backward: as many as follow the committed offset in the source. The records at both offsets must be equal; otherwise
+there is no translation. The cost grows with the lag of the groups.
 """
 
 from bisect import bisect_right
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from kctl.pipeline.export_files.manifests import ExportedRange
     from kctl.pipeline.locations import StoreUrl
 
-_COMPARED = Compared(timestamps=False)  # the target's broker may set them
+_COMPARED = Compared(timestamps=False)  # the target's broker may set timestamps
 _MARGIN_OFFSETS = 1_000
-"""Offsets that are read before those that are surely needed, for the markers among them."""
+"""Additional offsets to read, for the markers among them."""
 
 
 class TranslationTask(NamedTuple):
-    """What a task is given; secrets in it are references.
+    """Input of a task, with secrets as references.
 
     Attributes:
-        source: from the first offset of the topic to what was mirrored last; its log_end is known for a topic.
-        target: the whole of the target's partition, up to the same record.
-        offsets: of groups, committed in the source.
-        exported: where the records of the source are, in an export; empty for a topic. folder: of the export.
+        source: range from the first offset of the topic to the last mirrored record; log_end is known for a topic.
+        target: range of the whole target partition, up to the copy of that record.
+        offsets: committed offsets of groups in the source.
+        exported: ranges of the source in an export; empty for a topic. folder: location of the export.
     """
 
     source: OffsetRange
@@ -48,7 +48,7 @@ class TranslationTask(NamedTuple):
     folder: "Path | StoreUrl | None" = None
 
     def source_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of the source from an offset on; no empty batch."""
+        """Yield the records of the source from an offset on, without empty batches."""
         start = max(self.source.start_offset, offset)
         if self.folder is None:
             return read_side(
@@ -65,7 +65,7 @@ class TranslationTask(NamedTuple):
 
 
 class Translated(NamedTuple):
-    """An offset of the source in the target: None where there is none, and then why."""
+    """An offset of the source in the target; None without a translation, with the reason in `problem`."""
 
     offset: int
     target_offset: int | None
@@ -110,13 +110,13 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
 
 
 def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
-    """Return how many records of the source are mirrored from each offset on."""
+    """Return the number of mirrored source records from each offset on."""
     runs = Runs.of(task.source_from(offsets[0], ("offset",)))
     return {offset: runs.count - runs.before(offset) for offset in offsets}
 
 
 def _places(task: TranslationTask, wanted: int) -> "Runs":
-    """Return the offsets of at least that number of the target's last records, or of all that it has."""
+    """Return the offsets of at least the target's last `wanted` records, or of all records if it has fewer."""
     size = wanted + wanted // 1000 + _MARGIN_OFFSETS
     while True:
         start = max(task.target.start_offset, task.target.end_offset - size)
@@ -127,7 +127,7 @@ def _places(task: TranslationTask, wanted: int) -> "Runs":
 
 
 def _first_fingerprint(batches: "Iterator[pa.RecordBatch]") -> int | None:
-    """Return the fingerprint of the first record, without its timestamp; None without any."""
+    """Return the fingerprint of the first record without its timestamp, or None without records."""
     for batch in batches:
         for _, fingerprint in fingerprints(batch.slice(0, 1), _COMPARED):
             return fingerprint
@@ -137,7 +137,7 @@ def _first_fingerprint(batches: "Iterator[pa.RecordBatch]") -> int | None:
 def exported_from(
     folder: "Path | StoreUrl", exported: "Sequence[ExportedRange]", start: int, properties: Mapping[str, object]
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of exported ranges from an offset on; no empty batch."""
+    """Yield the records of exported ranges from an offset on, without empty batches."""
     import pyarrow.compute as pc
 
     from kctl.pipeline.export_files.exported_records import read_exported
@@ -157,7 +157,7 @@ def read_side(reading: ReadingProperties, side: OffsetRange, columns: Sequence[s
 
 
 class Runs:
-    """Rising offsets, kept as runs without a gap."""
+    """Increasing offsets, stored as intervals without gaps."""
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
@@ -167,7 +167,7 @@ class Runs:
 
     @classmethod
     def of(cls, batches: "Iterable[pa.RecordBatch]") -> "Runs":
-        """Return the column `offset` of all batches."""
+        """Return the offsets in the column `offset` of all batches."""
         runs = cls()
         for batch in batches:
             offsets = batch.column("offset")
@@ -180,7 +180,7 @@ class Runs:
         return runs
 
     def add(self, first: int, count: int) -> None:
-        """Add offsets behind all that are there."""
+        """Append consecutive offsets after the existing ones."""
         if first != self._next:
             self._firsts.append(first)
             self._counts_before.append(self.count)
@@ -188,7 +188,7 @@ class Runs:
         self._next = first + count
 
     def before(self, offset: int) -> int:
-        """Return how many are smaller than an offset."""
+        """Return the number of offsets smaller than `offset`."""
         at = bisect_right(self._firsts, offset) - 1
         if at < 0:
             return 0

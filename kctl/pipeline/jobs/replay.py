@@ -1,10 +1,9 @@
-"""`replay`: records of a topic or of an export produced again to topics, those that are wanted, each once.
+"""`replay`: selected records of a topic or an export, produced to topics again, each once.
 
-A task reads one partition, or small ones one after the other, keeps what the filter wants, and produces it in
-transactions that also hold how far the partition was read (`replay_task`), under the name of the replay: run again, it
-continues, and replays nothing twice. Records count how often they were replayed in a header, so that a record that
-fails again and again does not come back for ever. Ends are fixed at the start, so records that come back to the topic
-are not read again by the same run.
+A task reads a partition, or several small ones in order, filters the records, and produces them in transactions. The
+transactions also store the position under the name of the replay (`replay_task`), so a repeated command continues and
+repeats nothing. A header counts the replays of a record, so a record that fails again and again is dropped at last.
+Ends are fixed at the start, so a run does not read records that return to the topic.
 """
 
 import hashlib
@@ -40,7 +39,7 @@ MAX_ATTEMPTS = 3
 
 
 class WantedOffsets(NamedTuple):
-    """Offsets that are wanted: of one partition, or of all; from the first on and before the second, where given."""
+    """Half-open range of offsets in one partition, or in all; None for no bound."""
 
     partition: int | None
     start: int | None
@@ -48,21 +47,21 @@ class WantedOffsets(NamedTuple):
 
 
 class ReplayRequest(NamedTuple):
-    """What is to be replayed, and where to.
+    """Parameters of a replay.
 
     Attributes:
-        topic, properties: what is read, and Kafka properties of its cluster; secrets as references.
-        target_properties: of the cluster that is written to.
-        folder: the location of an export or a table that has the topic; None: the topic itself.
-        to_topic: where records go, or where those go that do not name a topic in `topic_header`.
-        topic_header: a header whose value names the topic.
-        wanted: which records. offsets: which offsets; none for all.
-        rate_per_s: the most records a second, over all tasks.
-        max_attempts: records that were replayed so often are left out.
-        name: under which the positions are kept; None for one made of all of the above.
+        topic, properties: source topic, and Kafka properties of its cluster, with secrets as references.
+        target_properties: properties of the target cluster.
+        folder: location of an export or a table with the topic; None: the topic itself.
+        to_topic: target topic, or the target for records without `topic_header`.
+        topic_header: header with the target topic.
+        wanted: filter for records. offsets: offsets to read; empty for all.
+        rate_per_s: maximum records for each second, over all tasks.
+        max_attempts: number of replays after which a record is skipped.
+        name: name of the stored positions; None for one made of all the other parameters.
         writes: False to count only.
-        allow_loss: keep timestamps although the target would delete or reject records; otherwise an error.
-        events: takes the events of the clients that plan.
+        allow_loss: keep timestamps even if the target would delete or reject records; otherwise an error.
+        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -90,11 +89,13 @@ def replay(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Replayed:
-    """Replay what is not replayed yet, and return what became of the records that were read.
+    """Replay missing records, and return the counts of records read.
 
-    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
+
     Raises:
-        ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
+        ConfigError: the request is invalid. FolderError, ExportDataError: the directory is not an export, or is
+            damaged.
         RecordDataError: the jq program failed on a record.
         MirrorPositionError: the topic was recreated, or the positions of this replay were deleted.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
@@ -130,7 +131,7 @@ def replay(
 
 
 def _shared(request: ReplayRequest, tasks: Sequence[ReplayTask], at_once: int) -> list[tuple[ReplayTask, ...]]:
-    """Return the partitions that share a Spark task."""
+    """Return the partitions of each Spark task."""
     per_offset = 0.0
     if request.folder is None:
         properties = isolation.of_source(resolve(request.properties))
@@ -161,7 +162,7 @@ def _check(request: ReplayRequest) -> None:
 
 
 def _tasks(request: ReplayRequest) -> list[ReplayTask]:
-    """Return what is to be done for each partition that has records to be read."""
+    """Return the work on each partition with records to read."""
     source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
@@ -169,7 +170,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
         whole = plan_ranges(properties, Selection(topics=(request.topic,)), events=request.events)
         source, origin = _source(request, properties)
     else:
-        exported = _exported(request.folder, request)  # before `files_of`, which needs a table
+        exported = _exported(request.folder, request)  # before `files_of`, which requires that a table exists
         folder = files_of(request.folder, request.properties)
         origin = str(folder if isinstance(request.folder, Path) else request.folder)
         whole = [
@@ -213,7 +214,7 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
 
 
 def _source_rules(request: ReplayRequest) -> Rules | None:
-    """Return the rules of the topic that is read."""
+    """Return the rules of the source topic."""
     if request.folder is not None:
         return rules_of(facts_in(request.folder, request.properties).topics.get(request.topic))
     with Admin(isolation.of_source(resolve(request.properties)), events=request.events) as admin:
@@ -221,7 +222,7 @@ def _source_rules(request: ReplayRequest) -> Rules | None:
 
 
 def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
-    """Return the topic, where source and target are one cluster, and the id of the source's cluster.
+    """Return the topic, or None if the target is another cluster, and the id of the source's cluster.
 
     Raises: ConfigError: the topic would be replayed into itself.
     """
@@ -243,9 +244,9 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
 
 
 def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
-    """Return what is left of the ranges; offsets of one partition win over those of all.
+    """Return the ranges limited to `offsets`; a limit for one partition overrides the limit for all.
 
-    Raises: ConfigError: a partition that is not there.
+    Raises: ConfigError: a partition does not exist.
     """
     named = {each.partition: each for each in offsets}
     if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
@@ -262,7 +263,7 @@ def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> l
 
 
 def _name(request: ReplayRequest, origin: str) -> str:
-    """Return a name that is the same for the same replay, so that it is continued and not repeated."""
+    """Return a name that depends on the parameters, so that an identical replay continues."""
     described = [
         origin,
         request.topic,

@@ -1,8 +1,8 @@
-"""The record that a replay was begun: without its positions, a replay that ran before is not a first run.
+"""Record of a replay's first start, with which lost positions differ from a first start.
 
-The record is in the topic of positions, in a transaction with its own id. The coordinator of transactions
-remembers this transaction for transactional.id.expiration.ms (7 days by default). So if the id is known and the record
-is gone, positions were deleted.
+The record is in the topic of positions, written in a transaction with its own id. The transaction coordinator keeps
+this id for transactional.id.expiration.ms (7 days by default). If the id is known but the record is missing, positions
+were deleted.
 """
 
 from typing import Final
@@ -23,19 +23,19 @@ from kctl.pipeline.references import resolve
 from kctl.pipeline.resume_point import ResumePoint
 
 BEGUN: Final = -1
-"""In place of a partition, in the key of the record."""
+"""Value of the partition in the key of the record."""
 _COMMITTED: Final = ("PrepareCommit", "CompleteCommit")
 
 
 def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
-    """Return whether the record that the replay was begun is there. Args: admin: of the target. name: as it was given.
+    """Return whether the record exists. Args: admin: client of the target. name: the user's name of the replay.
 
-    Raises: MirrorPositionError: it was there, and was deleted.
+    Raises: MirrorPositionError: the record was deleted.
     """
     properties, key = resolve(task.target_properties), position_key(task.target, BEGUN)
     if key in kept_positions(properties):
         return True
-    found = admin.describe_transactions([_transactional_id(task.target)]).done  # nothing if brokers are before 3.0
+    found = admin.describe_transactions([_transactional_id(task.target)]).done  # empty for brokers before 3.0
     if all(each.state not in _COMMITTED for each in found.values()):
         return False
     if key in kept_positions(properties, require_stable=True):
@@ -48,7 +48,7 @@ def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
 
 
 def write_begun(task: ReplayTask) -> None:
-    """Write the record that the replay was begun."""
+    """Write the record."""
     from kctl.client.producer import Producer
 
     properties = transactional_properties(resolve(task.target_properties), _transactional_id(task.target))

@@ -1,8 +1,8 @@
-"""A task of `replay`: partitions of the source, their wanted records produced again in transactions; runs on a worker.
+"""Task of `replay`: produces the selected records of partitions again, in transactions; executes on a worker.
 
-Each transaction is of one partition, and also holds a record of how far that was read, in the topic of positions: both
-count or neither does. A task that is begun again fences the one before it, by the transactional.id of the partition,
-before it looks how far that got.
+Each transaction belongs to one partition and also writes its position to the topic of positions, so records and
+position are committed together. A repeated task fences the earlier attempt by the transactional.id of the partition
+before it reads the position.
 """
 
 import threading
@@ -43,24 +43,25 @@ if TYPE_CHECKING:
     from kctl.client.producer import Producer
 
 ATTEMPTS_HEADER = "kctl-replay-attempts"
-"""How often a record was replayed, in decimal digits; a record that has it was replayed before."""
+"""Header with the number of replays of a record, in decimal digits."""
 RESERVED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", POSITIONS_TOPIC})
-"""Of Kafka and of kctl itself: a record that names one would fail each run, or be read as a position."""
+"""Topics of Kafka and kctl. A record with one of them as target would fail each run, or be read as a position."""
 COMMIT_READ_ROWS = 1 << 20
-"""Records that are read for a transaction where few of them are wanted."""
+"""Maximum records read for a transaction, if few of them are selected."""
 COMMIT_MS = 5_000
-"""A transaction that waits for its rate is committed by that time: readers wait for it, and its timeout aborts it."""
+"""Maximum age of a transaction with a rate limit, because readers wait for it, and its timeout would abort it."""
 
 
 class Destination(NamedTuple):
-    """Where records go.
+    """Target of records.
 
     Attributes:
-        topic: of all records, or of those that do not name one; None: those are left out.
-        header: whose value names the topic; None: `topic` alone.
-        source: the topic that is read, where it is in the same cluster: nothing is replayed into it.
-        max_attempts: records that were replayed so often are left out.
-        keep_partitions, keep_timestamps: as the source has them; else the producer chooses, and the time is now.
+        topic: default topic; None: records without a topic in `header` are skipped.
+        header: header with the topic; None: only `topic`.
+        source: source topic if it is in the target cluster; no record is replayed into it.
+        max_attempts: number of replays after which a record is skipped.
+        keep_partitions, keep_timestamps: keep the source's values; otherwise the producer chooses the partition, and
+            the time is now.
     """
 
     topic: str | None
@@ -72,15 +73,15 @@ class Destination(NamedTuple):
 
 
 class ReplayTask(NamedTuple):
-    """What is to be done for one partition; secrets in it are references.
+    """Work on one partition, with secrets as references.
 
     Attributes:
-        run: the id of the run.
-        offsets: what is read of the topic or of the export; its start is the first that this run wants.
-        exported: where the records are, in an export; empty for a topic. folder: of the export.
-        target: whose group_id is the name under which positions are kept; its topic is the source's.
-        rate_per_s: the most records a second; None without a limit.
-        writes: False for a dry run, which counts only.
+        run: id of the run.
+        offsets: offsets to read of the topic or the export; its start is the first selected offset.
+        exported: ranges of the records in an export; empty for a topic. folder: location of the export.
+        target: its group_id is the name of the positions; its topic is the source topic.
+        rate_per_s: maximum records for each second; None: no limit.
+        writes: False for a dry run, which only counts.
     """
 
     run: str
@@ -96,18 +97,18 @@ class ReplayTask(NamedTuple):
     writes: bool
 
     def producer_properties(self) -> dict[str, object]:
-        """Return the properties of its producer, whose transactional.id is that of all tasks of the same work."""
+        """Return the producer properties, with a transactional.id for this replay and partition."""
         transactional_id = f"{self.target.group_id}-{self.offsets.partition}"
         given = {"allow.auto.create.topics": "false", **resolve(self.target_properties)}  # headers name topics
         return transactional_properties(given, transactional_id)
 
 
 class Replayed(NamedTuple):
-    """What became of the records that were read.
+    """Counts of the records read.
 
     Attributes:
-        topics: records by where they went. filtered: not wanted. exhausted: replayed too often before.
-        misplaced: no topic is named, or one that records cannot be sent to.
+        topics: records by target topic. filtered: not selected. exhausted: replayed too often before.
+        misplaced: records without a valid target topic.
     """
 
     read: int = 0
@@ -136,31 +137,31 @@ class Replayed(NamedTuple):
 
     @classmethod
     def of_json(cls, counts: Any) -> "Replayed":
-        """Return what was written as JSON: lists, where there were tuples."""
+        """Return the counts from JSON, which has lists instead of tuples."""
         read, topics, *others = counts
         return cls(read, tuple((topic, count) for topic, count in topics), *others)
 
 
 def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Replayed]:
-    """Produce the wanted records of ranges that are not replayed yet; runs on a worker.
+    """Produce the selected records of ranges that are not replayed yet; executes on a worker.
 
-    What is yielded of a range is what all attempts at it in this run did, and whether there was an earlier run.
+    Yields the counts of all attempts of this run at each range, and whether an earlier run exists.
     """
     if attempt.number and tasks[0].writes:
         with Admin(resolve(tasks[0].target_properties)) as admin:
-            end_transactions(admin, tasks)  # one of a range behind the first would hide the first one's position
+            end_transactions(admin, tasks)  # an open transaction of a later range would hide the first range's position
     with FilterProcess(tasks[0].wanted, StoreTimeouts.of(tasks[0].properties).api_ms) as chosen:
         for task in tasks:
             yield _replay(task, chosen)
 
 
 def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
-    """End what a killed run or attempt has left open: until then all would wait for the positions behind it.
+    """End open transactions of killed runs and attempts, which hide the positions after them.
 
-    A topic that was just created may not be known everywhere yet, and has none: what fails here is left to the tasks.
+    A new topic may be unknown to some brokers, and has no transactions, so errors are left to the tasks.
     """
     described = admin.describe_topics([POSITIONS_TOPIC]).done
-    numbers = [number for topic in described.values() for number in topic.partitions]  # one, where kctl created it
+    numbers = [number for topic in described.values() for number in topic.partitions]  # one, if kctl created it
     positions = [TopicPartition(POSITIONS_TOPIC, number) for number in numbers]
     if isolation.have_open_transactions(admin, positions):
         for task in tasks:
@@ -178,7 +179,7 @@ def _replay(task: ReplayTask, chosen: FilterProcess) -> Replayed:
         return found
     config = task.producer_properties()
     with Producer(config) as producer:
-        producer.init_transactions()  # from here on no earlier attempt can commit any more
+        producer.init_transactions()  # fences earlier attempts
         start, before = _resumed(task, properties)
         if start >= task.offsets.end_offset:
             return before
@@ -188,7 +189,7 @@ def _replay(task: ReplayTask, chosen: FilterProcess) -> Replayed:
 
 
 def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Replayed]:
-    """Return where to continue: behind what was replayed under this name; and what of that was in this run."""
+    """Return the offset after the stored position of this replay, and the counts of this run before it."""
     kept = kept_positions(properties, require_stable=task.writes)
     position = kept.get(position_key(task.target, task.offsets.partition))
     if position is None:
@@ -203,7 +204,7 @@ def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Repl
 
 
 class _Copy:
-    """The transactions of one partition."""
+    """Transactions of one partition."""
 
     def __init__(
         self,
@@ -224,7 +225,7 @@ class _Copy:
         self._rows = self._read = 0
 
     def run(self, start: int, before: Replayed) -> Replayed:
-        """Replay from an offset on; return what was done before and now."""
+        """Replay from an offset on, and return the total counts. Args: before: counts of earlier attempts."""
         found = before
         for batch in _batches(self._task, start):
             wanted, counts = _placed(self._task, batch, self._chosen)
@@ -247,9 +248,10 @@ class _Copy:
         return self._clock.now_ms() + delay_ms - self._begun_at_ms >= COMMIT_MS
 
     def _send(self, rows: pa.RecordBatch, batch: pa.RecordBatch, before: Replayed) -> None:
-        """Send rows at the rate; a transaction is committed before it is old, with the position of its last row.
+        """Send rows at the limited rate. A transaction is committed before it is too old, with the position of its last
+        row.
 
-        Args: batch: that the rows are of. before: what was done before it.
+        Args: batch: source of the rows. before: counts before the batch.
         """
         from kctl.pipeline.record_rows import place_rows, record_rows
 
@@ -268,7 +270,7 @@ class _Copy:
             self._begin()
 
     def _commit(self, offset: int, found: Replayed) -> None:
-        """Commit the transaction with the position that has everything before an offset, and what was found there."""
+        """Commit the transaction with the position after all records before an offset, and the counts up to there."""
         task = self._task
         source = ResumePoint(offset, task.offsets.topic_id, task.offsets.log_end)
         position = MirrorPosition(source, "", task.run, found)
@@ -278,7 +280,7 @@ class _Copy:
 
 
 class RateLimit:
-    """Keeps sending to a rate: pieces that are a quarter of a second, with delays between them."""
+    """Rate limit: delays after pieces of a quarter of a second."""
 
     def __init__(self, clock: Clock, rate_per_s: float | None) -> None:
         self._clock = clock
@@ -286,13 +288,13 @@ class RateLimit:
         self._next_at_ms = float(clock.now_ms())
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, cut as the rate wants it."""
+        """Yield the rows in pieces for the rate."""
         most = rows.num_rows if self._rate_per_s is None else max(1, int(self._rate_per_s / 4))
         for start in range(0, rows.num_rows, max(1, most)):
             yield rows.slice(start, most)
 
     def delay_ms(self, count: int) -> float:
-        """Return in how long the next record may be sent, after `count` were."""
+        """Return the delay before the next record, after `count` records were sent."""
         if self._rate_per_s is None:
             return 0.0
         now_ms = self._clock.now_ms()
@@ -301,7 +303,7 @@ class RateLimit:
 
 
 def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
-    """Yield what is to be read from an offset on."""
+    """Yield the records to read from an offset on."""
     offsets = task.offsets._replace(start_offset=start)
     if not task.exported:
         from kctl.pipeline.client_pool import TASK_CONSUMERS
@@ -318,7 +320,7 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
 
 
 def _exported(task: ReplayTask, offsets: OffsetRange) -> Iterator[pa.RecordBatch]:
-    """Yield the exported batches in which the offsets are."""
+    """Yield the exported batches that contain the offsets."""
     from kctl.pipeline.export_files.exported_records import read_exported
 
     assert task.folder is not None
@@ -328,7 +330,7 @@ def _exported(task: ReplayTask, offsets: OffsetRange) -> Iterator[pa.RecordBatch
 
 
 def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
-    """Return the columns `COLUMNS` of exported records, whose files name topic and partition by their folder."""
+    """Return exported records with the columns `COLUMNS`."""
     same = {
         "topic": pa.repeat(pa.scalar(offsets.topic, pa.string()), batch.num_rows),
         "partition": pa.repeat(pa.scalar(offsets.partition, pa.int32()), batch.num_rows),
@@ -337,7 +339,7 @@ def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
 
 
 def _placed(task: ReplayTask, batch: pa.RecordBatch, chosen: FilterProcess) -> tuple[pa.RecordBatch, Replayed]:
-    """Return the records that are to be produced, with their topics and attempts, and what became of the others."""
+    """Return the records to produce, with target topics and attempt headers, and the counts."""
     goal = task.destination
     wanted = chosen.wanted(batch)
     headers = wanted.column("headers").to_pylist()
@@ -368,7 +370,7 @@ def _placed(task: ReplayTask, batch: pa.RecordBatch, chosen: FilterProcess) -> t
 
 
 def _attempts(row: object) -> int:
-    """Return how often a record was replayed before."""
+    """Return the number of earlier replays of a record."""
     count = 0
     for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing
         digits = each["value"] or b""
@@ -378,7 +380,7 @@ def _attempts(row: object) -> int:
 
 
 def _topic(goal: Destination, row: object) -> str | None:
-    """Return where a record goes; None where it names nothing that records can be sent to."""
+    """Return the target topic of a record, or None without a valid one."""
     topic = goal.topic
     if goal.header is not None:
         for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing

@@ -1,7 +1,7 @@
-"""`stats`: what is in a topic, partition by partition, from one pass over its columns.
+"""`stats`: statistics of a topic by partition, from one pass over its columns.
 
-Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the records; the driver adds up
-those of a partition, and those of the topic. Ends are fixed at the start.
+Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the number of records. The driver
+adds them up by partition and for the topic. Ends are fixed at the start.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class StatsRequest(NamedTuple):
-    """What is to be read.
+    """Parameters of the statistics.
 
     Attributes:
-        topic, properties: Kafka properties of its cluster; secrets as references.
-        range_bytes: about how many bytes, as they lie in the log, one task reads.
-        events: takes the events of the clients that plan.
+        topic, properties: topic, and Kafka properties of its cluster, with secrets as references.
+        range_bytes: approximate bytes in the log that one task reads.
+        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -45,11 +45,11 @@ class StatsRequest(NamedTuple):
 
 
 class StatsPlan(NamedTuple):
-    """What a run would read.
+    """Plan of a run.
 
     Attributes:
-        partitions: whole, the empty ones with them. tasks: the ranges of each.
-        size_bytes: about how many bytes all of it has in the log.
+        partitions: whole partitions, including empty ones. tasks: ranges of each task.
+        size_bytes: approximate bytes in the log.
     """
 
     partitions: tuple[OffsetRange, ...]
@@ -66,29 +66,26 @@ class StatsPlan(NamedTuple):
 
 
 class PartitionStatistics(NamedTuple):
-    """One partition: the offsets that were read, and what their records amount to."""
+    """Read offsets of a partition, and the statistics of its records."""
 
     range: OffsetRange
     statistics: "RecordStatistics"
 
     @property
     def gaps(self) -> int:
-        """Offsets without a record: compacted, of a transaction's end, or of one that was aborted."""
+        """Offsets without a record: compacted records, transaction markers, or aborted records."""
         return self.range.size - self.statistics.records
 
 
 class TopicStatistics(NamedTuple):
-    """A topic.
-
-    Attributes: total: of all partitions; its offsets mean nothing.
-    """
+    """Statistics of a topic. Attributes: total: of all partitions, without offsets."""
 
     partitions: tuple[PartitionStatistics, ...]
     total: "RecordStatistics"
 
     @property
     def skew(self) -> float | None:
-        """How many times the mean of all partitions the largest one has in records; None without any record."""
+        """Records of the largest partition divided by the mean; None without records."""
         if not self.total.records:
             return None
         return max(each.statistics.records for each in self.partitions) * len(self.partitions) / self.total.records
@@ -101,11 +98,12 @@ def stats(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> TopicStatistics:
-    """Read a topic once, and return what is in it.
+    """Read a topic once, and return its statistics.
 
-    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
+
     Raises:
-        ConfigError: something about the request.
+        ConfigError: the request is invalid.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
     on_progress(JobProgress("planning"))
@@ -120,7 +118,7 @@ def stats(
 def plan_stats(
     request: StatsRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> StatsPlan:
-    """Return what `stats` would read, without Spark. Raises as `stats`."""
+    """Return the plan of `stats` without Spark. Raises as `stats`."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)
@@ -150,14 +148,14 @@ def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_pr
 
 
 class _Task(NamedTuple):
-    """What a task is given; secrets in it are references."""
+    """Input of a task, with secrets as references."""
 
     ranges: tuple[OffsetRange, ...]
     properties: dict[str, object]
 
 
 def read_statistics(task: _Task, _attempt: Attempt) -> "Iterator[RecordStatistics]":
-    """Read ranges and yield what the records of each amount to; runs on a worker."""
+    """Yield the statistics of each range; executes on a worker."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.range_reader import read_ranges
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of

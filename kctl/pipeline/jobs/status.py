@@ -1,6 +1,6 @@
-"""`status`: where an export is: the offsets of each partition, the age of its newest record, its lag and its sizes.
+"""`status`: state of an export: offsets of each partition, age of the newest record, lag and sizes.
 
-Reads the target and, if a cluster is given, the ends of the partitions. Needs no Spark.
+Reads the target and, if a cluster is given, the ends of the partitions. Does not need Spark.
 """
 
 import re
@@ -24,9 +24,9 @@ CURRENT, RECREATED, MISSING, UNKNOWN = "current", "recreated", "missing", "unkno
 
 
 class StatusRequest(NamedTuple):
-    """An export, and the cluster that it is of.
+    """An export and its cluster.
 
-    Attributes: properties: Kafka properties. has_cluster: the ends of the partitions are wanted.
+    Attributes: properties: Kafka properties. has_cluster: whether to read the ends of the partitions.
     """
 
     location: Location
@@ -39,8 +39,8 @@ class PartitionStatus(NamedTuple):
     """A partition of an export.
 
     Attributes:
-        offset: the next one to export. end: of the partition now; None if it is not known.
-        newest_ms: the largest timestamp of its records. age_ms: the time since then.
+        offset: next offset to export. end: current end of the partition; None if unknown.
+        newest_ms: largest timestamp of its records. age_ms: time since then.
         state: CURRENT, RECREATED or MISSING in the cluster; UNKNOWN without a cluster.
     """
 
@@ -58,7 +58,7 @@ class PartitionStatus(NamedTuple):
 
 
 class TargetStatus(NamedTuple):
-    """An export. Attributes: age_ms: the time since the last round was committed."""
+    """An export. Attributes: age_ms: time since the last commit of a round."""
 
     partitions: tuple[PartitionStatus, ...]
     facts: TargetFacts
@@ -66,9 +66,9 @@ class TargetStatus(NamedTuple):
 
 
 def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
-    """Return where an export is.
+    """Return the state of an export.
 
-    Raises: FolderError: the location is not an export. ExportDataError, StoreError. KafkaError: the cluster's.
+    Raises: FolderError: the location is not an export. ExportDataError, StoreError. KafkaError: the cluster.
     """
     target = open_target(request.location, request.properties)
     facts = target.read_facts()
@@ -92,7 +92,7 @@ def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
 def _cluster(
     request: StatusRequest, points: Mapping[tuple[str, int], ResumePoint]
 ) -> tuple[Offsets, dict[TopicPartition, str]]:
-    """Return the ends of the partitions that are the exported ones, and the state of all that exist."""
+    """Return the ends of partitions that are unchanged topics, and the state of all existing partitions."""
     pattern = "|".join(sorted({re.escape(topic) for topic, _ in points}))
     with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
         there = [tp for tp in planner.partitions(Selection(pattern=pattern)) if tp in points]

@@ -1,9 +1,9 @@
-"""`sync`: topics into files or tables by a streaming query of Spark, each record exactly once.
+"""`sync`: topics into files or tables by a streaming query of Spark, with each record exactly once.
 
-The query reads `format("kctl")`: Spark decides when a batch begins and where it ends, and keeps that in its checkpoint
-(`sync_checkpoint`). The records of a batch never pass through the JVM: a batch is what the target does not have yet up
-to the batch's end, cut into ranges and written by the tasks of an export in rounds that the target commits. So a batch
-that is repeated after a kill finds its rounds in the target and writes the rest of them alone.
+The query reads `format("kctl")`: Spark determines the start and the end of each batch, and stores them in its
+checkpoint (`sync_checkpoint`). Records do not pass through the JVM: a batch consists of the records that the target
+lacks before the batch's end. Tasks of an export write them in rounds, which the target commits. So a batch that is
+repeated after a kill writes only the missing rounds.
 """
 
 import threading
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 TRIGGER_MS = 10_000
 MAX_BATCH_RECORDS = 10_000_000
 MOST_LATE_STARTS = 5
-"""Starts of a query without a batch because its worker connected too late: Spark waits 10s, which is not an option."""
+"""Maximum consecutive query starts that fail because a worker connects after Spark's fixed limit of 10s."""
 STOP_S = 10.0
-"""How long a query has to stop after its batch has ended; the end of the session stops what is left."""
+"""Time for a query to stop after its batch. Closing the session stops the rest."""
 
 
 class SyncRequest(NamedTuple):
-    """What is to be synced, and how.
+    """Parameters of a sync.
 
     Attributes:
-        export: topics, target and files, as of an export; its interval has no meaning here.
-        checkpoint: the folder of Spark's offsets; None: below a target that is a folder.
-        trigger_ms: from the beginning of a batch to that of the next; None: end with what is there at the start.
-        max_batch_records: offsets of a batch at most; 0: no limit.
-        group: a consumer group to which progress is committed.
+        export: topics, target and files, as for an export; its interval is ignored.
+        checkpoint: directory of Spark's offsets; None: below a target directory.
+        trigger_ms: interval between batch starts; None: stop at the ends at the start.
+        max_batch_records: maximum offsets of a batch; 0: no limit.
+        group: consumer group for commits of the progress.
     """
 
     export: ExportRequest
@@ -68,7 +68,7 @@ class SyncRequest(NamedTuple):
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Where the checkpoint is. Raises: ConfigError: no place was named, and the target has none."""
+        """Directory of the checkpoint. Raises: ConfigError: it is required for this target but missing."""
         if self.checkpoint is not None:
             return self.checkpoint
         if isinstance(self.export.folder, Path):
@@ -81,7 +81,7 @@ class SyncRequest(NamedTuple):
 
 
 class SyncResult(NamedTuple):
-    """What has become part of the target in this run."""
+    """Counts that a run added to the target."""
 
     batches: int = 0
     records: int = 0
@@ -93,12 +93,12 @@ class SyncResult(NamedTuple):
 
 
 class SyncPlan(NamedTuple):
-    """What a run would begin with.
+    """Initial state of a run.
 
     Attributes:
-        starts, ends: of each partition: where it continues, and its end now.
-        resumed: partitions that continue where an earlier run ended.
-        checkpoint: its folder.
+        starts, ends: start and current end of each partition.
+        resumed: number of partitions that continue from an earlier run.
+        checkpoint: directory of the checkpoint.
     """
 
     starts: Offsets
@@ -112,7 +112,7 @@ class SyncPlan(NamedTuple):
 
     @property
     def goal(self) -> Offsets:
-        """The ends of the partitions that have something to copy."""
+        """Ends of the partitions with records to copy."""
         return {tp: self.ends[tp] for tp, start in self.starts.items() if start < self.ends[tp]}
 
 
@@ -120,7 +120,7 @@ Say = Callable[[str], None]
 
 
 def say_nothing(_line: str) -> None:
-    """Take no notice."""
+    """Ignore a line."""
 
 
 def sync(
@@ -131,14 +131,15 @@ def sync(
     on_progress: OnProgress = ignore_progress,
     say: Say = say_nothing,
 ) -> SyncResult:
-    """Copy topics to a target until it is interrupted, or up to the ends at the start; return what was copied.
+    """Copy topics to a target until interrupted, or up to the ends at the start, and return the counts.
 
     Args:
-        session: a running Spark, which stays as it is; None to start one for this job.
-        options: how to start it.
-        on_progress: called in this thread with what is done.
-        say: called with a line about what was not done.
-    Raises: as `export`; StreamSourceError: the source of the query ended with an error of the client.
+        session: a running Spark session, which stays open; None to start one for this job.
+        options: options of the session to start.
+        on_progress: called in this thread with the progress.
+        say: called with a line about each skipped step.
+
+    Raises: as `export`; StreamSourceError: the source of the query failed with a client error.
     """
     options = options or SessionOptions()
     request = request._replace(export=request.export.separated())
@@ -160,7 +161,7 @@ def sync(
         planned_after = target.last_number
         target.claim(system_runtime().entropy.token_bytes(8).hex(), export.settings, takes_over=not is_done)
         stack.callback(target.leave)
-        if target.last_number != planned_after:  # another run has added to it meanwhile
+        if target.last_number != planned_after:  # another run has added rounds in the meantime
             plan = _planned(request, planner, target, facts, group)
         if facts is None:
             facts = SyncFacts(export.selection.topics, str(export.folder), plan.starts)
@@ -181,7 +182,7 @@ def sync(
 
 
 def plan_sync(request: SyncRequest) -> SyncPlan:
-    """Return what `sync` would begin with, without Spark and without touching the target. Raises as `sync`."""
+    """Return the start of `sync` without Spark and without side effects. Raises as `sync`."""
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
@@ -198,7 +199,7 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
 
 
 def _decoding(export: ExportRequest, target: Target) -> TopicDecoding:
-    """Return how records are decoded, before the target is claimed for what comes of that."""
+    """Return the decoding of records, checked before the target is claimed."""
     decoding = TopicDecoding(export.decode, export.properties, export.layout)
     decoding.fit([OffsetRange(topic, 0, 0, 0) for topic in export.selection.topics], target)
     return decoding
@@ -223,9 +224,9 @@ def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:
 def _planned(
     request: SyncRequest, planner: Planner, target: Target, facts: SyncFacts | None, group: GroupProgress | None
 ) -> SyncPlan:
-    """Return where partitions continue: in the target, or where they began; and in a new checkpoint as is asked for.
+    """Return the plan: partitions continue in the target, or start as the checkpoint or, if new, the request says.
 
-    Raises: ExportDataError: a partition is not the one that was copied. ConfigError: the group is that of others.
+    Raises: ExportDataError: a partition differs from the copied one. ConfigError: the group belongs to other clients.
     """
     partitions = planner.partitions(request.export.selection)
     ends = planner.ends(partitions, LATEST)
@@ -250,7 +251,7 @@ def _planned(
 
 
 def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
-    """Return whether Spark has committed records that the target lacks: no later batch has to come."""
+    """Return whether Spark has committed batches that the target lacks. They would wait for the next batch."""
     end = checkpoint.committed_end()
     return end is not None and any(offset > plan.starts.get(tp, offset) for tp, offset in end.offsets.items())
 
@@ -273,15 +274,15 @@ def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[Top
 
 
 class _Left(Exception):
-    """The run was interrupted in the middle of a batch."""
+    """The run was interrupted during a batch."""
 
 
 class _Batches:
-    """What is done for each batch; everything but `leave` and the attributes belongs to the thread of the query.
+    """Processing of batches. Only `leave` and the attributes may be used outside of the query's thread.
 
     Attributes:
-        result: so far. progress: of the batch under way, or the last one. failure: what a batch ended with.
-        is_idle: set while no batch is under way.
+        result: counts so far. progress: progress of the current or last batch. failure: error of a batch.
+        is_idle: set while no batch is active.
     """
 
     def __init__(
@@ -324,21 +325,21 @@ class _Batches:
         )
 
     def query_started(self) -> None:
-        """Report that the query waits for records, unless a batch is under way already."""
+        """Report that the query waits for records, unless a batch is active."""
         if self._count == 0 and self.is_idle.is_set():
             self.progress = JobProgress("waiting for records", lag=0)
 
     def leave(self) -> None:
-        """End the batch that is under way, keeping what it has done; any thread."""
+        """Stop the current batch and keep its finished ranges; callable from any thread."""
         self._is_leaving = True
 
     def reaches(self, ends: Offsets) -> bool:
-        """Whether the target has everything up to these offsets."""
+        """Return whether the target has all records before these offsets."""
         points = self._target.resume_points(ends)
         return all(tp in points and points[tp].offset >= end for tp, end in ends.items())
 
     def run(self, _table: object, batch_id: int) -> None:
-        """Copy a batch; Spark's foreachBatch calls it."""
+        """Copy a batch; called by Spark's foreachBatch."""
         self.is_idle.clear()
         try:
             if self._is_leaving:
@@ -372,7 +373,7 @@ class _Batches:
 
 
 class _Queries:
-    """The streaming queries of a run: one, or with the trigger of what is there as many as that takes."""
+    """Streaming queries of a run: one, or without a trigger as many as needed to reach the goal."""
 
     def __init__(
         self,
@@ -390,7 +391,7 @@ class _Queries:
         self._query: StreamingQuery | None = None
 
     def run(self, goal: Offsets) -> None:
-        """Run until it is interrupted; without a trigger, up to the goal."""
+        """Execute queries until interrupted or, without a trigger, until the goal is reached."""
         late_starts = 0
         while True:
             before = self._batches.result.batches
@@ -433,14 +434,14 @@ class _Queries:
         self._query.awaitTermination()
 
     def _cancel(self) -> None:
-        """End the query once its batch has ended; in a thread of its own, for the JVM may not answer."""
+        """Stop the query after its batch, in another thread because the JVM may not respond."""
         self._batches.leave()
         threading.Thread(target=self._stop, name="kctl-cancel", daemon=True).start()
 
     def _stop(self) -> None:
         self._batches.is_idle.wait(STOP_S)
         if self._query is not None:
-            with suppress(Exception):  # the JVM may be on its way out; the session's end kills what is left
+            with suppress(Exception):  # the JVM may be exiting; closing the session kills it
                 self._query.stop()
 
     def _log_hint(self) -> str:

@@ -1,11 +1,11 @@
-"""SyncCheckpoint: the folder in which Spark keeps the offsets of a sync's batches, and what kctl keeps beside them.
+"""SyncCheckpoint: directory of Spark's offsets for the batches of a sync, with facts of kctl.
 
-    CHECKPOINT/offsets/17         Spark's: the end of batch 17, written before it is run
-    CHECKPOINT/commits/17         Spark's: batch 17 is done
-    CHECKPOINT/kctl-sync.json     which topics go where, and where partitions began that the target did not have
+    CHECKPOINT/offsets/17         of Spark: the end of batch 17, written before it starts
+    CHECKPOINT/commits/17         of Spark: batch 17 is done
+    CHECKPOINT/kctl-sync.json     topics, target, and start of partitions that the target did not have
 
-The target is what knows how far each partition is. So a checkpoint that is lost costs nothing, and one that is behind
-or ahead of its target copies no record twice and leaves none out. Knows neither Spark nor Kafka.
+The target stores the position of each partition. So a lost checkpoint has no effect, and a checkpoint before or after
+its target neither repeats nor omits records. Depends on neither Spark nor Kafka.
 """
 
 import hashlib
@@ -34,11 +34,11 @@ SPARK_FILES: Final = ("metadata",)
 
 
 class SyncFacts(NamedTuple):
-    """What a sync's checkpoint belongs to.
+    """Facts of a sync's checkpoint.
 
     Attributes:
-        topics: in their order. target: the location.
-        starts: where each partition begins that the target does not have.
+        topics: topics in order. target: location of the target.
+        starts: start of each partition that the target does not have.
     """
 
     topics: tuple[str, ...]
@@ -47,7 +47,7 @@ class SyncFacts(NamedTuple):
 
 
 def default_folder(target: Path, topics: Sequence[str]) -> Path:
-    """Return where the checkpoint of a sync to a folder is unless another place is named."""
+    """Return the default checkpoint directory of a sync to a directory."""
     names = sorted(topics)
     name = names[0].lstrip("_.")[:100] or "topic"
     if names != [name]:
@@ -56,18 +56,18 @@ def default_folder(target: Path, topics: Sequence[str]) -> Path:
 
 
 class SyncCheckpoint:
-    """The checkpoint of one sync.
+    """Checkpoint of one sync.
 
-    Raises, from everything: FolderError: it cannot be read or written. ExportDataError: it is damaged.
+    Raises: FolderError: it cannot be read or written. ExportDataError: it is damaged. From every method.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
 
     def read(self, topics: Sequence[str], target: str) -> SyncFacts | None:
-        """Return what is kept; None where there is no checkpoint yet.
+        """Return the facts; None if there is no checkpoint.
 
-        Raises: ConfigError: it is the checkpoint of something else.
+        Raises: ConfigError: the checkpoint belongs to another sync.
         """
         try:
             self._check_kinds()
@@ -105,7 +105,7 @@ class SyncCheckpoint:
         return found
 
     def create(self, facts: SyncFacts) -> None:
-        """Write what is kept, whole and synced, before the first batch."""
+        """Write the facts atomically, before the first batch."""
         text = json.dumps(
             {"v": VERSION, "topics": facts.topics, "target": facts.target, "starts": by_topic(facts.starts)}
         )
@@ -123,7 +123,7 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def batch_end(self, batch_id: int) -> StreamOffsets:
-        """Return where a batch ends, as Spark wrote it before the batch began."""
+        """Return the end of a batch, which Spark wrote before the batch started."""
         path = self.path / "offsets" / str(batch_id)
         try:
             version, _metadata, offsets = self._written(path).decode().splitlines()
@@ -135,12 +135,12 @@ class SyncCheckpoint:
             raise self._damaged(path, e) from None
 
     def committed_end(self) -> StreamOffsets | None:
-        """Return where the newest batch ends; None if it is not committed."""
+        """Return the end of the newest batch; None if it is not committed."""
         newest = self._newest("offsets")
         return None if newest is None or newest != self._newest("commits") else self.batch_end(newest)
 
     def forget_batches(self) -> None:
-        """Delete what Spark keeps, so that its next query starts with batch 0."""
+        """Delete Spark's batches, so that its next query starts with batch 0."""
         try:
             for name in SPARK_FOLDERS:
                 shutil.rmtree(self.path / name)
@@ -148,7 +148,7 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_log(self) -> None:
-        """Check what Spark reads at a restart: the newest batch, the batch before, the newest commit, and its id."""
+        """Check the files that Spark reads at a restart: newest batch, batch before, newest commit, and query id."""
         newest, committed = self._newest("offsets"), self._newest("commits")
         if committed is not None:
             path = self.path / "commits" / str(committed)
@@ -169,7 +169,7 @@ class SyncCheckpoint:
             raise self._damaged(path, e) from None
 
     def _newest(self, folder: str) -> int | None:
-        """Return the largest number of a batch in one of Spark's folders; None if there is none."""
+        """Return the largest batch number in one of Spark's directories; None if there is none."""
         try:
             return max(
                 (int(path.name) for path in (self.path / folder).iterdir() if path.name.isdecimal()), default=None
@@ -180,7 +180,7 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_kinds(self) -> None:
-        """Raise FolderError for what is not a file where Spark reads one: it waits for ever for a pipe's writer."""
+        """Raise FolderError if a file of Spark is not regular, because Spark waits forever for the writer of a pipe."""
         files = [self.path / name for name in SPARK_FILES]
         for folder in (self.path / name for name in SPARK_FOLDERS):
             if folder.exists():
@@ -224,5 +224,5 @@ class SyncCheckpoint:
 
 
 def starting_offsets(partitions: Sequence[TopicPartition], starts: Offsets, earliest: int) -> str:
-    """Return the option `startingOffsets` of the source: partitions that were added since begin with their first."""
+    """Return the source's option `startingOffsets`. Partitions without a start begin at `earliest`."""
     return json.dumps(by_topic({tp: starts.get(tp, earliest) for tp in partitions}))

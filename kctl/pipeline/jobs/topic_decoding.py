@@ -1,4 +1,4 @@
-"""TopicDecoding: the schemas by which an export decodes the records of each topic, looked up by its driver."""
+"""TopicDecoding: schemas that decode the records of each topic in an export, resolved by its driver."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class TopicDecoding:
-    """How the records of each topic are decoded: by schemas that are looked up once a topic, before its first range.
+    """Decoding of topics, with schemas resolved once for each topic before its first range.
 
-    Args: layout: of the export.
+    Args: layout: layout of the export.
+
     Attributes:
-        plans: by topic; none of an export that does not decode.
-        types: by topic, the types that the target wants.
+        plans: plans by topic; empty without decoding.
+        types: types for the target by topic.
     """
 
     def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object], layout: str) -> None:
@@ -30,11 +31,11 @@ class TopicDecoding:
         self.types: Mapping[str, DecodedTypes] = {}
 
     def fit(self, ranges: Sequence[OffsetRange], target: Target) -> None:
-        """Look up the schemas of topics, and what the target makes of them.
+        """Resolve the schemas of topics, and the types for the target.
 
         Raises:
-            SchemaError, LibraryMissingError; KafkaError: the registry's; FolderError: the target's.
-            ConfigError: files with the columns of a topic cannot be divided by the column of the layout.
+            SchemaError, LibraryMissingError. KafkaError: an error of the registry. FolderError: an error of the target.
+            ConfigError: the layout's column cannot partition the files of a topic.
         """
         if self._request is not None:
             self._add(self._request, ranges)
@@ -56,5 +57,5 @@ class TopicDecoding:
 
         for topic in sorted({each.topic for each in ranges} - set(self.plans)):
             plan = plan_decoding(request, topic, self._properties)
-            self._types[topic] = types_of(plan)  # what no columns can be made of fails before Spark starts
+            self._types[topic] = types_of(plan)  # unsupported schemas fail before Spark starts
             self.plans[topic] = plan

@@ -1,7 +1,7 @@
-"""Rules of topics: the configs by which a target deletes or rejects records that the source keeps.
+"""Topic rules: configs with which a target deletes or rejects records that the source keeps.
 
-A copy has the timestamps and sizes of its records. So a target with a shorter retention deletes them minutes after
-the copy, and a target with lower limits rejects them.
+Copied records keep their timestamps and sizes. So a target with a shorter retention deletes them minutes after the
+copy, and a target with lower limits rejects them.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -14,7 +14,7 @@ from kctl.pipeline.job_errors import RecordLossError, listed
 from kctl.pipeline.jobs.cluster_facts import RefusedConfig, create_topics, set_configs
 
 Rules = Mapping[str, str]
-"""Configs of a topic that are in force, by name."""
+"""Effective configs of a topic by name."""
 
 DEFAULTS: Final[Rules] = MappingProxyType(
     {
@@ -24,10 +24,10 @@ DEFAULTS: Final[Rules] = MappingProxyType(
         "max.message.bytes": "1048588",
     }
 )
-"""Kafka's defaults, for a topic of an export, which has only the configs that are set on the topic."""
+"""Kafka's defaults, for topics of an export, which has only the configs set on the topic."""
 LIMITS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "max.message.bytes")
 TIMES: Final = frozenset({"retention.ms", *LIMITS[:2]})
-"""The rules that are about timestamps."""
+"""Rules that depend on timestamps."""
 RULES: Final = frozenset({"cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", *LIMITS})
 OF_CLUSTER: Final = frozenset(
     {"min.insync.replicas", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
@@ -36,7 +36,7 @@ OF_CLUSTER: Final = frozenset(
 
 
 def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
-    """Return the rules of topics; None if the principal must not read them."""
+    """Return the rules of topics; None without permission to read them."""
     names = sorted(topics)
     found = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names]).done if names else {}
     rules: dict[str, Rules | None] = {}
@@ -48,13 +48,13 @@ def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
 
 
 def rules_of(facts: TopicFacts | None) -> Rules:
-    """Return the rules of a topic of an export."""
+    """Return the rules of an exported topic."""
     configs = (facts.configs if facts is not None else None) or {}
     return {**DEFAULTS, **{name: value for name, value in configs.items() if name in RULES}}
 
 
 def conflicts(source: Rules, target: Rules) -> dict[str, str]:
-    """Return, by config of the target, what it would do to records that the source keeps."""
+    """Return the effects of a target's configs on records that the source keeps, by config name."""
     found: dict[str, str] = {}
     policy, kept = _policy(target), _policy(source)
     if "compact" in policy and "compact" not in kept:
@@ -74,9 +74,9 @@ def conflicts(source: Rules, target: Rules) -> dict[str, str]:
 
 
 def problems(source: Rules | None, target: Rules | None, topic: str, names: Container[str] = RULES) -> list[str]:
-    """Return what a target topic would do to records of its source, a line for each config.
+    """Return the conflicts of a target topic with its source, one line for each config.
 
-    Args: names: the configs to compare.
+    Args: names: configs to compare.
     """
     if source is None or target is None:
         return [
@@ -87,7 +87,7 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
 
 
 def refuse(found: Iterable[str]) -> None:
-    """Raise RecordLossError if a target has problems."""
+    """Raise RecordLossError if there are problems."""
     if known := list(found):
         raise RecordLossError(
             f"the target would lose records: {listed(known)}",
@@ -98,11 +98,11 @@ def refuse(found: Iterable[str]) -> None:
 def create_alike(
     admin: Admin, missing: Mapping[str, TopicFacts], rules: Mapping[str, Rules | None]
 ) -> list[RefusedConfig]:
-    """Create topics with the configs that are set on their sources, and return the configs that are rejected.
+    """Create topics with the configs set on their sources, and return the rejected configs.
 
-    Defaults of the two clusters may differ: where they conflict, the rule of the source is set on the topic.
+    If defaults of the two clusters conflict, the rule of the source is set on the topic.
 
-    Args: rules: of the source, by topic of the target.
+    Args: rules: rules of the source by target topic.
     """
     refused = create_topics(admin, {name: _portable(facts) for name, facts in missing.items()})
     for name, made in read_rules(admin, missing).items():
@@ -120,7 +120,7 @@ def _portable(facts: TopicFacts) -> TopicFacts:
 
 
 def _policy_of(wanted: Rules, made: Rules) -> set[str]:
-    """Return the name of the policy if it differs: retention of a source that only compacts is not in force."""
+    """Return the config name of the policy if it differs, because retention applies only if the policy deletes."""
     return {"cleanup.policy"} if _policy(wanted) != _policy(made) else set()
 
 

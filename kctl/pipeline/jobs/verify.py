@@ -1,10 +1,9 @@
-"""`verify`: whether two topics, or a topic and its export, hold the same records, and if not, which differ.
+"""`verify`: comparison of two topics, or of a topic and its export, with the differing records.
 
-Two rounds of tasks. In the first each range of either side is read once, small ones together, and comes back as a tally
-of fingerprints: sums that are the same show that a partition is the same, and in the same order. In the second each
-partition that is not is read again, both sides at once, by one task that says how its records differ (`record_diff`).
-Neither holds more than a window of records. Ends are fixed at the start, the target's first: what comes meanwhile is no
-difference.
+The first round of tasks reads each range of both sides once, and returns tallies of fingerprints: equal tallies show
+equal partitions in equal order. In the second round, one task for each unequal partition reads both sides in parallel
+and determines the differences (`record_diff`). Memory is limited to a window of records. Ends are fixed at the start,
+the target's first, so records that arrive later are not differences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,16 +46,16 @@ if TYPE_CHECKING:
 
 
 class VerifyRequest(NamedTuple):
-    """What is to be compared.
+    """Parameters of a comparison.
 
     Attributes:
-        topic, properties: the source, and Kafka properties of its cluster; secrets as references.
-        target_topic, target_properties: the target.
-        folder: of an export, or its prefix in an object store, instead of a target topic; then offsets count, too.
-        compared: what of a record counts, beside key, value and headers.
-        range_bytes: about how many bytes, as they lie in the log, one task of the first round reads.
-        groups: consumer groups that are to continue in the target with the same record.
-        events: takes the events of the clients that plan.
+        topic, properties: source topic, and Kafka properties of its cluster, with secrets as references.
+        target_topic, target_properties: target topic, and properties of its cluster.
+        folder: location of an export instead of a target topic; offsets are then compared.
+        compared: compared fields in addition to key, value and headers.
+        range_bytes: approximate bytes in the log that one task of the first round reads.
+        groups: consumer groups whose continuation in the target is checked.
+        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -71,7 +70,7 @@ class VerifyRequest(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What the first round reads in one go: offsets of a topic, or what was exported of them from `skip_to` on."""
+    """Part that the first round tallies: offsets of a topic, or an exported range from `skip_to` on."""
 
     is_target: bool
     partition: int
@@ -87,11 +86,11 @@ class Piece(NamedTuple):
 
 
 class VerifyPlan(NamedTuple):
-    """What a run would read.
+    """Plan of a run.
 
     Attributes:
-        tasks: the pieces of each, of one side; each side in the order of its offsets.
-        size_bytes: about how many bytes these have in logs and files.
+        tasks: pieces of each task, all of one side, in offset order.
+        size_bytes: approximate bytes in logs and files.
     """
 
     tasks: tuple[tuple[Piece, ...], ...]
@@ -103,7 +102,7 @@ class VerifyPlan(NamedTuple):
         return tuple(piece for task in self.tasks for piece in task)
 
     def pieces_of(self, partition: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-        """Return the pieces of a partition, of the source and of the target."""
+        """Return the source pieces and the target pieces of a partition."""
         of_partition = [piece for piece in self.pieces if piece.partition == partition]
         return (
             tuple(piece for piece in of_partition if not piece.is_target),
@@ -116,7 +115,7 @@ class VerifyPlan(NamedTuple):
 
 
 class PartitionComparison(NamedTuple):
-    """How one partition compares."""
+    """Comparison of one partition."""
 
     partition: int
     source_records: int
@@ -129,12 +128,12 @@ class PartitionComparison(NamedTuple):
 
     @property
     def is_behind_only(self) -> bool:
-        """Whether all that is wrong is that the target has not got so far."""
+        """True if the only difference is that the target is behind."""
         return self.differences.all == self.differences.behind > 0
 
 
 class VerifyResult(NamedTuple):
-    """How two topics, or a topic and an export, compare, and how consumer groups continue in the target."""
+    """Comparison of two topics, or of a topic and an export, with the continuation of consumer groups."""
 
     partitions: tuple[PartitionComparison, ...]
     groups: tuple[GroupProof, ...] = ()
@@ -154,11 +153,13 @@ def verify(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> VerifyResult:
-    """Return how source and target compare, partition by partition.
+    """Return the comparison of source and target by partition.
 
-    Args: session, options, on_progress: as of `kctl.pipeline.jobs.export.export`.
+    Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
+
     Raises:
-        ConfigError: something about the request. FolderError, ExportDataError: the folder is no export, or damaged.
+        ConfigError: the request is invalid. FolderError, ExportDataError: the directory is not an export, or is
+            damaged.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
     on_progress(JobProgress("planning"))
@@ -173,7 +174,7 @@ def verify(
 def plan_verify(
     request: VerifyRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> VerifyPlan:
-    """Return what `verify` would read, without Spark. Raises as `verify`."""
+    """Return the plan of `verify` without Spark. Raises as `verify`."""
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
@@ -219,7 +220,7 @@ def _offsets(properties: ReadingProperties, topic: str, events: EventSink, *, is
 
 
 def _exported(folder: Location, topic: str, properties: Mapping[str, object]) -> tuple[list[Piece], dict[int, int]]:
-    """Return what an export has of a topic, and where that begins in each partition."""
+    """Return the exported pieces of a topic, and the first exported offset of each partition."""
     ranges = exported_ranges(folder, topic, properties)
     first: dict[int, int] = {}
     for each in ranges:
@@ -230,7 +231,7 @@ def _exported(folder: Location, topic: str, properties: Mapping[str, object]) ->
 def _same_beginning(
     source: list[Piece], target: list[Piece], first: Mapping[int, int]
 ) -> tuple[list[Piece], list[Piece]]:
-    """Return both from the same offset on: what was deleted from the topic, or never exported, is no difference."""
+    """Return both sides from equal offsets on: deleted or unexported records are not differences."""
     begins: dict[int, int] = {}
     kept = []
     for piece in source:
@@ -244,7 +245,7 @@ def _same_beginning(
 
 
 def _cut(packing: Packing, reading: ReadingProperties, pieces: list[Piece]) -> tuple[list[tuple[Piece, ...]], int]:
-    """Return the pieces of a topic that each task is to read, and about how many bytes they have together."""
+    """Return the pieces of each task for a topic, and their approximate total bytes."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     bytes_each = max(bytes_per_offset(reading, ranges).values(), default=0.0)
     cut = cut_to(packing.most_size, bytes_each)
@@ -321,14 +322,14 @@ def _differences(
 
 
 class _Sides(NamedTuple):
-    """What every task needs to read either side; secrets are references."""
+    """Data for reading either side, with secrets as references."""
 
     properties: dict[bool, dict[str, object]]
     folder: Path | StoreUrl | None
     compared: Compared
 
     def reading(self, *, is_target: bool) -> ReadingProperties:
-        """Return the properties with which a topic is read."""
+        """Return the properties for reading a topic of one side."""
         properties = resolve(self.properties[is_target])
         return isolation.of_target(properties) if is_target else isolation.of_source(properties)
 
@@ -345,14 +346,14 @@ class _DiffTask(NamedTuple):
 
 
 def tally_pieces(task: _TallyTask, _attempt: Attempt) -> Iterator[Tally]:
-    """Read pieces and yield what the records of each add up to; runs on a worker."""
+    """Yield the tally of each piece; executes on a worker."""
     compared = task.sides.compared
     for batches in _each(task.sides, task.pieces):
         yield tally(pair for batch in batches for pair in fingerprints(batch, compared))
 
 
 def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.RecordBatch]]":
-    """Yield the batches of each piece of one side; those of a topic are fetched together."""
+    """Yield the batches of each piece of one side. The pieces of a topic are fetched together."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     if not ranges:
         yield from (_batches(sides, piece) for piece in pieces)
@@ -366,7 +367,7 @@ def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.Rec
 
 
 def diff_pieces(task: _DiffTask, _attempt: Attempt) -> Differences:
-    """Read both sides of a partition and return how they differ; runs on a worker."""
+    """Return the differences between both sides of a partition; executes on a worker."""
     return RecordDiff().run(
         _entries(task.sides, task.source),
         _entries(task.sides, task.target),
@@ -380,7 +381,7 @@ def _entries(sides: _Sides, pieces: tuple[Piece, ...]) -> Iterator[Entry]:
 
 
 def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
-    """Yield the pieces; those of a topic as one, which is read through one connection."""
+    """Yield the pieces, with those of a topic merged to be read through one connection."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     if ranges:
         whole = ranges[0]._replace(end_offset=ranges[-1].end_offset)

@@ -8,7 +8,7 @@ delta-rs commits after them. Topic ids are table properties, written before the 
 Application transactions expire if the table has `delta.setTransactionRetentionDuration`, and RESTORE does not revert
 them. So the commit information also has the positions of all partitions. They are read from kctl's newest commit whose
 content is in the table: the export continues from there after a restore. If the log no longer has this commit,
-transactions count, and each commit renews those of all known partitions.
+transactions count, and each commit renews the transactions of all known partitions.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Options of `.option(...)`, parsed once at planning. Each error has the option and its value.
 
-The names are those of Spark's Kafka connector, with some of kctl; see `option_table`. Spark passes names in lowercase.
+The names come from Spark's Kafka connector, with additional ones of kctl; see `option_table`. Spark passes names in
+lowercase.
 """
 
 import json

@@ -38,7 +38,7 @@ class StreamOffsets(NamedTuple):
 
     @property
     def is_initial(self) -> bool:
-        """Whether these are the initial offsets of a query."""
+        """True for the initial offsets of a query."""
         return self.starts == self.offsets
 
     def first_batch_to(self, end: "StreamOffsets") -> "StreamOffsets":
