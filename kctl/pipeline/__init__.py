@@ -7,7 +7,7 @@ Register the data source once in a session::
     kctl.pipeline.register(spark)
     spark.read.format("kctl").option("kafka.bootstrap.servers", "localhost:9092").option("subscribe", "t").load()
 
-Needs the extra `spark` (PySpark and pyarrow). docs/pipeline-source.md has the options.
+docs/pipeline-source.md has the options.
 """
 
 from typing import TYPE_CHECKING

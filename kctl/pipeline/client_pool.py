@@ -1,7 +1,6 @@
 """Pool of idle clients, so that each Python worker connects once and not for each micro-batch.
 
-Spark reuses a worker for many tasks, one at a time, and stops it after an idle minute. Only clients of tasks that
-succeeded or stopped reading early are kept.
+Only clients of tasks that succeeded or stopped reading early are kept.
 """
 
 import os

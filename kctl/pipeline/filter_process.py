@@ -1,8 +1,7 @@
 """FilterProcess: a RecordFilter that evaluates its regular expression and jq program in a child process.
 
-Python cannot interrupt a regular expression or a jq program, so the child sets an alarm (SIGALRM) before each record.
-It writes one byte for each decision, which shows the parent the record that ran too long. If the parent dies, the child
-exits at the end of its input or by its alarm. Tasks use this module; it depends on neither Spark nor Kafka.
+Neither can be interrupted in Python, so the child sets an alarm (SIGALRM) for each record. It writes one byte for each
+decision, which shows the parent the record that took too long.
 """
 
 import os
@@ -121,5 +120,4 @@ def _write(to: IO[bytes], data: bytes) -> None:
 
 
 def _read(source: IO[bytes]) -> bytes:
-    """Return the next message, or empty bytes at the end."""
     return source.read(int.from_bytes(source.read(_LENGTH_BYTES), "big"))

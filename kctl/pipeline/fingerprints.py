@@ -1,8 +1,7 @@
 """Fingerprints of records, and tallies that compare the records of two topics.
 
-A fingerprint is a 128-bit BLAKE2b hash of key, value, headers and, if compared, timestamp and offset. Each field is
-hashed with its length. A `Tally` has the sum of fingerprints, which does not depend on their order, and a polynomial,
-which does. Tallies of consecutive ranges can be combined. Tasks use this module; it depends on neither Spark nor Kafka.
+A fingerprint is a 128-bit BLAKE2b hash of key, value, headers and, if compared, timestamp and offset, each with its
+length. A `Tally` has the sum of fingerprints, which does not depend on their order, and a polynomial, which does.
 """
 
 from collections.abc import Iterator
@@ -34,10 +33,10 @@ class Entry(NamedTuple):
     """A record as a comparison sees it.
 
     Attributes:
-        identity: hash that survives a change of the record: of the offset if it is compared, otherwise of the key,
-            otherwise of the timestamp.
-        position: value that increases along the partition on both sides: the offset if it is compared, otherwise the
-            timestamp if it is compared, otherwise 0.
+        identity: hash that survives a change: of the offset if compared, otherwise of the key, otherwise of the
+            timestamp.
+        position: value that increases on both sides: the offset if compared, otherwise the timestamp if compared,
+            otherwise 0.
     """
 
     offset: int

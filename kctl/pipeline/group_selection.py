@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class GroupSelection(NamedTuple):
-    """Selected groups. Attributes: names: group names. pattern: regular expression of whole names; empty for none."""
+    """Selected groups. Attributes: pattern: regular expression of whole names; empty for none."""
 
     names: tuple[str, ...] = ()
     pattern: str = ""

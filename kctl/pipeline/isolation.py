@@ -1,8 +1,7 @@
 """Isolation level of each side of a job.
 
-A range must be planned and read with one isolation level. With different levels, a reader never reaches an end that is
-after an open transaction, or misses records. `ranges` and `range_reader` take the properties that this module returns,
-and no other module of the pipeline sets a level.
+A range must be planned and read with one level. Otherwise a reader never reaches an end after an open transaction, or
+misses records. No other module of the pipeline sets a level.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +19,7 @@ UNCOMMITTED: Final = "read_uncommitted"
 
 
 def as_given(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of Spark's data source unchanged: the default is uncommitted, as in Spark's connector."""
+    """Return the properties of Spark's data source unchanged, with Spark's default of uncommitted."""
     return ReadingProperties(dict(properties))
 
 
@@ -30,7 +29,7 @@ def of_source(properties: Mapping[str, object]) -> ReadingProperties:
 
 
 def of_target(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties for a copy: always committed, because aborted transactions are not part of the copy."""
+    """Return the properties for a copy: always committed, because aborted records are not part of it."""
     return ReadingProperties({**properties, _NAME: _COMMITTED})
 
 
@@ -51,7 +50,7 @@ def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[T
 
 
 def have_open_transactions(admin: Admin, partitions: Iterable[TopicPartition]) -> bool:
-    """Return whether any partition has an open transaction. Partitions without a response count as having none."""
+    """Return whether any partition that responds has an open transaction."""
     asked = dict.fromkeys(partitions, LATEST)
     committed = admin.list_offsets(asked, isolation_level=_COMMITTED).done
     ends = admin.list_offsets(asked, isolation_level=UNCOMMITTED).done

@@ -1,7 +1,6 @@
-"""Errors of jobs that do not come from Kafka. The command line imports this module, so imports stay few.
+"""Errors of jobs that do not come from Kafka.
 
-Tasks return these errors instead of raising them: Spark repeats a task that raises, and each attempt would take the
-full timeouts. The module does not depend on Spark.
+Tasks return these errors instead of raising them, because Spark repeats a task that raises, with the full timeouts.
 """
 
 import errno
@@ -61,9 +60,9 @@ _LATE_WORKER = (
 
 
 def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
-    """Return the error for a worker that started too late, or None if Spark's text shows another cause.
+    """Return the error for a worker that started too late, or None for another cause.
 
-    Args: log: note on the location of Spark's log, added to the hint.
+    Args: log: location of Spark's log, for the hint.
     """
     if not any(words in spark_text for words in _LATE_WORKER):
         return None
@@ -164,16 +163,13 @@ class FilterTimeoutError(JobError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return the reason why external data is invalid: one short line, safe to print on a terminal."""
+    """Return why external data is invalid: one short line, safe to print on a terminal."""
     text = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def listed(names: Iterable[object]) -> str:
-    """Return the first names and the number of further names.
-
-    Copies `kctl.client.wording.listed`, which the pipeline may not import.
-    """
+    """Return the first names and the number of others; as `kctl.client.wording.listed`, which the layers forbid."""
     found = [str(each) for each in names]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more

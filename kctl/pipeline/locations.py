@@ -5,8 +5,7 @@
     iceberg:CATALOG.DB.TABLE         a table of a catalog
     delta:s3://bucket/table          a Delta table, or delta:/data/table
 
-Locations have no credentials: the driver and the tasks get them from the environment or a profile. The command line
-imports this module, so imports stay few.
+Locations have no credentials: the driver and the tasks get them from the environment or a profile.
 """
 
 import re
@@ -51,8 +50,7 @@ Location = Path | StoreUrl | IcebergTable | DeltaTable
 def parse_location(text: str) -> Location:
     """Return the location that a string denotes.
 
-    Raises: ValueError: an empty string, an unsupported scheme, or a URL without a bucket, with credentials or with a
-    query.
+    Raises: ValueError: an unsupported scheme, an empty string, or a URL without a bucket, with credentials or a query.
     """
     if text == "":
         raise ValueError("an empty path")

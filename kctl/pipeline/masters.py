@@ -84,7 +84,6 @@ def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
 
 
 def _refusal(host: str, port: int) -> str:
-    """Return the reason why a connection fails; empty if it succeeds."""
     try:
         socket.create_connection((host, port), MASTER_S).close()
     except OSError as e:
@@ -93,7 +92,7 @@ def _refusal(host: str, port: int) -> str:
 
 
 def _configured(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's effective properties: defaults file, then $PYSPARK_SUBMIT_ARGS, then properties of the job."""
+    """Return Spark's properties: defaults file, then $PYSPARK_SUBMIT_ARGS, then properties of the job."""
     found: dict[str, str] = {}
     with suppress(OSError, ConfigError):
         found |= read_properties(_content("spark-defaults.conf"))
@@ -104,14 +103,12 @@ def _configured(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_set_by_script(names: tuple[str, ...]) -> bool:
-    """Return whether spark-env.sh, which runs before the JVM, mentions a variable."""
     with suppress(OSError):
         return any(name.encode() in _content("spark-env.sh") for name in names)
     return False
 
 
 def _content(name: str) -> bytes:
-    """Return the content of a file of Spark's configuration directory. Raises: OSError."""
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
     if not folder:

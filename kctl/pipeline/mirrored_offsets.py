@@ -1,4 +1,4 @@
-"""Check for committed offsets that are positions of a mirror. Imports of the mirror's modules are deferred."""
+"""Check for committed offsets that are positions of a mirror. Imports of the mirror are deferred."""
 
 from typing import TYPE_CHECKING
 
@@ -7,10 +7,7 @@ if TYPE_CHECKING:
 
 
 def is_of_mirror(offset: "OffsetAndMetadata | None") -> bool:
-    """Return whether a committed offset is a position of `kctl pipeline mirror`: an offset of the source topic.
-
-    The metadata of a position has the topics of both sides.
-    """
+    """Return whether a committed offset is a position of `kctl pipeline mirror`, an offset of the source topic."""
     if offset is None or not offset.metadata.startswith("{"):
         return False
     from kctl.pipeline.jobs.mirror_positions import is_position

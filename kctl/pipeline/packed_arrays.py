@@ -1,4 +1,4 @@
-"""Buffers of Arrow arrays for the record codec. Imports pyarrow, so tasks defer this import."""
+"""Buffers of Arrow arrays for the record codec."""
 
 import pyarrow as pa
 

@@ -1,6 +1,5 @@
 """RangeFetch: one consumer that fetches ranges of several partitions together and returns them one partition at a time.
 
-A fetch of many small partitions costs about as much as a fetch of one, so all ranges of a task are assigned together.
 Chunks of later partitions are held undecoded. At HELD_BYTES, partitions other than the current one are paused. After an
 error of another partition, only the current partition is fetched.
 """
@@ -41,7 +40,7 @@ class RangeFetch:
 
     Args:
         ranges: at most one for each partition.
-        pool: source of the consumer, and its destination after `release`; None: a new consumer for these ranges alone.
+        pool: source of the consumer, and its destination after `release`; None: a new consumer.
 
     Attributes:
         api_timeout_ms: default.api.timeout.ms.

@@ -17,9 +17,7 @@ def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
 
 
 def without_holes(ranges: Sequence[OffsetRange], done: Container[int]) -> list[int]:
-    """Return the positions of done ranges that precede the first range of their partition that is not done.
-
-    The next execution starts with that range.
+    """Return the positions of done ranges before the first unfinished range of their partition.
 
     Args: done: positions in `ranges`, which are in offset order within each partition.
     """

@@ -1,9 +1,8 @@
 """Packing of ranges into tasks: a part of a large partition, or many small ranges.
 
-Packing spreads the fixed cost of a task over some megabytes instead of one partition. Most tasks fetch their ranges
-together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read ranges one after the other, because the
-start of a range is known only after its transactional.id has fenced earlier attempts. Files, positions, transactions
-and results stay separate for each range.
+Most tasks fetch their ranges together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read ranges one
+after the other, because the start of a range is known only after its transactional.id has fenced earlier attempts.
+Files, positions, transactions and results stay separate for each range.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +25,6 @@ class Packing(NamedTuple):
     Attributes:
         least_tasks: number of tasks below which ranges do not share a task.
         most_size: maximum total size of the ranges of a task, in the unit of `size_of`; a single range may be larger.
-        most_ranges: maximum number of ranges in a task.
     """
 
     least_tasks: int
@@ -66,10 +64,7 @@ def pack_ranges(
 
 
 def task_packing(at_once: int, range_bytes: float = RANGE_BYTES) -> Packing:
-    """Return the packing for a job.
-
-    Args: at_once: number of tasks that execute in parallel. range_bytes: bytes of one task.
-    """
+    """Return the packing for a job. Args: at_once: number of parallel tasks. range_bytes: bytes of one task."""
     return Packing(TASKS_EACH * at_once, range_bytes)
 
 

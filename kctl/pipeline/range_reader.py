@@ -1,7 +1,7 @@
 """RangeReader: the records of one offset range as Arrow batches, prefetched by the client's network thread.
 
-A range is done when the position reaches its end, so compaction, aborted transactions and their markers cannot block
-it. Memory is limited to the prefetched data, one chunk in decoding and one batch. The module does not depend on Spark.
+A range is done when the position reaches its end, so compaction, aborted transactions and markers cannot block it.
+Memory is limited to the prefetched data, one chunk in decoding and one batch.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -45,13 +45,12 @@ def read_range(
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
 
     Args:
-        properties: Kafka properties; default.api.timeout.ms limits the time without data, from the start or the last
-            data.
+        properties: Kafka properties; default.api.timeout.ms limits the time without data.
         columns: names of `record_columns.TYPES`, in output order; None: all except headers.
         fail_on_data_loss: raise an error for missing offsets; otherwise continue with the remaining records, and stop
             if the topic was deleted or recreated.
         is_exact: use timestamps in milliseconds, because some do not fit into microseconds.
-        pool: source of the consumer, and its destination afterwards; None: a new consumer for this range alone.
+        pool: source of the consumer, and its destination afterwards; None: a new consumer.
 
     Raises:
         ApiTimeout: no data in time; the message has the reason.
@@ -113,7 +112,7 @@ def read_ranges(
 
 
 def _batches(reader: "RangeReader") -> "Iterator[pa.RecordBatch]":
-    """Yield the batches of a range. On an error, close the consumer that the ranges share."""
+    """Yield the batches of a range; on an error, close the shared consumer."""
     try:
         yield from reader
     except GeneratorExit:
@@ -127,7 +126,7 @@ class RangeReader:
     """Reader of one range, for one iteration; see `read_range`.
 
     Attributes:
-        records: number of records returned; smaller than the number of offsets if the log has gaps.
+        records: number of records returned.
         position: offset after the last returned record, or the end of the range after all records.
     """
 
@@ -188,7 +187,6 @@ class RangeReader:
         return self._columns.batch(filled)
 
     def _chunks(self) -> Iterator[FetchedChunk]:
-        """Yield fetched chunks until the position reaches the end of the range."""
         if self._range.size <= 0:
             return
         end, position = self._range.end_offset, self._range.start_offset
@@ -229,7 +227,7 @@ class RangeReader:
     def _is_topic_lost(self, timer: Timer) -> bool:
         """Return whether the topic no longer exists, after a poll without data.
 
-        A broker's metadata may be stale, so a range is skipped after repeated checks or at the timeout.
+        A broker's metadata may be stale, so repeated checks must agree, or the timeout must have passed.
 
         Raises: InvalidOffsetError: another topic has the name, and data loss is an error.
         """

@@ -1,6 +1,6 @@
 """OffsetRange: the offsets of one partition that a task reads, with the planning and cutting of ranges.
 
-Planning sends each query once for all partitions, within one API timeout. The module does not depend on Spark.
+Planning sends each query once for all partitions, within one API timeout.
 """
 
 import re
@@ -33,8 +33,8 @@ class OffsetRange(NamedTuple):
 
     Attributes:
         start_offset, end_offset: half-open range; offsets may be missing in between.
-        topic_id: id of the topic that the offsets belong to, as Kafka prints it; empty if the brokers have no ids. A
-            recreated topic has another id and is not read.
+        topic_id: as Kafka prints it; empty if the brokers have no ids. A recreated topic has another id and is not
+            read.
         log_end: end of the whole partition at planning time.
     """
 
@@ -77,7 +77,6 @@ class RangeBound(NamedTuple):
 
     Attributes:
         anywhere: position in every partition; None: use `partitions`.
-        partitions: pairs of partition and position.
         is_time: positions are milliseconds since the epoch and denote the first record at or after that time; otherwise
             they are offsets, LATEST or EARLIEST.
         option: name of the user's option, for errors.
@@ -126,11 +125,9 @@ class Cut(NamedTuple):
 class Planner:
     """Queries for the partitions and offsets of one cluster, within one API timeout; a context manager.
 
-    Args: properties: Kafka properties, including consumer properties.
-
     Attributes: topic_ids: id by topic name, from the last `partitions` call; an id is empty if the brokers have no ids.
 
-    Raises: ConfigError: a property is unknown, malformed or impossible.
+    Raises: ConfigError: a property is invalid.
     """
 
     def __init__(
@@ -185,16 +182,15 @@ class Planner:
     def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
         """Return the EARLIEST or LATEST offset of each partition.
 
-        Args: skip_unknown: leave out partitions that do not exist; otherwise raise an error.
+        Args: skip_unknown: leave out partitions that do not exist.
 
         Raises: KafkaError: the error of the first partition that failed.
         """
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
-        """Return the ends against which copied partitions are checked.
-
-        If an end is before the copy, an open transaction may hide records, so the uncommitted end is used.
+        """Return the ends against which copied partitions are checked: uncommitted ends if open transactions may hide
+        records.
 
         Args: points: resume points of the copies. ends: ends of all partitions by the isolation level.
         """
@@ -257,8 +253,7 @@ def plan_ranges(
 
     Args:
         properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
-        fail_on_data_loss: raise an error for bounds outside the log; otherwise move them to the nearest existing
-            offset.
+        fail_on_data_loss: raise an error for bounds outside the log; otherwise move them into the log.
         keep_empty: without a cut, return empty ranges for partitions without offsets.
 
     Raises:
@@ -297,8 +292,8 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
 def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
     """Return the ranges that are not empty, in order, cut into pieces of nearly equal size.
 
-    Source: Spark's Kafka connector, which cuts to `max_records` first and then in proportion to size, at least one
-    piece each, until there are about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
+    Source: Spark's Kafka connector, which cuts to `max_records` first and then in proportion to size until there are
+    about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
     """
     left = [each for each in ranges if each.size > 0]
     if cut.max_records > 0:
@@ -310,7 +305,7 @@ def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
 
 
 def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
-    """Return the range in `count` pieces, or one piece for each offset if it has fewer offsets."""
+    """Return the range in `count` pieces, or fewer if it has fewer offsets."""
     count = min(count, whole.size)
     bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
     return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]

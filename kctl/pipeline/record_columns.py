@@ -1,7 +1,6 @@
 """RecordColumns: Arrow batches in the schema of Spark's Kafka connector, from the columns of the record codec.
 
-Every batch has exactly the declared types, because Spark checks only the first batch. Columns with one constant value
-are created once and sliced. Imports pyarrow, so tasks defer this import.
+Every batch has exactly the declared types, because Spark checks only the first batch.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """RecordDiff: differences between the records of a source and a target partition, in one pass with bounded memory.
 
-Both sides are read in parallel at about equal `position` (offset or time), so a gap of any length does not separate
-them. A record waits for an equal record on the other side while at most `window` others wait. After that, it exists on
-one side only, or has moved further than the window. Equal records are matched in order, so repeated records of the
-source may be repeated as often in the target.
+Both sides are read in parallel at about equal `position`, so a gap of any length does not separate them. A record waits
+for an equal record on the other side while at most `window` others wait. Equal records are matched in order, so records
+may be repeated as often in the target as in the source.
 """
 
 from collections import OrderedDict, deque
@@ -31,11 +30,9 @@ class Differences(NamedTuple):
     """Numbers of differing records by kind.
 
     Attributes:
-        missing: source records that are not in the target. changed: records with equal identity but different content.
-        duplicate: records that are more often in the target. reordered: matched records in a different order.
-        extra: target records that are not in the source. behind: records missing at the end, which the target has not
-            reached.
-        samples: the first records of each kind.
+        missing: only in the source. changed: records with equal identity but different content.
+        duplicate: more often in the target. reordered: matched records in a different order.
+        extra: only in the target. behind: missing at the end of the target.
     """
 
     missing: int = 0
@@ -54,7 +51,7 @@ class Differences(NamedTuple):
 class _Waiting:
     """A record without a match so far.
 
-    Attributes: place: number of records before it on its side. was_met: an equal target record was matched.
+    Attributes: place: number of earlier records on its side. was_met: an equal target record was matched.
     """
 
     __slots__ = ("entry", "place", "was_met")
@@ -66,7 +63,7 @@ class _Waiting:
 
 
 class _Side:
-    """Unmatched records of one side, oldest first: first waiting by fingerprint, later alone by identity."""
+    """Unmatched records of one side, oldest first: waiting by fingerprint, later alone by identity."""
 
     def __init__(self) -> None:
         self.places = 0
@@ -89,7 +86,6 @@ class _Side:
         self._waiting += 1
 
     def pop_equal(self, fingerprint: int) -> _Waiting | None:
-        """Remove the oldest waiting record with this fingerprint, if any."""
         found = self.by_fingerprint.get(fingerprint)
         if found is None:
             return None
@@ -100,7 +96,7 @@ class _Side:
         return one
 
     def evict(self, most: int) -> Iterator[_Waiting]:
-        """Remove the oldest waiting records while more than `most` wait, or the queue has too many matched ones."""
+        """Remove the oldest waiting records above the limit, and matched ones if too many are queued."""
         while self._waiting > most or len(self._oldest) > 2 * most + 1:
             one = self._oldest.popleft()
             same = self.by_fingerprint.get(one.entry.fingerprint)
@@ -114,7 +110,7 @@ class _Side:
         self.alone_count += 1
 
     def pop_alone(self, identity: int) -> _Waiting | None:
-        """Remove the oldest record of this identity that waited without a match, if any."""
+        """Remove the oldest record of this identity that waited without a match."""
         found = self.alone.get(identity)
         if found is None:
             return None
@@ -125,7 +121,6 @@ class _Side:
         return one
 
     def forget_alone(self, most: int) -> Iterator[_Waiting]:
-        """Remove records of the oldest identities while there are more than `most`."""
         while self.alone_count > most:
             one = self.pop_alone(next(iter(self.alone)))
             assert one is not None
@@ -203,7 +198,7 @@ class RecordDiff:
             self._count("reordered", source, target)
 
     def _give_up(self, most: int) -> None:
-        """Stop waiting for matches above the limit. Unmatched records of equal identity count as changed."""
+        """Stop waiting above the limit. Unmatched records of equal identity count as changed."""
         self._evict(most)
         for one in self._source.forget_alone(most):
             is_behind = self._target_ended and one.place > self._last_source

@@ -1,7 +1,4 @@
-"""RecordFilter: selection of records of an Arrow batch by time, key, header or a jq program.
-
-Tasks use this module; it depends on neither Spark nor Kafka.
-"""
+"""RecordFilter: selection of records of an Arrow batch by time, key, header or a jq program."""
 
 import base64
 import json
@@ -28,8 +25,8 @@ class RecordFilter(NamedTuple):
         since_ms, until_ms: half-open range of timestamps, in milliseconds since the epoch.
         key: regular expression to find in the key; records without a key do not match.
         headers: pairs of header name and value; None for any value.
-        jq: program with the record in the format of `consume --output jsonl` as input. Its first result must exist and
-            be neither false nor null, as with `select`.
+        jq: program for records in the format of `consume --output jsonl`. Its first result must exist and be neither
+            false nor null, as with `select`.
     """
 
     since_ms: int | None = None
@@ -121,7 +118,6 @@ def _is_selected(program: Any, record: dict[str, object]) -> bool:
 
 
 def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
-    """Yield each record in the format of `consume --output jsonl`."""
     times = _times_ms(batch).to_pylist()
     names = [name for name in COLUMNS if name != "timestamp"]
     for row, at_ms in zip(batch.select(names).to_pylist(), times, strict=True):
@@ -140,7 +136,7 @@ def _times_ms(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a command-line argument is valid text. Python decodes invalid UTF-8 as surrogates."""
+    """Return whether a command-line argument was valid UTF-8; Python decodes other bytes as surrogates."""
     return not any("\ud800" <= each <= "\udfff" for each in text)
 
 

@@ -1,8 +1,7 @@
 """Rows of an Arrow batch as columns of records, grouped by partition.
 
 A record has a column `value` (binary or string) and optionally `key` (binary or string), `topic`, `partition`,
-`timestamp` and `headers` (a list of structs of key and value). Other columns are ignored. Imports pyarrow, so tasks
-defer this import. The module does not depend on producers.
+`timestamp` and `headers` (a list of structs of key and value). Other columns are ignored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,7 +94,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, p
 
 
 def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.RecordBatch]]:
-    """Yield the rows by the value of a column without nulls, in order for each value."""
+    """Yield the rows by the value of a column without nulls; the order of rows is kept."""
     column = batch.column(name)
     bounds = pc.min_max(column)
     if bounds["min"] == bounds["max"]:
@@ -138,7 +137,6 @@ def _bytes(batch: pa.RecordBatch, name: str) -> pa.Array | None:
 
 
 def _packed(column: pa.Array) -> Sequence[bytes | None]:
-    """Return the entries; binary entries are not copied."""
     if not pa.types.is_binary(column.type):
         found: list[bytes | None] = column.to_pylist()
         return found

@@ -1,12 +1,9 @@
 """RecordStatistics: counts, sizes, keys, timestamps and schema ids of consecutive records.
 
-The statistics are computed for each batch from its Arrow columns, then added up. The number of distinct keys is
-estimated with HyperLogLog over Kafka's murmur2 (an error of about 2 % up to some 100 million keys). Frequent keys are
-the frequent keys of batches: their counts are lower bounds, and a key that is rare in every batch may be missing.
-Imports pyarrow, so tasks defer this import. Tasks use this module; it depends on neither Spark nor Kafka.
+The number of distinct keys is estimated with HyperLogLog over Kafka's murmur2 (about 2 % error up to some 100 million
+keys). Counts of frequent keys are lower bounds, and a key that is rare in every batch may be missing.
 
-Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts. The library
-datasketches needs numpy and accepts only strings.
+Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts.
 """
 
 import math
@@ -69,10 +66,8 @@ class RecordStatistics(NamedTuple):
         key_bytes, value_bytes: total sizes. max_value_bytes: size of the largest value.
         value_sizes: records by bit length of the value size; 11 means 1,024 to 2,047 bytes.
         first_timestamp_ms, last_timestamp_ms: minimum and maximum; None without timestamps.
-        timestamp_of_first_ms, timestamp_of_last_ms: timestamps of the first and the last record, for `unordered` in
-            `then`.
+        timestamp_of_first_ms, timestamp_of_last_ms: of the first and the last record, for `unordered` in `then`.
         unordered: records with an earlier timestamp than the record before.
-        distinct_keys: an estimate. frequent_keys: records by key. schema_ids: records by schema id.
     """
 
     records: int = 0
@@ -167,7 +162,6 @@ def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
 
 
 def _bits(sizes: pa.Array) -> dict[int, int]:
-    """Return the number of sizes by bit length, without nulls."""
     ends = pc.min_max(sizes).as_py()
     if ends["min"] is None:
         return {}
@@ -179,7 +173,6 @@ def _bits(sizes: pa.Array) -> dict[int, int]:
 
 
 def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
-    """Return the distinct and the most frequent keys of a batch."""
     counted = pc.value_counts(keys.drop_null())
     unique, counts = counted.field("values"), counted.field("counts")
     if not len(unique):
@@ -194,7 +187,6 @@ def _keys(keys: pa.Array) -> tuple[DistinctKeys, dict[bytes, int]]:
 
 
 def _schema_ids(values: pa.Array, sizes: pa.Array) -> dict[int, int]:
-    """Return the number of values in Confluent's format by schema id."""
     framed = pc.and_(pc.starts_with(values, pattern=b"\x00"), pc.greater_equal(sizes, _ID_BYTES))
     if not pc.any(framed).as_py():
         return {}
@@ -217,7 +209,7 @@ def _most(counts: dict[Any, int], most: int) -> dict[Any, int]:
 
 
 def _kept(counts: dict[bytes, int]) -> dict[bytes, int]:
-    """Return counts of keys, without the rarest keys if there are twice as many as to keep: sorting takes time."""
+    """Return counts of keys, without the rarest keys if there are twice as many as to keep."""
     return counts if len(counts) < 2 * _KEPT_KEYS else _most(counts, _KEPT_KEYS)
 
 

@@ -1,7 +1,4 @@
-"""RecordWriter: sends Arrow batches to topics through a producer, which a pool can reuse.
-
-The writer reports partial delivery; record_rows.py maps columns to records. The module does not depend on Spark.
-"""
+"""RecordWriter: sends Arrow batches to topics through a producer, which a pool can reuse."""
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -65,11 +62,10 @@ class RecordWriter:
     """Sender of Arrow batches; a context manager that leaves no requests pending.
 
     Args:
-        properties: Kafka properties of a producer; max.block.ms and delivery.timeout.ms limit it.
+        properties: producer properties; max.block.ms and delivery.timeout.ms limit it.
         topic: topic of all rows; None: use the column `topic`.
         with_timestamps: use the times of the column `timestamp` that are not null.
-        pool: source of the producer, and its destination after all rows are acknowledged; None: a new producer for this
-            writer alone.
+        pool: source of the producer, and its destination after all rows are acknowledged; None: a new producer.
     """
 
     def __init__(
@@ -94,7 +90,7 @@ class RecordWriter:
         self._producer = make() if pool is None else pool.acquire(properties, make)
         self._before = self._producer.metrics()
         self._partition_counts: dict[str, int] = {}
-        """Of the topics that rows were sent to, as the producer knew them."""
+        """Partition counts of written topics in the producer's metadata."""
         self._is_pooled = False
         self._topic = topic
         self._with_timestamps = with_timestamps
@@ -152,7 +148,7 @@ class RecordWriter:
         return counts.records_delivered - before.records_delivered
 
     def _is_flushed(self) -> bool:
-        """Wait up to LOOK_AT_SINK_MS for all rows, and return whether each is acknowledged or failed."""
+        """Wait up to LOOK_AT_SINK_MS, and return whether all rows are acknowledged or failed."""
         try:
             self._producer.flush(LOOK_AT_SINK_MS / 1000)
         except FlushTimeout:
@@ -168,7 +164,7 @@ class RecordWriter:
                 raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"produce to {topic}", text)
 
     def _partition_count(self, topic: str) -> int:
-        """Return the number of partitions in the producer's metadata, or 0 if it no longer has the topic."""
+        """Return the number of partitions in the producer's metadata, or 0 without the topic."""
         try:
             return len(self._producer.partitions_for(topic, 0))
         except KafkaTimeoutError:
@@ -199,9 +195,7 @@ def write_batches(
 ) -> int:
     """Send every row of the batches, and return their number when all are acknowledged.
 
-    Args:
-        properties, topic, with_timestamps, pool: as for RecordWriter.
-        batches: batches with the columns of `record_rows`; the producer fills nulls.
+    Args: batches: with the columns of `record_rows`; the producer fills nulls. Others as for RecordWriter.
 
     Raises: as RecordWriter.write and finish.
     """
@@ -236,14 +230,12 @@ def copying_properties(properties: Properties) -> dict[str, object]:
 
 
 def _request_timeout_ms(config: ProducerConfig, limit_ms: int) -> int:
-    """Return the request timeout within the limit after linger.ms."""
     if config.linger_ms >= limit_ms:
         raise ConfigError(f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms")
     return min(config.request_timeout_ms, limit_ms - config.linger_ms)
 
 
 def _parts(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
-    """Yield slices of the batch that are small enough for one call of the producer."""
     rows = max(1, batch.num_rows * BYTES_PER_CALL // max(batch.nbytes, 1))
     for first in range(0, batch.num_rows, rows):
         yield batch.slice(first, rows)

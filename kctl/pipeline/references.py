@@ -4,8 +4,8 @@
     file:/path        the content of a file, without the trailing newline
     file:/path#key    a property of a .properties file, such as one for --command-config
 
-Data that is pickled to a task is visible in Spark's plans, event log and network traffic. So plain-text secrets are
-rejected before anything is sent.
+Data that is pickled to a task is visible in Spark's plans, event log and network traffic, so plain-text secrets are
+rejected.
 """
 
 import itertools
@@ -61,11 +61,11 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
 
 @contextmanager
 def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """Pass plain secrets to tasks of a local master in environment variables, which the tasks inherit.
+    """Pass plain secrets to tasks of a local master in environment variables, which exist until the context ends.
 
-    A Spark session that is already running does not see the variables.
+    A running Spark session does not see them.
 
-    Yields: the properties with references instead of secrets. The variables exist until the context ends.
+    Yields: the properties with references instead of secrets.
     """
     made: dict[str, str] = {}
     referring = dict(properties)
@@ -83,7 +83,7 @@ def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
 
 
 def resolve(properties: Mapping[str, object]) -> dict[str, object]:
-    """Return the properties with references replaced by their secrets, and other values unchanged.
+    """Return the properties with references replaced by their secrets.
 
     Raises: ConfigError: a variable, file or property does not exist. The message has the reference, never a secret.
     """

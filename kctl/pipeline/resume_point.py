@@ -1,7 +1,6 @@
 """ResumePoint: position at which the copy of a partition continues, with a check that the topic is unchanged.
 
-Exports, mirrors and streams store the topic id with the offset. If the brokers have no topic ids, the end of the log
-shows at least that a topic was recreated with fewer records.
+Without topic ids, the end of the log shows at least that a topic was recreated with fewer records.
 """
 
 from typing import Final, NamedTuple
@@ -14,8 +13,7 @@ class ResumePoint(NamedTuple):
     """Next offset of a partition, and the log that it belongs to.
 
     Attributes:
-        offset: next offset to copy.
-        topic_id: id of the topic that was copied last, as Kafka prints it; empty if unknown.
+        topic_id: of the topic that was copied last, as Kafka prints it; empty if unknown.
         log_end: end of the partition at the last check.
         newest_ms: largest timestamp of the copied records; None if unknown.
     """
@@ -26,11 +24,9 @@ class ResumePoint(NamedTuple):
     newest_ms: int | None = None
 
     def problem(self, topic: str, partition: int, topic_id: str, end: int) -> str:
-        """Return the reason why the partition is not the one that was copied, or an empty string.
+        """Return why the partition is not the one that was copied, or an empty string.
 
-        Args:
-            topic_id: id of the existing topic; empty if unknown.
-            end: current end of the partition.
+        Args: topic_id: id of the existing topic; empty if unknown. end: current end of the partition.
         """
         if self.topic_id and topic_id:
             if self.topic_id != topic_id:

@@ -1,9 +1,7 @@
 """Execution of a job's tasks on Spark, watched from the caller's thread and stopped by Ctrl-C or the first error.
 
-`run_tasks` starts one Spark task for each item; `run_split` has several results for each item. Results and client
-errors return as data as soon as they exist: Spark would repeat a task that raises, and each attempt would use the full
-timeouts. Spark repeats a task only if its worker died. The main thread waits without a call into Java, so that signals
-are handled; daemon threads call the JVM.
+Client errors return as data, because Spark would repeat a task that raises, with the full timeouts. Spark repeats a
+task only if its worker died. Daemon threads call the JVM, so that the main thread can handle signals.
 """
 
 import itertools
@@ -54,9 +52,9 @@ class JobProgress(NamedTuple):
 
     Attributes:
         phase: `starting Spark`, `planning`, or a phase of the job.
-        tasks_done, tasks_active, tasks: tasks of the current round; `tasks` is 0 while unknown.
+        tasks_done, tasks_active, tasks: of the current round; `tasks` is 0 while unknown.
         lost_tasks: attempts that failed with their worker and were repeated.
-        records: records done so far, over all rounds.
+        records: over all rounds.
         lag: records between the progress and the last known end; None if unknown.
     """
 
@@ -95,8 +93,8 @@ class RoundResult(NamedTuple, Generic[Result]):
     """Outcome of a round.
 
     Attributes:
-        results: results by position of the item, including results of a round that failed.
-        failures: errors that stopped the round, in order of arrival; empty if every item has a result.
+        results: by position of the item, including results of a round that failed.
+        failures: errors that stopped the round, in order of arrival.
     """
 
     results: dict[int, Result]
@@ -211,7 +209,7 @@ def watch(
 
 
 class _Stopped(Exception):
-    """Internal exception that cancels the remaining tasks after an error."""
+    """Cancels the remaining tasks after an error."""
 
 
 def run_tasks(
@@ -234,8 +232,7 @@ def run_tasks(
         work: a function of a module that the workers can import.
         on_done, on_tick: called in this thread, with each result on arrival and ten times a second.
 
-    Raises:
-        SparkFailedError: Spark failed the job: workers died repeatedly, or the work raised an unexpected error.
+    Raises: SparkFailedError: workers died repeatedly, or the work raised an unexpected error.
     """
     return run_split(session, name, _unsplit(items, work), on_done=on_done, on_tick=on_tick, clock=clock)
 
@@ -244,7 +241,6 @@ class Split(NamedTuple, Generic[Item, Result]):
     """Tasks with several results each; results are numbered across all tasks.
 
     Attributes:
-        items: data that is pickled to the tasks, as for `run_tasks`.
         counts: number of results of each item.
         work: a function of a module that the workers can import, which yields the results. Results before an error
             count; results of a worker that died do not.
@@ -332,8 +328,6 @@ def run_split_counted(
 
 
 class _Watcher(Generic[Item, Result]):
-    """State of one round of tasks."""
-
     def __init__(
         self,
         session: Session,
@@ -360,7 +354,7 @@ class _Watcher(Generic[Item, Result]):
         self.failures: list[TaskFailure] = []
 
     def act(self) -> list[Done[Result]]:
-        """Execute the round. Called in a separate thread, because Spark's job group belongs to the thread."""
+        """Execute the round in a separate thread, because Spark's job group belongs to the thread."""
         context = self._context
         context.setJobGroup(self._group, self._name, interruptOnCancel=True)
         split = self._split
@@ -380,7 +374,6 @@ class _Watcher(Generic[Item, Result]):
             self._on_tick(TaskCounts(self._tasks_done, self._active, self._failed, len(self._split.items)))
 
     def on_reports(self, reports: Sequence[Done[Result]]) -> None:
-        """Process results and errors that are new."""
         for done in reports:
             if done.error is not None:
                 if all(done.position != failure.position for failure in self.failures):
@@ -416,13 +409,10 @@ class _Watcher(Generic[Item, Result]):
 
 
 def _unsplit(items: Sequence[Item], work: Callable[[Item, Attempt], Result]) -> Split[Item, Result]:
-    """Return tasks with one result each."""
     return Split(items, [1] * len(items), _One(work))
 
 
 class _One(Generic[Item, Result]):
-    """Work with one result."""
-
     def __init__(self, work: Callable[[Item, Attempt], Result]) -> None:
         self._work = work
 
@@ -431,8 +421,6 @@ class _One(Generic[Item, Result]):
 
 
 class _Task(Generic[Item, Result]):
-    """Function that executes one item on a worker and reports its outcomes."""
-
     def __init__(self, work: Callable[[Item, Attempt], Iterable[Result]], reports: Any) -> None:
         self._work = work
         self._reports = reports
@@ -453,7 +441,6 @@ class _Task(Generic[Item, Result]):
 def _outcomes(
     position: int, item: Item, attempt: Attempt, work: Callable[[Item, Attempt], Iterable[Result]]
 ) -> Iterator[Done[Result]]:
-    """Yield the outcome of each part of an item, up to the first error."""
     try:
         for result in work(item, attempt):
             yield Done(position, result, None)
@@ -487,7 +474,6 @@ _NO_JVM = (
 
 
 def _is_of_gateway(error: Exception) -> bool:
-    """Return whether a call into Java failed."""
     return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
 
 
@@ -516,7 +502,7 @@ def _told(lines: Sequence[str], word: str) -> str:
 
 
 def _is_python_error(line: str) -> bool:
-    """Return whether a line is the last line of a Python traceback (`Name: text`) and not a Java exception."""
+    """Return whether a line is the last line of a Python traceback and not a Java exception."""
     name = line.partition(":")[0]
     return (
         name.replace("_", "").replace(".", "").isalnum()

@@ -1,8 +1,7 @@
 """Spark session of a job: settings, shipped code, log and shutdown.
 
-Data stays inside Python tasks; the JVM schedules the tasks and carries small results. So the JVM uses only its simple
-compiler, which halves the startup time. Output of the JVM and the workers goes to a log file. Secrets never get into a
-session, because its settings are visible on command lines and in event logs.
+The JVM only schedules Python tasks and carries small results, so it uses its simple compiler, which halves the startup
+time. Secrets never get into a session, because its settings are visible on command lines and in event logs.
 """
 
 import importlib.util
@@ -90,7 +89,7 @@ class Session:
 
 
 def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
-    """Return the number of parallel tasks of a session, or the expected number of a session with these options."""
+    """Return the number of parallel tasks of a session, or the expected number with these options."""
     if session is not None:
         return session.parallelism
     local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
@@ -155,7 +154,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
 
 
 def with_attempts(master: str) -> str:
-    """Return a local master with task attempts: by default, Spark does not repeat a local task whose worker died."""
+    """Return a local master with task attempts. By default, Spark does not repeat a local task whose worker died."""
     local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
@@ -244,7 +243,7 @@ def _stop(context: "SparkContext") -> None:
 
 
 def _forget_gateway() -> None:
-    """Reset PySpark, so that a later session of this process starts another JVM."""
+    """Reset PySpark, so that a later session starts another JVM."""
     from pyspark import SparkContext
 
     with SparkContext._lock:

@@ -1,8 +1,7 @@
 """Directories of Spark sessions, with the removal of directories whose owner was killed.
 
-A session's directory has the archive for workers, Spark's temporary files and sockets, and never secrets. Its log is a
-file next to the directory. The owner holds a kernel lock on the directory, which ends with the process in any case and
-does not depend on process ids.
+The owner holds a kernel lock on its directory, which ends with the process in any case. The log is a file next to the
+directory.
 """
 
 import os
@@ -36,7 +35,7 @@ def session_folder() -> Iterator[Path]:
 def log_beside(folder: Path) -> Path:
     """Create a log file next to a directory, readable by its owner only, and return its path.
 
-    The log can outlive its directory, because users see its path. `remove_abandoned` removes both.
+    The log can outlive its directory, because users see its path.
     """
     path = _log_of(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -46,7 +45,7 @@ def log_beside(folder: Path) -> Path:
 def remove_abandoned(where: Path) -> list[Path]:
     """Remove session directories of dead processes, with their logs, and return the directories.
 
-    Directories of other users, and directories on a file system without locks, stay.
+    Directories of other users, or without lock support, stay.
     """
     removed = []
     try:
@@ -77,7 +76,7 @@ def _remove_if_abandoned(folder: Path) -> bool:
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """Return a new directory and the descriptor of its lock, which child processes do not inherit."""
+    """Return a new directory and its lock's descriptor, which child processes do not inherit."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another session's start removed it before it was locked

@@ -1,7 +1,7 @@
 """Code for the workers of a cluster: an archive of kctl and its compiled dependencies.
 
-A zip on the Python path cannot hold extensions, so Spark unpacks the archive next to each worker process
-(`spark.archives`). PySpark comes with Spark; pyarrow is too large to send and must be installed on the workers.
+A zip on the Python path cannot hold extensions, so Spark unpacks the archive (`spark.archives`). PySpark comes with
+Spark; pyarrow is too large to send and must be installed on the workers.
 """
 
 import platform

@@ -1,7 +1,6 @@
-"""Bytes for each offset, measured at the beginning of each topic, for plans.
+"""Bytes for each offset, measured by one fetch of the largest range of each topic, because Kafka reports only offsets.
 
-Kafka reports offsets, not bytes. One fetch of the largest range of each topic measures the bytes for each offset in the
-log. The fetch shows before Spark starts that the brokers deliver records.
+The fetch shows before Spark starts that the brokers deliver records.
 """
 
 from collections.abc import Sequence
@@ -54,7 +53,7 @@ def _measured(properties: ReadingProperties, sampled: dict[str, OffsetRange], ru
 
 
 def _read_each(consumer: Consumer, left: dict[TopicPartition, OffsetRange], timer: Timer) -> dict[str, float]:
-    """Return the bytes for each offset of the first chunk of each partition, by topic."""
+    """Return the bytes for each offset in the first chunk of each partition, by topic."""
     found: dict[str, float] = {}
     while left:
         timer.update()

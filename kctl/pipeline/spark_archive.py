@@ -1,9 +1,8 @@
 """Cache of the archives from which Spark's Python processes import.
 
-Before each task Spark invalidates Python's import caches. For every package imported from an archive, Python up to 3.12
-then reads the whole directory of the archive again: 5 ms for each of a dozen readings of `pyspark.zip`, and 20 ms for
-the 5,400 entries of Spark's core jar, which is on the path without need. Removed finders would return with the next
-import of a missing module, so the finders stay and ignore the invalidation.
+Spark invalidates Python's import caches before each task. Python up to 3.12 then reads the archive's directory again
+for every package: 5 ms for each of a dozen readings of `pyspark.zip`, and 20 ms for Spark's core jar. Removed finders
+would return with the next import of a missing module, so the finders stay and ignore the invalidation.
 """
 
 import os
@@ -18,8 +17,8 @@ _CORE: Final = "spark-core_"
 def keep_spark_archive() -> int:
     """Make the finders of Spark's archives ignore invalidation, and return the number of changed finders.
 
-    Call this in each task and each planning process: it takes effect from the next call on. Spark's archives do not
-    change while a worker lives; other archives may, and are read again.
+    Call this in each task and each planning process; it takes effect from the next call on. Other archives may change,
+    and are read again.
     """
     loaders = [getattr(sys.modules.get(name), "__loader__", None) for name in ("pyspark", "py4j")]
     archives = [loader.archive for loader in loaders if isinstance(loader, zipimporter)]

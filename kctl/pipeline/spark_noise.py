@@ -1,8 +1,4 @@
-"""Redirection of PySpark's and py4j's output in this process to Spark's log.
-
-Covers warnings of their imports, errors that py4j logs when the JVM exits, and exceptions in their threads. Other
-warnings, log records and threads are unchanged.
-"""
+"""Redirection of PySpark's and py4j's warnings, log records and thread exceptions in this process to Spark's log."""
 
 import logging
 import threading
@@ -25,12 +21,11 @@ _CALLERS = frozenset({"threading.py", "socketserver.py"})
 
 
 class _PrintedByPy4j(logging.Filter):
-    """Filter that moves records which py4j logs with the root logger to Spark's log, and drops them after a session."""
+    """Filter that moves py4j's records from the root logger to Spark's log, and drops them after a session."""
 
     log: IO[bytes] | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record comes from another package."""
         if not _is_in(record.pathname, SPARK):
             return True
         if self.log is not None:

@@ -1,8 +1,7 @@
 """The JVM of a session as a child process that can be stopped while it starts.
 
-PySpark would return its own JVM only after it responds, seconds later, and leave a directory with a secret behind if
-killed. SparkProcess keeps the secret in the session's directory until it is read. PySpark then connects to the JVM as
-in a program of `spark-submit`.
+PySpark would return its own JVM only after it responds, and leave a directory with a secret behind if killed.
+SparkProcess keeps the secret in the session's directory until PySpark connects.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Reports of requests to object stores and tables that block the caller's thread.
-
-Unlike the client, the libraries for these requests have no events.
-"""
+"""Reports of requests to object stores and tables, whose libraries have no events."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

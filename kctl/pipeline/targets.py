@@ -1,9 +1,8 @@
 """Target: destination of an export for its driver. RoundPlace: destination of the tasks of one round.
 
-A job gets from a target the position of each partition, gives its tasks a place for a round, and commits the written
-files atomically. A directory uses renames and links (`export_files.folder`), an object store conditional writes
-(`object_store.object_export`), and a table the commits of its format (`lake_tables.table_target`). See
-docs/decisions/0019-targets-commit-rounds.md. Imports for a location are deferred until it is opened.
+A directory commits with renames and links (`export_files.folder`), an object store with conditional writes
+(`object_store.object_export`), and a table with its format (`lake_tables.table_target`). See
+docs/decisions/0019-targets-commit-rounds.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class FileKind(NamedTuple):
-    """Kind of files that a round writes: `layout` and `format` of the export, `level` of zstd.
+    """Kind of files that a round writes: `layout` and `format` of the export.
 
-    Attributes: file_bytes: size at which a file is closed and another is started; 0: one file for each range and
+    Attributes: compression_level: of zstd. file_bytes: size at which a new file starts; 0: one file for each range and
     directory.
     """
 
@@ -243,12 +242,9 @@ def exported_ranges(location: Location, topic: str, properties: Mapping[str, obj
 
 
 def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export with undecoded records.
+    """Return the manifests of an export with undecoded records. Args: as `files_of`.
 
-    Args: as `files_of`.
-
-    Raises: FolderError: it is not an export. ExportDataError: it has decoded columns. Also raises the errors of
-    `files_of`.
+    Raises: FolderError: it is not an export. ExportDataError: it has decoded columns. Others as `files_of`.
     """
     manifests = read_export(location, properties)
     if not manifests:

@@ -1,7 +1,7 @@
 """Spark daemon of Python workers that imports the modules of kctl's tasks before it forks workers.
 
-Spark starts a new worker after each read that stops early, as with `limit`, and after an idle minute. To use the
-daemon, set `spark.python.daemon.module=kctl.pipeline.worker_daemon` before the session starts.
+Set `spark.python.daemon.module=kctl.pipeline.worker_daemon` before the session starts. Spark starts a new worker after
+each read that stops early, as with `limit`, and after an idle minute.
 """
 
 import os

@@ -1,5 +1,1 @@
-"""Decoding of keys and values into columns.
-
-`plan` resolves the readers' schemas on the driver, `record_decoding` decodes in tasks. Depends on neither Spark nor
-files.
-"""
+"""Decoding of keys and values into columns: `plan` on the driver, `record_decoding` in tasks."""

@@ -1,7 +1,7 @@
 """AvroValues: Avro values as Arrow types, which match Spark's Avro reader if it supports the type.
 
-A union of several non-null types is a struct with one field for each branch, of which one is set. Recursive types and
-records without fields are JSON strings. Decimals of more than 38 digits are strings.
+A union of several non-null types is a struct with one field for each branch. Recursive types, records without fields
+and decimals of more than 38 digits are strings, the first two with JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,7 +85,6 @@ class _Leaves:
     # --- types ------------------------------------------------------------------------------------------------------
 
     def type_of(self, schema: Any, level: int) -> pa.DataType:
-        """Return the Arrow type of a schema node."""
         self._budget.spend(level)
         if isinstance(schema, list):
             return self._union_type(schema, level)
@@ -166,7 +165,7 @@ def _recursive_types(names: Mapping[str, Any]) -> set[str]:
 
 
 def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> set[str]:
-    """Return the names that lead to a cycle, by repeatedly removing names without outgoing references."""
+    """Return the names that lead to a cycle: the rest after repeated removal of names without references."""
     left = {name: len(others) for name, others in inner.items()}
     ends = [name for name, count in left.items() if not count]
     while ends:
@@ -180,7 +179,7 @@ def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> 
 
 
 def _named_in(schema: Any, names: Mapping[str, Any]) -> set[str]:
-    """Return the named types that a schema or its fields refer to or define, without nested types of those."""
+    """Return the named types that a schema or its fields refer to or define, without nested ones."""
     if isinstance(schema, str):
         return {schema} if schema in names else set()
     if isinstance(schema, Mapping):

@@ -1,9 +1,8 @@
 """JsonValues: JSON values with a JSON Schema as Arrow types.
 
-Objects with properties are structs, objects without properties but with one value type are maps, and arrays are lists.
-A union with null is nullable. Other schemas (several types, any type, recursive objects) are JSON strings. A value that
-does not fit its type is an error. Other rules of the schema are the writer's task and are not checked. Properties
-outside of the schema are dropped, like fields outside of an Avro reader's schema.
+Objects with properties are structs, other objects with one value type maps, and arrays lists. Other schemas (several
+types, any type, recursive objects) are JSON strings. A value that does not fit its type is an error; other rules of the
+schema are not checked. Properties outside of the schema are dropped.
 """
 
 import json
@@ -144,7 +143,7 @@ class JsonValues:
 
 
 def _at(document: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer, or None if it does not exist or the pointer is an anchor."""
+    """Return the value at a JSON pointer, or None if there is none or the pointer is an anchor."""
     found = document
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -1,7 +1,7 @@
 """DecodePlan: the readers' schemas of keys and values, resolved once on the driver and sent to the tasks.
 
-A plan has registry properties with secrets as references. Tasks request writers' schemas from the registry, once for
-each id: `task_store` keeps them for all tasks of a worker, and on disk.
+Tasks request writers' schemas from the registry, once for each id: `task_store` keeps them for all tasks of a worker,
+and on disk.
 """
 
 import os
@@ -32,7 +32,7 @@ class SideRequest(NamedTuple):
     Attributes:
         form: one of FORMS.
         target: the reader's schema; a subject may contain `{topic}`.
-        message: message of a Protobuf file; None: the first message.
+        message: Protobuf message; None: the first one of the file.
     """
 
     form: str
@@ -72,9 +72,7 @@ class SidePlan(NamedTuple):
 class DecodePlan(NamedTuple):
     """Decoding of the records of a topic. Secrets are references, so the plan may be pickled and logged.
 
-    Attributes:
-        registry: properties of the schema registry.
-        limits: Kafka properties with timeouts, which apply to the registry.
+    Attributes: limits: Kafka properties with the timeouts for the registry.
     """
 
     key: SidePlan | None
@@ -84,7 +82,7 @@ class DecodePlan(NamedTuple):
 
 
 def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
-    """Return the decoding of keys or values from a user's values.
+    """Parse the requested decoding of keys or values.
 
     Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
 
@@ -107,8 +105,8 @@ def plan_decoding(request: DecodeRequest, topic: str, properties: Mapping[str, o
     Args: properties: Kafka properties with the timeouts for the registry.
 
     Raises:
-        ConfigError: the registry is missing, or one of its properties is invalid.
-        SchemaError: a schema is invalid or does not have the type of the form. KafkaError: an error of the registry.
+        ConfigError: the registry is missing or misconfigured. KafkaError: an error of the registry.
+        SchemaError: a schema is invalid or does not have the type of the form.
     """
     limits = tuple((name, properties[name]) for name in _LIMITS if name in properties)
     store = make_store(request.registry, limits, one_timeout=True)
@@ -148,7 +146,7 @@ def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = 
 
     Args: one_timeout: all calls share one API timeout; otherwise each call has its own.
 
-    Raises: ConfigError: the registry is missing, or one of its properties is invalid.
+    Raises: ConfigError: the registry is missing or misconfigured.
     """
     clock = SystemClock()
     config = RegistryConfig.parse(resolve(dict(registry)))

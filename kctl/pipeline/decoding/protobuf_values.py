@@ -1,9 +1,9 @@
 """ProtobufValues: Protobuf messages as Arrow structs by the descriptor of the reader's schema.
 
-Protobuf identifies fields by number, so the reader's descriptor reads all versions of a message: unknown fields are
-dropped, and missing fields have their defaults. The writer's schema must only denote the same message. Fields with
-presence are null if unset, wrappers are their value, and timestamps are instants. `google.protobuf.Struct`, `Value`,
-`ListValue` and `Any`, recursive messages and messages without fields are JSON strings.
+Fields are identified by number, so the reader's descriptor reads all versions of a message: unknown fields are dropped,
+and missing fields have defaults. Fields with presence are null if unset, wrappers are their value, and timestamps are
+instants. `google.protobuf.Struct`, `Value`, `ListValue` and `Any`, recursive messages and messages without fields are
+JSON strings.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _SCALARS = {  # by FieldDescriptor.cpp_type
     7: pa.bool_(),
     9: pa.string(),
 }
-_BYTES = 12  # of FieldDescriptor.type
+_BYTES = 12  # FieldDescriptor.type of bytes
 _WRAPPERS = {
     f"google.protobuf.{name}Value"
     for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
@@ -38,7 +38,7 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 
 
 class _Part:
-    """Arrow type of a field or message, and the conversion of its values; None for no conversion."""
+    """Arrow type of a field or message; `get` converts its values, and is None for no conversion."""
 
     def __init__(self, type_: pa.DataType, get: Get | None = None) -> None:
         self.type = type_

@@ -1,7 +1,7 @@
-"""RecordDecoding: batches of records with decoded keys or values, and with errors for records that do not decode.
+"""RecordDecoding: batches of records with decoded keys or values.
 
 Undecodable records are never lost: `with_errors` keeps the record with its raw bytes and the error, `split` moves it
-into an error table. If the registry fails, the task fails. Imports pyarrow, so tasks defer this import.
+into an error table. If the registry fails, the task fails.
 """
 
 from collections.abc import Sequence
@@ -105,8 +105,8 @@ class RecordDecoding:
     def with_errors(self, raw: pa.RecordBatch) -> pa.RecordBatch:
         """Return the output columns. An undecodable key or value is null, and ERROR has the reason.
 
-        Raises: DecodeError: a record does not decode, and ERROR is not an output column. KafkaError: an error of the
-        registry.
+        Raises: DecodeError: a record does not decode, and ERROR is not an output column. KafkaError: the registry
+        failed.
         """
         decoded, reasons = self._decode(raw)
         if ERROR in self._columns:
@@ -121,7 +121,7 @@ class RecordDecoding:
     def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """Return the decoded records, and the undecodable records with REASON, or None if all decode.
 
-        Raises: KafkaError: an error of the registry.
+        Raises: KafkaError: the registry failed.
         """
         decoded, reasons = self._decode(raw)
         arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
@@ -135,7 +135,6 @@ class RecordDecoding:
         return whole.filter(kept), pa.RecordBatch.from_arrays([*wrong.columns, texts], schema=error_schema(raw.schema))
 
     def _decode(self, raw: pa.RecordBatch) -> tuple[dict[str, pa.Array], dict[int, str]]:
-        """Return the decoded columns, and the reasons of errors by row."""
         headers = raw.column("headers") if "headers" in raw.schema.names else None
         named = None if headers is None or headers.null_count == len(headers) else _headers_of(headers)
         decoded: dict[str, pa.Array] = {}
@@ -146,7 +145,7 @@ class RecordDecoding:
 
 
 def task_decoding(plan: DecodePlan, columns: Sequence[str], pruned: DecodedTypes | None = None) -> RecordDecoding:
-    """Return the decoder of a task, with the schema store of this process. Raises: as RecordDecoding; ConfigError."""
+    """Return the decoder of a task. Raises: as RecordDecoding; ConfigError."""
     return RecordDecoding(plan, task_store(plan), columns, pruned)
 
 
@@ -156,8 +155,6 @@ def error_schema(raw: pa.Schema) -> pa.Schema:
 
 
 class _Side:
-    """Decoder of the keys or the values."""
-
     def __init__(self, name: str, plan: SidePlan, store: SchemaStore, pruned: pa.DataType | None) -> None:
         self.name = name
         self._header = KEY_HEADER if name == KEY else VALUE_HEADER
@@ -176,7 +173,7 @@ class _Side:
     def column(
         self, values: Sequence[bytes | None], headers: Sequence[Sequence[Header]] | None, reasons: dict[int, str]
     ) -> pa.Array:
-        """Return the decoded values, and add the reasons of undecodable values by row."""
+        """Return the decoded values, and add errors to `reasons` by row."""
         found: list[object] = []
         for row, data in enumerate(values):
             if data is None:
@@ -193,7 +190,7 @@ class _Side:
             return self._one_by_one(found, reasons)
 
     def _one_by_one(self, found: Sequence[object], reasons: dict[int, str]) -> pa.Array:
-        """Return the values as an array if some do not fit the type, such as a default or a large number."""
+        """Convert values one at a time, if some do not fit the type, such as a default or a large number."""
         arrays = []
         for row, value in enumerate(found):
             try:

@@ -1,7 +1,7 @@
-"""ValueReader: reader of keys or values of one schema type as one Arrow type.
+"""ValueReader: reader of keys or values of one schema type.
 
 The reader's schema determines the Arrow type. Values of other schema versions are converted, or are errors of their
-records. Imports pyarrow, so tasks defer this import.
+records.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class ValueReader(Protocol):
 class TypeBudget:
     """Limit on the size of a type: a short schema can expand exponentially if each level has two fields of the next.
 
-    Args: kind: kind of the schema, for errors.
+    Args: kind: name of the format, for errors.
     """
 
     def __init__(self, kind: str) -> None:

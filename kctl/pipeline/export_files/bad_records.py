@@ -1,7 +1,7 @@
 """Bad records: records with a value that the target of an export cannot hold, and the policy for them.
 
-Parquet has timestamps in microseconds, but brokers store 64-bit milliseconds. Time partitions of Iceberg allow years 1
-to 9999, and directory names 255 bytes. Tasks use this module; it depends on neither Spark nor Kafka.
+Brokers store 64-bit milliseconds, but Parquet has microseconds, time partitions of Iceberg the years 1 to 9999, and
+directory names 255 bytes.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,9 @@ class TargetLimits(NamedTuple):
     """Limits of a target's values, and the policy for records beyond them.
 
     Attributes:
-        policy: one of POLICIES: FAIL fails the task, NULL writes the record without the value, SKIP drops the record.
+        policy: FAIL fails the task, NULL writes the record without the value, SKIP drops the record.
         first_ms, end_ms: half-open range of timestamps that the target can hold.
-        is_exact: the target has timestamps in milliseconds, as brokers do.
-        layout: layout of the export.
+        is_exact: the target has timestamps in milliseconds.
     """
 
     policy: str = FAIL
@@ -38,7 +37,7 @@ class TargetLimits(NamedTuple):
     layout: str = "topic"
 
     def fit_times(self, batch: "pa.RecordBatch") -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records as the target holds them, and a list of the bad records, or None if there are none.
+        """Return the records as the target holds them, and a list of the bad records, if any.
 
         Raises: RecordDataError: a record is bad, and the policy is FAIL.
         """
@@ -71,8 +70,7 @@ class TargetLimits(NamedTuple):
     def fit_column(
         self, raw: "pa.RecordBatch", batch: "pa.RecordBatch"
     ) -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records to write, and a list of records whose partition name is too long, or None if there are
-        none.
+        """Return the records to write, and a list of records whose partition name is too long, if any.
 
         With NULL, bad records are written without a partition value.
 

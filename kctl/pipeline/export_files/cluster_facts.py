@@ -1,7 +1,6 @@
-"""ClusterFacts: metadata of an export: partitions and configs of topics, and offsets of consumer groups.
+"""ClusterFacts: partitions and configs of topics, and offsets of consumer groups, stored in manifests.
 
-Each manifest has the facts that its run has read; the newest facts count for each topic and group. Depends on neither
-Spark nor Kafka.
+The newest facts count for each topic and group.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,7 +64,6 @@ def _topic(name: str, given: Any) -> TopicFacts:
 
 
 def _offsets(group: str, topic: str, given: Any) -> dict[int, int]:
-    """Return committed offsets by partition."""
     return {
         _number(number, 0, MOST_PARTITIONS - 1, f"{group}: partition of {topic}"): _number(
             at, 0, LARGEST_OFFSET, f"{group}: offset of {topic}-{number}"

@@ -1,13 +1,10 @@
 """The layout `column:PATH`: files partitioned by the values of a column, or of a field of a decoded key or value.
 
-`column:day(PATH)` and `column:hour(PATH)` use the UTC days and hours of event times: timestamps, dates, and integers in
-milliseconds since 1970.
-
-The value is part of the path, `NAME=VALUE/`. NAME is the path of the column with `_` for dots, as in
-`value_country=de/` and `value_created_hour=2026-11-22-13/`. UTF-8 bytes other than letters, digits, `_`, `-` or `.`
-become `~` and two hexadecimal digits. Files of tables also have a column NAME, because tables are partitioned only by
-columns. Files of directories do not have it, nor the decoded key or value that it comes from: readers of directories
-get it from the path.
+`column:day(PATH)` and `column:hour(PATH)` use UTC days and hours of timestamps, dates, or integers in milliseconds
+since 1970. The value is part of the path, `NAME=VALUE/`, with `_` for dots in NAME, as in `value_country=de/` and
+`value_created_hour=2026-11-22-13/`. UTF-8 bytes other than letters, digits, `_`, `-` or `.` become `~` and two
+hexadecimal digits. Files of tables also have a column NAME. Files of directories do not have it, nor a decoded key or
+value used as the partition: readers get it from the path.
 """
 
 import re

@@ -1,7 +1,7 @@
 """DecodedSchemas: types of decoded keys and values in the files of each topic, stored in manifests.
 
-Later runs write files that Parquet readers can merge with earlier ones: new fields are added, and removed fields stay
-as nulls. Existing files keep their types, so a change of a type is an error.
+Parquet readers can merge the files of all runs: new fields are added, and removed fields become nulls. A change of a
+type is an error.
 """
 
 from base64 import b64decode, b64encode
@@ -26,7 +26,7 @@ class DecodedSchemas:
         self._wanted: dict[str, str] = {}
 
     def read(self, manifests: Iterable[Manifest]) -> None:
-        """Read the types from manifests. Args: manifests: manifests from the oldest to the newest."""
+        """Read the types from manifests, given from the oldest to the newest."""
         self._kept = {topic: text for manifest in manifests for topic, text in manifest.schemas.items()}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "dict[str, DecodedTypes]":

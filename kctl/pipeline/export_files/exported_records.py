@@ -1,4 +1,4 @@
-"""Reading of an exported range in offset order. Tasks use this module; it depends on neither Spark nor Kafka."""
+"""Reading of an exported range in offset order."""
 
 import io
 import os
@@ -31,8 +31,7 @@ def read_exported(
 
     Args: folder: directory or object store prefix of the export. properties: Kafka properties with the timeouts.
 
-    Raises: ExportDataError: a file is damaged, or its records differ from its manifest.
-        FolderError: a file cannot be read. StoreError.
+    Raises: ExportDataError: a file is damaged or differs from its manifest. FolderError: it cannot be read. StoreError.
     """
     files = [file for file in exported.files if not file.path.startswith(f"{ERRORS}/")]
     wanted = exported.records if len(files) == len(exported.files) else sum(file.records for file in files)
@@ -80,7 +79,6 @@ def _batches(
 
 
 def _check_types(schema: pa.Schema, path: str) -> None:
-    """Raise ExportDataError if a file lacks a column of an export, or has one of another type."""
     for name in COLUMNS:
         if schema.get_field_index(name) < 0:
             raise ExportDataError(f"{path} has no column {name}")
@@ -90,7 +88,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
 
 
 def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:
-    """Raise ExportDataError if a file has records of another range, for example because it was overwritten."""
+    """Raise ExportDataError for records of another range, for example in an overwritten file."""
     for name, first, last in (
         ("topic", exported.topic, exported.topic),
         ("partition", exported.partition, exported.partition),
@@ -104,7 +102,6 @@ def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> 
 
 @contextmanager
 def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str, object]) -> Iterator[tuple[int, Any]]:
-    """Yield the size of a file, and a file object for pyarrow."""
     if isinstance(folder, Path):
         with open_regular(placed(inside(folder, file.path))) as regular:
             yield os.fstat(regular.fileno()).st_size, regular
@@ -119,8 +116,6 @@ def _opened(folder: Path | StoreUrl, file: ExportedFile, properties: Mapping[str
 
 
 class _Head:
-    """Reading position in one file."""
-
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
         self.batch = next(batches, None)
@@ -143,7 +138,6 @@ class _Head:
 
 
 def _merged(files: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of several files, each in offset order, as one sequence in offset order."""
     heads = [head for head in map(_Head, files) if head.batch is not None]
     while heads:
         heads.sort(key=lambda head: head.offset)

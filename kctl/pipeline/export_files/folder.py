@@ -4,21 +4,18 @@
     FOLDER/orders/date=2026-11-22/orders-0-0-1000.parquet     `date` (UTC)
     FOLDER/orders/date=2026-11-22/hour=13/orders-0-...        `hour`
     FOLDER/orders/value_country=de/orders-0-0-1000.parquet    `column:value.country`
-    FOLDER/_errors/orders/...                                 undecodable records of an export that decodes
-    FOLDER/_manifest/                                         files of the rounds (`manifests`); other files are not
-    part
-                                                              of the export
+    FOLDER/_errors/orders/...                                 undecodable records
+    FOLDER/_manifest/                                         files of the rounds (`manifests`); no other file counts
     FOLDER/_tmp/RUN/                                          of the run that owns the directory
     FOLDER/orders/.orders-0-1000-2000.parquet                 complete, not yet in a manifest
 
-Readers of directories ignore names that begin with `_` or `.`; for a topic with this prefix, `@` is added before it. A
-file has a hidden name until its manifest is written, so other readers see only records of finished rounds. If a run is
-killed in between, the next run renames the files; kctl finds them by both names.
+Readers of directories ignore names that begin with `_` or `.`, so such topics get the prefix `@`. A file has a hidden
+name until its manifest is written, so other readers see only finished rounds. After a kill in between, the next run
+renames the files; kctl finds them by both names.
 
 A run owns the directory while its own directory below `_tmp` exists. The next run removes that directory first. Then
-the earlier run can add nothing, because its tasks rename files and its driver links manifests from there. Everything is
-in one file system that the driver and all workers see at one path. Files, directories and manifest of a round are
-synced in this order. Depends on neither Spark nor Kafka.
+the earlier run can add nothing, because its tasks rename files and its driver links manifests from there. The driver
+and all workers see one file system at one path. Files, directories and manifest of a round are synced in this order.
 """
 
 import errno
@@ -66,7 +63,7 @@ _FILE_NAME = re.compile(r".+-\d+-\d+-\d+(\.\d+)?(" + "|".join(map(re.escape, FOR
 
 
 def topic_folder(topic: str) -> str:
-    """Return the name of a topic's directory, which is the prefix of its file names."""
+    """Return the name of a topic's directory, the prefix of its file names."""
     return f"@{topic}" if topic.startswith(_HIDDEN) else topic
 
 
@@ -89,10 +86,7 @@ def file_name(topic: str, partition: int, start: int, end: int, extension: str, 
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a name below `folder`. All paths made of external names use this function.
-
-    Raises: FolderError: the path is outside of the directory.
-    """
+    """Return the path of an external name below `folder`. Raises: FolderError: the path is outside of the directory."""
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
         raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
@@ -100,11 +94,9 @@ def inside(folder: Path, name: str) -> Path:
 
 
 class ExportFolder:
-    """Directory of an export, for the driver of one run. Memory does not grow with the number of rounds.
+    """Directory of an export, for the driver of one run.
 
-    Attributes:
-        last_number: number of the newest round; 0 without rounds.
-        schemas: types of decoded columns.
+    Attributes: last_number: number of the newest round; 0 without rounds. schemas: types of decoded columns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -138,10 +130,7 @@ class ExportFolder:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` that can be found without side effects.
-
-        Raises: FolderError, ExportDataError.
-        """
+        """Raise the errors of `claim` that can be found without side effects. Raises: FolderError, ExportDataError."""
         try:
             self._check_is_ours()
             for name in (MANIFESTS, TEMPORARY):
@@ -157,8 +146,7 @@ class ExportFolder:
 
         Args:
             settings: format and layout, which all rounds of an export share.
-            takes_over: False: nothing will be written, and an active run keeps the directory. Only the files of its
-                last manifest get their final names.
+            takes_over: False: nothing will be written, and an active run keeps the directory.
 
         Raises: FolderError, ExportDataError.
         """
@@ -199,7 +187,7 @@ class ExportFolder:
         return dict(self._points)
 
     def _check_named(self, manifests: Iterable[Manifest]) -> None:
-        """Raise ExportDataError if a file with a final name is in no manifest: its records would be exported again."""
+        """Raise ExportDataError for a file with a final name in no manifest, which would be exported again."""
         known = paths_in(manifests)
         try:
             paths = [str(path.relative_to(self.path)) for path in _data_files(self.path) if path.name[0] != "."]
@@ -224,7 +212,7 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
 
     def _tidy(self) -> None:
-        """Remove manifests that are part of merged ones, and merge the rest if there are many."""
+        """Remove superfluous manifests, and merge the others."""
         listing = list_manifests(self.path)
         try:
             for path in listing.superfluous:
@@ -259,8 +247,8 @@ class ExportFolder:
 
         Args: round_folders: directories in which no task writes, including the directories of all ranges.
 
-        Raises: FolderError: another run has taken the directory, or it cannot be written.
-            ExportDataError: a file differs from the result of its task.
+        Raises: FolderError: another run has taken the directory, or it cannot be written. ExportDataError: a file was
+        changed.
         """
         try:
             for round_folder in round_folders:
@@ -285,7 +273,6 @@ class ExportFolder:
         return manifest
 
     def _merge(self) -> None:
-        """Merge manifests until few remain."""
         try:
             while parts := due_for_merge(self._files):
                 at = self._files.index(parts[0])
@@ -309,7 +296,7 @@ class ExportFolder:
         )
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
-        """Give files of manifests their final names, if a run was killed before or is about to do so."""
+        """Rename the files of a run that was killed, or is active, after its last manifest."""
         known = paths_in(manifests)
         for path in _data_files(self.path):
             shown = path.with_name(path.name.removeprefix("."))
@@ -318,7 +305,7 @@ class ExportFolder:
                     path.rename(shown)
 
     def _show(self, ranges: Iterable[ExportedRange]) -> None:
-        """Give the files of a written manifest their final names, unless another run has done so."""
+        """Rename the files of a written manifest, unless another run has done so."""
         renamed = set()
         for path in [self.path / file.path for each in ranges for file in each.files]:
             try:
@@ -362,9 +349,9 @@ class ExportFolder:
 
 
 def _check_makeable(path: Path) -> None:
-    """Raise the OSError with which creating a directory would fail, without side effects.
+    """Raise the OSError with which creating a directory would fail.
 
-    A temporary directory is created and removed, because modes do not show read-only or remote file systems.
+    Creates and removes a temporary directory, because modes do not show read-only or remote file systems.
     """
     missing = path
     while True:
@@ -382,7 +369,6 @@ def _check_makeable(path: Path) -> None:
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a directory that have names of export files, hidden or not."""
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN) or name == ERRORS)
         for name in sorted(files):

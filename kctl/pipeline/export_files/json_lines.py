@@ -1,6 +1,6 @@
 """Conversion between Arrow and lossless JSON lines in the format of `kctl consume --output jsonl`.
 
-`kctl.cli.formats` converts from the wire format and belongs to the command line; a test requires equal output of both.
+A test requires equal output of `kctl.cli.formats`, which converts from the wire format.
 """
 
 import json
@@ -37,7 +37,7 @@ def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
-    """Return the records of a batch with the data source's columns as lines with one object each."""
+    """Return the records of a batch as lines with one object each."""
     names: dict[str, str] = {}
     lines = []
     for topic, partition, offset, timestamp_ms, key, value, fields in _rows(batch):

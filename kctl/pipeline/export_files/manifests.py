@@ -3,11 +3,10 @@
     _manifest/00000017.json              one round
     _manifest/00000001-00000016.json     rounds 1 to 16, merged: the ranges of all in order
 
-Manifests of rounds are never overwritten. `FANOUT` adjacent manifests of one level are merged, and again sixteen merged
-ones, so an export of a million rounds has some dozens of manifests. The merged manifest is written, synced and linked
-before its parts are removed. So every round is in an existing manifest at any time, even after a kill. Parts of a
-larger manifest are ignored, and removed when the next run claims the directory. The newest manifest is never merged,
-because it shows readers that a listing during a change is incomplete. Depends on neither Spark nor Kafka.
+`FANOUT` adjacent manifests of one level are merged, and again sixteen merged ones, so an export of a million rounds has
+some dozens of manifests. A merged manifest is written, synced and linked before its parts are removed, so every round
+is in an existing manifest at any time. The next run that claims the directory removes superfluous parts. The newest
+manifest is never merged, because it shows readers that a listing during a change is incomplete.
 """
 
 import json
@@ -71,7 +70,7 @@ class ExportedRange(NamedTuple):
 
     Attributes:
         records: fewer than end - start if compaction or transactions left gaps.
-        topic_id: id of the topic, as Kafka prints it; empty if the brokers have no topic ids.
+        topic_id: as Kafka prints it; empty if the brokers have no topic ids.
         log_end: end of the partition at planning time; -1 in manifests of older versions of kctl.
         newest_ms: largest timestamp of the records; None without records.
     """
@@ -166,7 +165,7 @@ class _HoleError(ExportDataError):
 
 
 def settled(look: Callable[[], T]) -> T:
-    """Return the result of reading manifests. Missing manifests are read again, because merging moves them."""
+    """Return the result of `look`. It is repeated for missing manifests, because merging moves them."""
     for _ in range(_LISTINGS - 1):
         with suppress(FileNotFoundError, _HoleError):
             return look()
@@ -187,7 +186,7 @@ def _listed(folder: Path) -> Listing:
 
 
 def named(path: Path, size_bytes: int) -> ManifestFile:
-    """Return the file of a manifest with the rounds in its name. Raises: ExportDataError: the name is invalid."""
+    """Return the manifest file with the rounds in its name. Raises: ExportDataError: the name is invalid."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise ExportDataError(f"{path} is not a manifest of an export, by its name")
@@ -287,7 +286,7 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
 
 
 def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
-    """Return counts of an export. Args: manifests: manifests from the oldest to the newest."""
+    """Return counts of an export from its manifests, oldest first."""
     ranges = [each for manifest in manifests for each in manifest.ranges]
     files = [file for each in ranges for file in each.files]
     return TargetFacts(
@@ -300,7 +299,7 @@ def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
 
 
 def commit_time(text: str) -> int | None:
-    """Return the time of a commit in milliseconds since the epoch, or None if the string has none."""
+    """Return a commit time in milliseconds since the epoch, or None."""
     return int(text) if text.isdecimal() else None
 
 
@@ -351,7 +350,7 @@ def _of_json(given: dict[str, Any]) -> Manifest:
 def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFile:
     """Write a manifest atomically and durably.
 
-    Args: drafts: directory of the run; a manifest cannot be added without it.
+    Args: drafts: directory of the run; without it the write fails.
 
     Raises: FileExistsError: a manifest of these rounds exists. FileNotFoundError: another run owns the directory.
     OSError.

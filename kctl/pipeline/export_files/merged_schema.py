@@ -1,8 +1,8 @@
-"""Merging of schema versions into the schema of a table: added fields, widened types, and conflicts.
+"""Merging of schema versions into the schema of a table.
 
-New fields become columns with nulls in earlier records; removed fields stay as columns with nulls. If the format
-supports it, int becomes long, float becomes double, and a decimal gets more digits. All other changes are rejected
-before anything is written, with the name of each field. Does not depend on a table format.
+New fields become columns with nulls in earlier records; removed fields stay as columns. If the format supports it, int
+becomes long, float becomes double, and a decimal gets more digits. Other changes are rejected before anything is
+written.
 """
 
 from collections.abc import Iterator
@@ -77,7 +77,6 @@ def _merged(old: pa.DataType, new: pa.DataType, path: str, problems: list[str]) 
 
 
 def _widened(old: pa.DataType, new: pa.DataType, path: str) -> Iterator[str]:
-    """Yield the columns whose types differ in the merged schema."""
     if pa.types.is_struct(old):
         found = {field.name: field.type for field in new}
         for field in old:

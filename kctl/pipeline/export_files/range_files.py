@@ -1,8 +1,7 @@
 """Files of one range: Arrow batches as Parquet or JSON lines, partitioned by the layout, written all or none.
 
-Files are written below the round's directory, and renamed to hidden names in the export when all are complete and
-synced. The driver gives them their final names after the manifest. All attempts at a range use equal names. Tasks use
-this module; it depends on neither Spark nor Kafka.
+Files are renamed from the round's directory to hidden names in the export when all are complete and synced. All
+attempts at a range use equal names.
 """
 
 import json
@@ -192,9 +191,7 @@ class RangeFiles:
         return self._newest_ms
 
     def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
-        """Write a batch, whose records follow earlier batches in offset order.
-
-        Records with the column REASON are bad records and go to separate files.
+        """Write a batch that follows earlier ones in offset order. Records with the column REASON go to separate files.
 
         Args: is_copy: the records are also written without REASON, and count once.
         """
@@ -218,7 +215,7 @@ class RangeFiles:
             raise self._place.failed(e) from e
 
     def finish(self) -> tuple[ExportedFile, ...]:
-        """Sync the files, move them to their directories, and return them sorted by path."""
+        """Sync the files, move them to their directories, and return them by path."""
         self.close()
         try:
             for part in self._parts:
@@ -234,7 +231,6 @@ class RangeFiles:
         return tuple(sorted(done))
 
     def _split(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the parts of a batch by directory."""
         base = topic_folder(self._name.topic)
         if REASON in batch.schema.names:
             base = f"{ERRORS}/{base}"
@@ -292,8 +288,6 @@ def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.Recor
 
 
 class _Part:
-    """A file in progress."""
-
     def __init__(self, place: Files, name: RangeName, folder: str, part: int, number: int) -> None:
         self.folder = folder
         self.path = f"{folder}/{file_name(*name, FORMATS[place.format], part)}"
@@ -304,8 +298,6 @@ class _Part:
 
 
 class _Counted:
-    """Writer that counts the records of its file."""
-
     def __init__(self, writer: _Writer, part: _Part) -> None:
         self._writer = writer
         self._part = part
@@ -325,7 +317,7 @@ def _writer(place: Files, path: Path, schema: pa.Schema, name: RangeName) -> _Wr
 
 
 class _ParquetFile:
-    """Parquet with zstd, and with features that all readers support: plain and dictionary encoding, version 2.6 types.
+    """Parquet writer with features that all readers support: zstd, plain and dictionary encoding, version 2.6 types.
 
     Args: enough_bytes: file size at which a row group is written immediately; 0: no limit.
     """
@@ -364,7 +356,6 @@ class _ParquetFile:
         return written + self._held_bytes * written // self._written_bytes
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Hold the batch, and write a row group when it is large enough."""
         self._held.append(batch)
         self._held_rows += batch.num_rows
         self._held_bytes += batch.nbytes
@@ -389,15 +380,12 @@ class _ParquetFile:
 
 
 class _JsonFile:
-    """JSON lines with zstd, in the format of `kctl consume --output jsonl`."""
-
     def __init__(self, path: Path) -> None:
         self._sink: Any = pa.OSFile(str(path), "wb")
         self._file: Any = pa.CompressedOutputStream(self._sink, "zstd")
 
     @property
     def size_bytes(self) -> int:
-        """Written bytes so far."""
         return 0 if self._sink.closed else int(self._sink.tell())
 
     def write(self, batch: pa.RecordBatch) -> None:

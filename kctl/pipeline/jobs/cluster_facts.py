@@ -1,7 +1,6 @@
 """Cluster facts of an export, read by `export` and restored by `import`.
 
-Topics have their partition count and the configs set on them. Groups have their committed offsets. `import` translates
-them for the target as `mirror --groups` does, by counting records back from the end of the imported records.
+`import` translates committed offsets as `mirror --groups` does, by counting records back from the end.
 """
 
 import re
@@ -50,9 +49,7 @@ class RefusedConfig(NamedTuple):
 class GroupImport(NamedTuple):
     """Data for the translation of groups in an import.
 
-    Attributes:
-        folder: location of the export. ranges: all imported ranges. targets: target topic by exported topic.
-            properties: properties of the target.
+    Attributes: ranges: all imported ranges. targets: target topic by exported topic. properties: of the target.
     """
 
     folder: Path | StoreUrl
@@ -134,7 +131,6 @@ def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> li
 def _wanted(
     facts: ClusterFacts, groups: Iterable[str], topics: Container[str]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return the exported offsets of groups for imported topics."""
     return {
         (group, TopicPartition(topic, number)): offset
         for group in groups
@@ -147,7 +143,7 @@ def _wanted(
 def restore_groups(
     given: GroupImport, facts: ClusterFacts, groups: Iterable[str], session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return the outcome of each. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return each outcome. Raises: KafkaError."""
     wanted = _wanted(facts, groups, given.targets)
     with Admin(resolve(given.properties)) as admin:
         tasks = _tasks(admin, given, offsets_by_partition(wanted))

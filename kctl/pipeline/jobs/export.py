@@ -1,8 +1,7 @@
 """`export`: topics into files, with each record exactly once even if processes are killed.
 
-The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds.
-Tasks write their ranges (`export_task`), and the target commits each round (`export_rounds`, `targets`). The target
-stores the positions for the next run.
+The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds
+(`export_rounds`), which the target commits with the positions for the next run.
 """
 
 import threading
@@ -61,21 +60,17 @@ class ExportRequest(NamedTuple):
     """Parameters of an export.
 
     Attributes:
-        selection: partitions to export.
         folder: a directory, which the driver and all workers see at this path, or another location
             (`kctl.pipeline.locations`).
         properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
-        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`: the directories below a topic's
-            directory.
+        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`: directories below the topic's.
         start: start of partitions that have not been exported before.
         range_bytes: approximate bytes in the log for each range.
         min_tasks: minimum number of ranges; 0 for the number of parallel tasks.
-        interval_ms: None: export up to the current ends; otherwise continue forever and check for new records at this
-            interval.
+        interval_ms: interval of checks for new records, forever; None: export up to the current ends.
         allow_loss: continue after records that were deleted before their export; otherwise an error.
-        compression_level: level of zstd. file_bytes: approximate file size; 0: the table's property, or one file for
-            each range.
-        events: receives the events of the planning client.
+        compression_level: of zstd. file_bytes: approximate file size; 0: the table's property, or one file for each
+            range.
         decode: keys or values to decode into columns; None: they stay bytes.
         round_ms: time after which finished ranges are committed while tasks continue.
         on_bad_record: `error`, `null` or `skip`, for records with a value that the target cannot hold.
@@ -112,7 +107,7 @@ class ExportRequest(NamedTuple):
         return FileKind(self.layout, self.format, self.compression_level, self.file_bytes)
 
     def separated(self) -> "ExportRequest":
-        """Return the request with schema registry properties moved from the Kafka properties to `decode`."""
+        """Return the request with schema registry properties moved from `properties` to `decode`."""
         names = RegistryConfig.names()
         registry = tuple((name, value) for name, value in self.properties.items() if name in names)
         return self._replace(
@@ -126,7 +121,7 @@ class ExportPlan(NamedTuple):
 
     Attributes:
         tasks: ranges of each task, in execution order.
-        topic_bytes: approximate bytes in the log of each topic's ranges.
+        topic_bytes: approximate bytes in the log by topic.
         resumed: number of partitions that earlier runs have exported.
     """
 
@@ -156,8 +151,7 @@ def export(
     """Export missing records, and return the counts.
 
     Args:
-        session: a running Spark session, which stays open; None to start one for this job.
-        options: options of the session to start.
+        session: a running Spark session, which stays open; None to start one with `options`.
         on_progress: called in this thread with the progress.
 
     Raises:
@@ -221,7 +215,7 @@ def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
-    """Return the plan of `export` without Spark and without side effects. Raises as `export`."""
+    """Return the plan of `export` without Spark and side effects. Raises as `export`."""
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
@@ -291,7 +285,6 @@ def make_plan(
 
 
 def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> list[TopicPartition]:
-    """Return the partitions of a plan. Raises: ConfigError, BrokerError: a topic cannot be exported."""
     partitions = planner.partitions(request.selection)
     if batch is not None:
         partitions = [tp for tp in partitions if tp in batch.ends]
@@ -307,7 +300,7 @@ def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> li
 def _unexported(
     request: ExportRequest, planner: Planner, target: Target, partitions: list[TopicPartition], batch: Batch | None
 ) -> tuple[list[OffsetRange], int]:
-    """Return the range of each partition that is not exported, and the number of partitions that the target has."""
+    """Return the missing range of each partition, and the number of partitions that the target has."""
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
@@ -337,7 +330,6 @@ def _unexported(
 def _tasks(
     request: ExportRequest, whole: Sequence[OffsetRange], per_offset: Mapping[str, float], at_once: int
 ) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each task: large partitions are cut, small ones share tasks."""
     range_bytes = max(request.range_bytes, request.file_bytes)
     ranges = [
         piece

@@ -1,8 +1,8 @@
 """Rounds of an export: tasks execute on Spark, and the target commits finished ranges.
 
-The tasks of a round share a few places. After `round_ms`, the ranges of places without active tasks are committed while
-other tasks continue, so a job that is killed every few minutes makes progress. If a round fails, the finished ranges of
-each partition before its first unfinished range are committed.
+After `round_ms`, the ranges of places without active tasks are committed while other tasks continue, so a job that is
+killed every few minutes makes progress. If a round fails, the finished ranges of each partition before its first
+unfinished range are committed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,10 +58,7 @@ class ExportResult(NamedTuple):
 
 
 class ExportRounds:
-    """Rounds of one run, which the target commits.
-
-    Args: name: name of the job. phase: phase for the progress.
-    """
+    """Rounds of one run, which the target commits. Args: phase: phase for the progress."""
 
     def __init__(
         self,
@@ -167,10 +164,7 @@ class ExportRounds:
 
 
 class _Round:
-    """Tasks of a round, with their places and finished ranges.
-
-    Attributes: done: results by position of the range, counted over all tasks.
-    """
+    """Tasks of a round, with their places. Attributes: done: results by position of the range in all tasks."""
 
     def __init__(self, tasks: Sequence[tuple[OffsetRange, ...]], places: Sequence[RoundPlace]) -> None:
         self.tasks = tasks

@@ -1,7 +1,6 @@
 """Task of `export` and `sync`: reads ranges and writes each into separate files.
 
-Threads sync or upload the files of finished ranges while further ranges are read, because each of these calls waits for
-a disk or a store.
+Threads sync or upload the files of finished ranges while further ranges are read.
 """
 
 from collections import deque
@@ -114,7 +113,6 @@ class _Finishing:
             yield self._next()
 
     def rest(self) -> Iterator[ExportedRange]:
-        """Wait for the remaining ranges and yield them."""
         while self._under_way:
             yield self._next()
 

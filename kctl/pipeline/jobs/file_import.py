@@ -1,8 +1,7 @@
 """`import`: files of an export into topics, at least once.
 
-A task produces the ranges of one exported partition in order, so records keep their order. With `is_ordered=False` each
-range is independent. A fully acknowledged range gets a mark, and later runs skip it. Ranges in progress when a run
-stops are produced again.
+A task produces the ranges of one exported partition in order. A fully acknowledged range gets a mark, and later runs
+skip it. Ranges in progress when a run stops are produced again.
 """
 
 import hashlib
@@ -63,15 +62,13 @@ class ImportRequest(NamedTuple):
         properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
         topics: exported topics to import; empty for all.
         topic: target topic; None for the exported names.
-        keep_partitions: keep partitions; otherwise the producer chooses them by key.
-        keep_timestamps: keep timestamps; otherwise records get the time of the import.
+        keep_partitions: otherwise the producer chooses partitions by key.
+        keep_timestamps: otherwise records get the time of the import.
         is_ordered: keep the order of records within an exported partition.
         create: create missing topics with the partitions and configs in the export.
         allow_loss: import timestamps even if the target would delete or reject records; otherwise an error.
-        groups: exported consumer groups to restore; requires partitions and order to be kept.
+        groups: exported consumer groups to restore; requires keep_partitions and is_ordered.
         progress: directory or prefix for marks; None for one in the export, for this cluster and these settings.
-            Required for tables.
-        events: receives the events of the planning client.
     """
 
     folder: Location
@@ -95,8 +92,7 @@ class ImportPlan(NamedTuple):
         tasks: ranges of each task, in order. done: number of ranges that earlier runs have imported.
         missing: topics to create. ranges: all selected ranges, imported or not. groups: groups to restore.
         facts: cluster facts of the export. topics: topics of the export, including topics without records.
-        progress: place of the marks. problems: conflicts of records with target topics.
-        topic_ids: ids of existing target topics.
+        progress: place of the marks. problems: conflicts with target topics. topic_ids: ids of existing target topics.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -124,8 +120,7 @@ class ImportResult(NamedTuple):
 
     Attributes:
         records, ranges: each counted once, without repeated attempts.
-        created: created topics with their exported facts. refused_configs: configs of these that the target rejects.
-        group_offsets: outcomes of the groups' offsets.
+        created: created topics with their exported facts. refused_configs: configs that the target rejects.
     """
 
     records: int = 0
@@ -208,7 +203,7 @@ def import_files(
 def plan_import(
     request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> ImportPlan:
-    """Return the plan of `import_files` without Spark and without side effects. Raises as `import_files`."""
+    """Return the plan of `import_files` without Spark and side effects. Raises as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
@@ -315,19 +310,16 @@ def _check_targets(
 
 
 def _ids_of(described: "Results[str, TopicInfo]") -> dict[str, str]:
-    """Return the ids of topics as strings."""
     return {name: str(each.topic_id) for name, each in described.done.items()}
 
 
 def _target_id(request: ImportRequest, topic_ids: Mapping[str, str], exported: ExportedRange) -> str:
-    """Return the id of the target topic of a range, or an empty string if the topic does not exist."""
     return topic_ids.get(request.topic or exported.topic, "")
 
 
 def _problems(
     admin: Admin, sources: Mapping[str, Iterable[str]], missing: Container[str], facts: ClusterFacts
 ) -> tuple[str, ...]:
-    """Return the conflicts of target topics with records that keep their timestamps."""
     rules = read_rules(admin, [topic for topic in sources if topic not in missing])
     return tuple(
         text
@@ -347,17 +339,13 @@ def _progress_name(request: ImportRequest, cluster_id: str) -> str:
 
 
 def _own_progress(folder: Path | StoreUrl, name: str) -> Path | StoreUrl:
-    """Return the place of an import's marks within the export."""
     if isinstance(folder, Path):
         return inside(folder / PROGRESS_FOLDER, name)
     return StoreUrl(f"{folder}/{PROGRESS_FOLDER}/{name}")
 
 
 def _mark(exported: ExportedRange, target_id: str) -> str:
-    """Return the name of a range's mark, which changes if one of the topics was recreated.
-
-    Args: target_id: id of the target topic.
-    """
+    """Return the name of a range's mark, which changes if the source or the target topic was recreated."""
     topic = exported.topic
     if len(topic) > 150:  # a file name has at most 255 bytes; long names may share a prefix
         topic = f"{topic[:133]}~{hashlib.sha256(topic.encode()).hexdigest()[:16]}"
@@ -366,8 +354,6 @@ def _mark(exported: ExportedRange, target_id: str) -> str:
 
 
 class _Watch:
-    """Progress of an import, from its marks because tasks are long."""
-
     def __init__(
         self, request: ImportRequest, plan: ImportPlan, tasks: Iterable["_ImportTask"], on_progress: OnProgress
     ) -> None:
@@ -382,7 +368,6 @@ class _Watch:
         self._records = 0
 
     def tick(self, counts: TaskCounts) -> None:
-        """Report the progress, with the marks read every LOOK_EVERY_MS."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
@@ -398,7 +383,7 @@ class _Watch:
 
 
 class _ImportTask(NamedTuple):
-    """Ranges to import, with secrets as references. Attributes: marks: mark names of the ranges."""
+    """Ranges to import, with the names of their marks and secrets as references."""
 
     ranges: tuple[ExportedRange, ...]
     marks: tuple[str, ...]

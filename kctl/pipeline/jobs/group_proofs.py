@@ -1,7 +1,6 @@
 """Check whether consumer groups continue in a copy of a topic with the record that they would read next in the source.
 
-The check is independent of the copy's method: it compares the records from the committed offset to the end on both
-sides. Its cost grows with the lag of the groups.
+Compares the records from the committed offset to the end on both sides, independent of the copy's method.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,9 +27,9 @@ class GroupProof(NamedTuple):
     """Continuation of a group in the target.
 
     Attributes:
-        source_offset, target_offset: committed offsets; None if the group has no offset in the target.
+        source_offset, target_offset: committed offsets; None without one in the target.
         continues: `same`: with the same record; `repeats`, `skips`: earlier or later by `records`; `differs`: with
-            another record; `missing`: at the beginning or the end, as its consumers are configured.
+            another record; `missing`: as its consumers are configured.
     """
 
     group: str
@@ -43,7 +42,7 @@ class GroupProof(NamedTuple):
 
 
 def behind_only(proof: GroupProof, behind: int) -> GroupProof:
-    """Return the proof as `same` if the group skips only records that the copy does not have yet.
+    """Return the proof, as `same` if the group skips only records that the copy does not have yet.
 
     Args: behind: number of records that the copy of the partition is behind.
     """
@@ -51,8 +50,6 @@ def behind_only(proof: GroupProof, behind: int) -> GroupProof:
 
 
 class _ProofTask(NamedTuple):
-    """Ranges of both sides from the committed offset, with secrets as references."""
-
     source: OffsetRange
     target: OffsetRange
     compared: Compared
@@ -101,8 +98,6 @@ def prove_groups(
 
 
 class _CountTask(NamedTuple):
-    """Offsets of a topic between two positions of a group, with secrets as references."""
-
     offsets: OffsetRange
     properties: dict[str, object]
 
@@ -116,7 +111,7 @@ def prove_exported_groups(
 ) -> list[GroupProof]:
     """Return the continuation of groups from exported offsets in a topic whose records kept their offsets.
 
-    Args: exported: offsets by group and partition of the topic. offsets: current committed offsets in the cluster.
+    Args: exported: offsets by group and partition. offsets: current committed offsets in the cluster.
     """
     keys, tasks = [], []
     for (group, tp), offset in sorted(offsets.items()):
@@ -168,7 +163,7 @@ def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
 
 
 def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
-    """Return whether the records are equal after skipping the first ones, as far as both sides go.
+    """Return whether the records are equal after the skipped ones, as far as both sides go.
 
     A target without a record to compare is equal only if the source has none either.
     """
@@ -198,6 +193,5 @@ def _bounds(
 
 
 def _from(tp: TopicPartition, offset: int, bounds: tuple[int, int]) -> OffsetRange:
-    """Return the range from a group's offset, or the first remaining record, to the end."""
     start, end = bounds
     return OffsetRange(*tp, min(max(offset, start), end), end)

@@ -1,9 +1,8 @@
 """`mirror`: topics of one cluster into another, with each record exactly once even if processes are killed.
 
-A task reads a partition, or several small ones in order, and produces the records in one Python process. Each
-transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`), so
-records and position are committed together, and the target knows where the next run continues. A repeated task fences
-the earlier attempt by the transactional id of the partition before it reads the position.
+Each transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`),
+so the target knows where the next run continues. A repeated task fences the earlier attempt by the transactional id of
+the partition before it reads the position.
 
 Consumers of the target need isolation.level=read_committed. Otherwise they may see aborted records, which are written
 again.
@@ -56,19 +55,15 @@ class MirrorRequest(NamedTuple):
     """Parameters of a mirror.
 
     Attributes:
-        topics: topics of the source. properties: properties of the source cluster, with secrets as references.
-        target_properties: properties of the target cluster.
+        properties, target_properties: Kafka properties of both clusters, with secrets as references.
         target_topic: target of a single topic; None for equal names.
-        name: name of this mirror, which identifies its positions; None for one made of the source's cluster and topic.
+        name: identifies the positions; None for a name made of the source's cluster and topic.
         create: create missing topics and partitions in the target, with the configs of the source.
-        interval_ms: None: mirror up to the current ends; otherwise continue forever and check for new records at this
-            interval.
+        interval_ms: interval of checks for new records, forever; None: mirror up to the current ends.
         allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
             records; otherwise both are errors.
-        start: start in the source instead of the stored positions; None to continue. Partitions without a start
-            continue.
+        start: start in the source instead of the stored positions; partitions without a start continue.
         groups: consumer groups whose committed offsets are copied after each round.
-        events: receives the events of the planning clients.
     """
 
     topics: tuple[str, ...]
@@ -93,12 +88,11 @@ class MirrorPlan(NamedTuple):
 
     Attributes:
         tasks: ranges of each task; one range of each partition that is not fully mirrored.
-        targets: targets by source topic.
-        chosen: positions from `MirrorRequest.start`, by partition.
+        targets: by source topic. chosen: positions from `MirrorRequest.start`.
         resumed: number of partitions that continue from an earlier run.
         missing: topics to create in the target, with the partitions and configs of the source.
         grown: target topics with too few partitions, and the partition count of the source.
-        rules: rules of the source by target topic. problems: conflicts of records with target topics.
+        rules: rules of the source by target topic. problems: conflicts with target topics.
         size_bytes: approximate bytes in the source's log.
     """
 
@@ -186,7 +180,6 @@ def mirror(
 def _round(
     request: MirrorRequest, plan: MirrorPlan, before: MirrorResult, session: Session, on_progress: OnProgress
 ) -> MirrorResult:
-    """Mirror new records, then copy the offsets of groups."""
     result = _run(request, plan, before, session, on_progress)
     if not request.groups:
         return result
@@ -201,7 +194,7 @@ def plan_mirror(
     *,
     is_first: bool = True,
 ) -> MirrorPlan:
-    """Return the plan of `mirror` without Spark and without side effects.
+    """Return the plan of `mirror` without Spark and side effects.
 
     Args: is_first: False: the plan is for a further round of a run.
 
@@ -256,8 +249,6 @@ def plan_mirror(
 
 
 class _TargetSide(NamedTuple):
-    """State of the target for a plan, as in MirrorPlan and find_positions. Attributes: missing: missing topics."""
-
     targets: dict[str, MirrorTarget]
     missing: set[str]
     grown: dict[str, int]
@@ -291,7 +282,6 @@ def _target_side(
 
 
 def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
-    """Return the starts of partitions in the request."""
     if request.start is None:
         return {}
     named = {tp for tp, _ in request.start.partitions}
@@ -349,19 +339,18 @@ def _check(request: MirrorRequest) -> None:
 
 
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
-    """Return the group id of a topic in this mirror, which is the prefix of the transactional ids."""
+    """Return the group id of a topic in this mirror, a prefix of its transactional ids."""
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 
 def _existing(target: MirrorTarget, info: TopicInfo) -> MirrorTarget:
-    """Return the target with its topic id."""
     return target if info.topic_id == NO_TOPIC_ID else target._replace(topic_id=uuid_text(info.topic_id))
 
 
 def _targets(
     admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
 ) -> tuple[dict[str, MirrorTarget], set[str], dict[str, int]]:
-    """Return the target of each topic, the missing topics, and the partition counts of those with too few.
+    """Return the target of each topic, the missing topics, and the partition counts of too small ones.
 
     Raises: ConfigError: a target has too few partitions, and the request does not create any.
     """
@@ -409,7 +398,6 @@ def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ..
 
 
 def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
-    """Create the topic of positions, and set the positions of the request."""
     if not plan.ranges and not plan.chosen:
         return
     properties = resolve(request.target_properties)
@@ -453,8 +441,6 @@ def _run(
 
 
 class _Watch:
-    """Progress of a round, from the offsets committed in the target because tasks are long."""
-
     def __init__(self, plan: MirrorPlan, admin: Admin, before: int, on_progress: OnProgress) -> None:
         self._plan = plan
         self._admin = admin

@@ -1,8 +1,7 @@
 """Committed offsets of consumer groups, copied by `mirror --groups` and checked by `verify --groups`.
 
-Tasks on Spark translate a group's offsets in the source (`offset_translation`). The translated offsets are committed in
-the target for the group of equal name, if it has no members and is not further ahead. So consumers that move to the
-target miss and repeat no records.
+Offsets are translated by `offset_translation`, and committed in the target for the group of equal name if it has no
+members and is not further ahead. So consumers that move to the target miss and repeat no records.
 """
 
 import re
@@ -41,10 +40,10 @@ class GroupOffset(NamedTuple):
     """Outcome of a group's offset.
 
     Attributes:
-        topic, partition: partition in the source. source_offset: committed offset in the source.
+        topic, partition, source_offset: in the source.
         target_offset: next offset of the group in the target; None if unknown.
         committed: committed offset in the target before any change; None without one.
-        problem: the reason why the offset was not written or needs no change; empty if it was written.
+        problem: the reason why the offset was not written; empty if it was.
     """
 
     group: str
@@ -73,7 +72,7 @@ class MirroredTopics(NamedTuple):
 def carry_group_offsets(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return the outcome of each. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return each outcome. Raises: KafkaError."""
     found = translate_groups(mirrored, groups, session, on_progress)
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return commit_offsets(admin, found, {topic: target.topic for topic, target in mirrored.targets.items()})
@@ -82,7 +81,7 @@ def carry_group_offsets(
 def commit_offsets(
     admin: Admin, found: Sequence[GroupOffset], targets: Mapping[str, str], clock: Clock | None = None
 ) -> list[GroupOffset]:
-    """Commit the offsets without a problem, all groups within one timeout, and return the outcome of each.
+    """Commit the offsets without a problem, all within one timeout, and return each outcome.
 
     Args: targets: target topic by source topic.
     """
@@ -113,7 +112,7 @@ def commit_offsets(
 def translate_groups(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Return the offsets of groups in the target without writing them; `problem` has the reason if none is needed."""
+    """Return the offsets of groups in the target without writing them."""
     offsets = source_offsets(mirrored, groups)
     if not offsets:
         return []
@@ -185,7 +184,6 @@ def offsets_of(admin: Admin, groups: GroupSelection, topics: Container[str]) -> 
 
 
 def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return the committed offsets of each group, all within one timeout."""
     if not (names := list(groups)):
         return {}
     committed = admin.list_offsets_of_groups(names)
@@ -196,7 +194,7 @@ def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPa
 def _tasks(
     mirrored: MirroredTopics, asked: Mapping[TopicPartition, list[int]]
 ) -> tuple[list[TranslationTask], dict[TopicPartition, str]]:
-    """Return a task for each partition, and the reasons for partitions without a task."""
+    """Return a task for each partition, or the reason why it has none."""
     tasks, problems = [], {}
     ends = mirrored_ends(mirrored, asked)
     ends |= _ends_without_records(mirrored, [tp for tp in asked if tp not in ends])
@@ -271,7 +269,6 @@ def _positions(
 
 
 def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the positions in the topic of positions."""
     found: dict[TopicPartition, int] = {}
     kept = kept_positions(resolve(mirrored.target_properties)) if partitions else {}
     for tp in partitions:

@@ -1,9 +1,9 @@
 """Positions of a mirror: progress of each source partition, stored in the target.
 
-A transaction writes its position twice: as the offset of the group `kctl-mirror.NAME.TOPIC`, which `kctl groups lag`
-shows, and as a record of the compacted topic `kctl-mirror-positions`. Brokers delete offsets of groups without members
-after offsets.retention.minutes (7 days by default), and Kafka's tools can reset them, but the record stays. A run
-starts with the newer position of both. A position has the topic ids of both sides.
+A transaction writes its position twice: as the offset of the group `kctl-mirror.NAME.TOPIC`, and as a record of the
+compacted topic `kctl-mirror-positions`. Brokers delete offsets of groups without members after
+offsets.retention.minutes (7 days by default), and Kafka's tools can reset them, but the record stays. A run starts with
+the newer position of both.
 """
 
 import json
@@ -32,9 +32,7 @@ _VERSION: Final = 1
 class MirrorTarget(NamedTuple):
     """Target of one topic.
 
-    Attributes:
-        topic: topic in the target. group_id: group with the positions.
-        topic_id: id of the target topic; empty if the brokers have no ids.
+    Attributes: group_id: group with the positions. topic_id: of the target; empty if the brokers have no ids.
     """
 
     topic: str
@@ -77,11 +75,9 @@ class MirrorPosition(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """Positions in the target.
+    """Positions in the target, by source partition.
 
-    Attributes:
-        found: positions by source partition.
-        lost: partitions whose target has had records, but which have no position.
+    Attributes: lost: partitions whose target has had records, but which have no position.
     """
 
     found: dict[TopicPartition, MirrorPosition]
@@ -100,11 +96,10 @@ def find_positions(
     """Return the position of each partition.
 
     The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
-    open transactions. Only partitions without a position, but with records, are requested again with require_stable:
+    open transactions. Only partitions with records, but without a position, are requested again with require_stable:
     the markers of a recent transaction may not have reached the group.
 
     Args:
-        admin, properties: target cluster.
         targets: existing targets by source topic.
         counts: partition counts by source topic.
         is_first: False: this run has found positions before, so it wrote the offsets of the groups.
@@ -127,7 +122,6 @@ def find_positions(
 def _kept_of(
     targets: Mapping[str, MirrorTarget], sources: Iterable[TopicPartition], kept: Mapping[bytes, MirrorPosition]
 ) -> dict[TopicPartition, MirrorPosition]:
-    """Return the kept positions of source partitions, without positions of deleted targets."""
     found = {}
     for source in sources:
         target = targets[source.topic]
@@ -191,7 +185,6 @@ def create_positions_topic(admin: Admin) -> None:
 def _group_positions(
     admin: Admin, targets: Mapping[str, MirrorTarget], partitions: Iterable[TopicPartition], *, require_stable: bool
 ) -> dict[TopicPartition, MirrorPosition]:
-    """Return the groups' positions for source partitions, without positions of deleted targets."""
     found: dict[TopicPartition, MirrorPosition] = {}
     for topic, numbers in by_topic(partitions).items():
         offsets = committed_offsets(admin, targets[topic], numbers, require_stable=require_stable)
@@ -215,7 +208,7 @@ def _with_committed_data(
 
 
 def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: Runtime | None) -> bool:
-    """Return whether a partition has or had committed records; an earlier run may have left only aborted ones."""
+    """Return whether a partition has or had committed records; a killed run may have left only aborted ones."""
     from kctl.pipeline.range_reader import read_range
 
     if data.start_offset > 0:
@@ -277,7 +270,7 @@ def position_of(committed: OffsetAndMetadata) -> MirrorPosition:
 
 
 def is_position(committed: OffsetAndMetadata) -> bool:
-    """Return whether a group's offset is a position of a mirror. Positions of kctl 0.1 are not recognized."""
+    """Return whether a group's offset is a position of a mirror, except positions of kctl 0.1."""
     return _parsed(committed.metadata, committed.offset) is not None
 
 
@@ -286,7 +279,6 @@ def _position_in(value: bytes | None) -> MirrorPosition | None:
 
 
 def _parsed(text: str, offset: int | None) -> MirrorPosition | None:
-    """Return the position in a JSON string, or None if it has none."""
     try:
         given = json.loads(text)
         at = int(given["offset"]) if offset is None else offset

@@ -1,7 +1,6 @@
 """Task of `mirror`: copies partitions of the source to the target in transactions; executes on a worker.
 
-Each partition has its own transactions and transactional.id, even in a task with several partitions. So an attempt
-fences exactly the earlier attempts at the partition.
+Each partition has its own transactional.id, so an attempt fences exactly the earlier attempts at the partition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -58,8 +57,8 @@ def mirror_ranges(tasks: Iterable[MirrorTask], _attempt: Attempt) -> Iterator[Mi
 def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
     """Copy the remaining records of a range to the target.
 
-    Waits until readers with isolation.level=read_committed see the records and the position. A commit returns before
-    the markers of its transaction are written; the next init_transactions() of the id returns afterwards.
+    Waits until readers with isolation.level=read_committed see the records and the position: a commit returns before
+    the markers of its transaction are written.
     """
     from kctl.client.producer import Producer
     from kctl.pipeline.client_pool import TASK_CONSUMERS
@@ -93,7 +92,7 @@ def choose_positions(
     positions: Mapping[int, MirrorPosition],
     runtime: Runtime | None = None,
 ) -> None:
-    """Set positions of a target's partitions in a transaction, as tasks do, so that they never expire."""
+    """Set positions of a target's partitions in a transaction, so that they never expire."""
     from kctl.client.producer import Producer
 
     writing = transactional_properties(properties, f"{target.group_id}-positions")
@@ -121,7 +120,7 @@ def transactional_properties(properties: Mapping[str, object], transactional_id:
 
 
 def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> tuple[int, Mirrored]:
-    """Return the start and the counts so far, because an earlier attempt may have progressed after the driver's plan.
+    """Return the start and the counts so far, because an earlier attempt may have progressed.
 
     Offsets for a deleted target topic are ignored.
     """
@@ -160,13 +159,11 @@ def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBa
 
 
 def _commit_range(task: MirrorTask, producer: "Producer", offset: int, done: Mirrored) -> None:
-    """Commit the transaction with the position after all records before an offset."""
     position = MirrorPosition.behind(task.range, task.target, offset, task.run, done)
     _commit(producer, task.target, {task.range.partition: position})
 
 
 def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, MirrorPosition]) -> None:
-    """Commit the transaction with positions of partitions."""
     offsets = {
         TopicPartition(target.topic, partition): write_position(producer, target, partition, position)
         for partition, position in positions.items()
@@ -176,7 +173,6 @@ def _commit(producer: "Producer", target: MirrorTarget, positions: Mapping[int, 
 
 
 def _pieces(batches: "Iterable[pa.RecordBatch]", most: int) -> "Iterator[pa.RecordBatch]":
-    """Yield batches with at most `most` records."""
     for batch in batches:
         for start in range(0, batch.num_rows, most):
             yield batch.slice(start, most)

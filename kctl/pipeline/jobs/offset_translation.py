@@ -1,9 +1,8 @@
 """Translation of a consumer group's offset into the mirror of a topic; executes on a worker.
 
 A mirror has equal records in equal order, but other offsets: transactions end with markers, and gaps of the source are
-not copied. Both logs are equal up to the last mirrored record, so the target offset is found by counting records
-backward: as many as follow the committed offset in the source. The records at both offsets must be equal; otherwise
-there is no translation. The cost grows with the lag of the groups.
+not copied. Both logs are equal up to the last mirrored record, so the target offset is found by counting back as many
+records as follow the committed offset in the source. The records at both offsets must be equal.
 """
 
 from bisect import bisect_right
@@ -110,7 +109,6 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
 
 
 def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
-    """Return the number of mirrored source records from each offset on."""
     runs = Runs.of(task.source_from(offsets[0], ("offset",)))
     return {offset: runs.count - runs.before(offset) for offset in offsets}
 
@@ -127,7 +125,6 @@ def _places(task: TranslationTask, wanted: int) -> "Runs":
 
 
 def _first_fingerprint(batches: "Iterator[pa.RecordBatch]") -> int | None:
-    """Return the fingerprint of the first record without its timestamp, or None without records."""
     for batch in batches:
         for _, fingerprint in fingerprints(batch.slice(0, 1), _COMPARED):
             return fingerprint

@@ -1,9 +1,8 @@
 """`replay`: selected records of a topic or an export, produced to topics again, each once.
 
-A task reads a partition, or several small ones in order, filters the records, and produces them in transactions. The
-transactions also store the position under the name of the replay (`replay_task`), so a repeated command continues and
-repeats nothing. A header counts the replays of a record, so a record that fails again and again is dropped at last.
-Ends are fixed at the start, so a run does not read records that return to the topic.
+Transactions also store the position under the name of the replay (`replay_task`), so a repeated command continues. A
+header counts the replays of a record, so a record that fails repeatedly is dropped at last. Ends are fixed at the
+start, so a run does not read records that return to the topic.
 """
 
 import hashlib
@@ -50,18 +49,16 @@ class ReplayRequest(NamedTuple):
     """Parameters of a replay.
 
     Attributes:
-        topic, properties: source topic, and Kafka properties of its cluster, with secrets as references.
-        target_properties: properties of the target cluster.
+        properties, target_properties: Kafka properties of both clusters, with secrets as references.
         folder: location of an export or a table with the topic; None: the topic itself.
         to_topic: target topic, or the target for records without `topic_header`.
         topic_header: header with the target topic.
         wanted: filter for records. offsets: offsets to read; empty for all.
         rate_per_s: maximum records for each second, over all tasks.
         max_attempts: number of replays after which a record is skipped.
-        name: name of the stored positions; None for one made of all the other parameters.
+        name: name of the stored positions; None for one made of the other parameters.
         writes: False to count only.
         allow_loss: keep timestamps even if the target would delete or reject records; otherwise an error.
-        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -94,8 +91,7 @@ def replay(
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
-        ConfigError: the request is invalid. FolderError, ExportDataError: the directory is not an export, or is
-            damaged.
+        ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
         RecordDataError: the jq program failed on a record.
         MirrorPositionError: the topic was recreated, or the positions of this replay were deleted.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
@@ -131,7 +127,6 @@ def replay(
 
 
 def _shared(request: ReplayRequest, tasks: Sequence[ReplayTask], at_once: int) -> list[tuple[ReplayTask, ...]]:
-    """Return the partitions of each Spark task."""
     per_offset = 0.0
     if request.folder is None:
         properties = isolation.of_source(resolve(request.properties))
@@ -162,7 +157,6 @@ def _check(request: ReplayRequest) -> None:
 
 
 def _tasks(request: ReplayRequest) -> list[ReplayTask]:
-    """Return the work on each partition with records to read."""
     source, origin, folder = None, "", None
     exported: dict[int, list[ExportedRange]] = {}
     if request.folder is None:
@@ -214,7 +208,6 @@ def _tasks(request: ReplayRequest) -> list[ReplayTask]:
 
 
 def _source_rules(request: ReplayRequest) -> Rules | None:
-    """Return the rules of the source topic."""
     if request.folder is not None:
         return rules_of(facts_in(request.folder, request.properties).topics.get(request.topic))
     with Admin(isolation.of_source(resolve(request.properties)), events=request.events) as admin:

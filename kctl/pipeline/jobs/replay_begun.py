@@ -1,8 +1,7 @@
-"""Record of a replay's first start, with which lost positions differ from a first start.
+"""Record of a replay's first start, in the topic of positions, in a transaction with a separate id.
 
-The record is in the topic of positions, written in a transaction with its own id. The transaction coordinator keeps
-this id for transactional.id.expiration.ms (7 days by default). If the id is known but the record is missing, positions
-were deleted.
+The transaction coordinator keeps the id for transactional.id.expiration.ms (7 days by default). If the id is known but
+the record is missing, positions were deleted.
 """
 
 from typing import Final
@@ -28,7 +27,7 @@ _COMMITTED: Final = ("PrepareCommit", "CompleteCommit")
 
 
 def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
-    """Return whether the record exists. Args: admin: client of the target. name: the user's name of the replay.
+    """Return whether the record exists. Args: name: the user's name of the replay.
 
     Raises: MirrorPositionError: the record was deleted.
     """

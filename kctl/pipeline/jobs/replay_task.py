@@ -1,8 +1,7 @@
 """Task of `replay`: produces the selected records of partitions again, in transactions; executes on a worker.
 
-Each transaction belongs to one partition and also writes its position to the topic of positions, so records and
-position are committed together. A repeated task fences the earlier attempt by the transactional.id of the partition
-before it reads the position.
+Each transaction belongs to one partition and also writes its position to the topic of positions. A repeated task fences
+the earlier attempt by the transactional.id of the partition before it reads the position.
 """
 
 import threading
@@ -60,8 +59,7 @@ class Destination(NamedTuple):
         header: header with the topic; None: only `topic`.
         source: source topic if it is in the target cluster; no record is replayed into it.
         max_attempts: number of replays after which a record is skipped.
-        keep_partitions, keep_timestamps: keep the source's values; otherwise the producer chooses the partition, and
-            the time is now.
+        keep_partitions, keep_timestamps: otherwise the producer chooses the partition, and the time is now.
     """
 
     topic: str | None
@@ -76,11 +74,9 @@ class ReplayTask(NamedTuple):
     """Work on one partition, with secrets as references.
 
     Attributes:
-        run: id of the run.
         offsets: offsets to read of the topic or the export; its start is the first selected offset.
         exported: ranges of the records in an export; empty for a topic. folder: location of the export.
         target: its group_id is the name of the positions; its topic is the source topic.
-        rate_per_s: maximum records for each second; None: no limit.
         writes: False for a dry run, which only counts.
     """
 
@@ -145,7 +141,7 @@ class Replayed(NamedTuple):
 def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Replayed]:
     """Produce the selected records of ranges that are not replayed yet; executes on a worker.
 
-    Yields the counts of all attempts of this run at each range, and whether an earlier run exists.
+    Yields the counts of all attempts of this run at each range.
     """
     if attempt.number and tasks[0].writes:
         with Admin(resolve(tasks[0].target_properties)) as admin:
@@ -158,7 +154,7 @@ def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Rep
 def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
     """End open transactions of killed runs and attempts, which hide the positions after them.
 
-    A new topic may be unknown to some brokers, and has no transactions, so errors are left to the tasks.
+    Errors are left to the tasks: brokers may not know a new topic, which has no transactions.
     """
     described = admin.describe_topics([POSITIONS_TOPIC]).done
     numbers = [number for topic in described.values() for number in topic.partitions]  # one, if kctl created it
@@ -189,7 +185,7 @@ def _replay(task: ReplayTask, chosen: FilterProcess) -> Replayed:
 
 
 def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Replayed]:
-    """Return the offset after the stored position of this replay, and the counts of this run before it."""
+    """Return the offset after the stored position, and the counts of this run before it."""
     kept = kept_positions(properties, require_stable=task.writes)
     position = kept.get(position_key(task.target, task.offsets.partition))
     if position is None:
@@ -204,8 +200,6 @@ def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Repl
 
 
 class _Copy:
-    """Transactions of one partition."""
-
     def __init__(
         self,
         task: ReplayTask,
@@ -225,7 +219,6 @@ class _Copy:
         self._rows = self._read = 0
 
     def run(self, start: int, before: Replayed) -> Replayed:
-        """Replay from an offset on, and return the total counts. Args: before: counts of earlier attempts."""
         found = before
         for batch in _batches(self._task, start):
             wanted, counts = _placed(self._task, batch, self._chosen)
@@ -248,8 +241,7 @@ class _Copy:
         return self._clock.now_ms() + delay_ms - self._begun_at_ms >= COMMIT_MS
 
     def _send(self, rows: pa.RecordBatch, batch: pa.RecordBatch, before: Replayed) -> None:
-        """Send rows at the limited rate. A transaction is committed before it is too old, with the position of its last
-        row.
+        """Send rows at the limited rate. A transaction is committed before it is too old, after its last row.
 
         Args: batch: source of the rows. before: counts before the batch.
         """
@@ -270,7 +262,7 @@ class _Copy:
             self._begin()
 
     def _commit(self, offset: int, found: Replayed) -> None:
-        """Commit the transaction with the position after all records before an offset, and the counts up to there."""
+        """Commit the transaction with the position before `offset`, and the counts up to there."""
         task = self._task
         source = ResumePoint(offset, task.offsets.topic_id, task.offsets.log_end)
         position = MirrorPosition(source, "", task.run, found)
@@ -303,7 +295,6 @@ class RateLimit:
 
 
 def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
-    """Yield the records to read from an offset on."""
     offsets = task.offsets._replace(start_offset=start)
     if not task.exported:
         from kctl.pipeline.client_pool import TASK_CONSUMERS
@@ -320,7 +311,6 @@ def _batches(task: ReplayTask, start: int) -> Iterator[pa.RecordBatch]:
 
 
 def _exported(task: ReplayTask, offsets: OffsetRange) -> Iterator[pa.RecordBatch]:
-    """Yield the exported batches that contain the offsets."""
     from kctl.pipeline.export_files.exported_records import read_exported
 
     assert task.folder is not None
@@ -330,7 +320,6 @@ def _exported(task: ReplayTask, offsets: OffsetRange) -> Iterator[pa.RecordBatch
 
 
 def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
-    """Return exported records with the columns `COLUMNS`."""
     same = {
         "topic": pa.repeat(pa.scalar(offsets.topic, pa.string()), batch.num_rows),
         "partition": pa.repeat(pa.scalar(offsets.partition, pa.int32()), batch.num_rows),
@@ -370,7 +359,6 @@ def _placed(task: ReplayTask, batch: pa.RecordBatch, chosen: FilterProcess) -> t
 
 
 def _attempts(row: object) -> int:
-    """Return the number of earlier replays of a record."""
     count = 0
     for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing
         digits = each["value"] or b""

@@ -1,8 +1,4 @@
-"""`stats`: statistics of a topic by partition, from one pass over its columns.
-
-Each task returns the `RecordStatistics` of its ranges, whose size does not depend on the number of records. The driver
-adds them up by partition and for the topic. Ends are fixed at the start.
-"""
+"""`stats`: statistics of a topic by partition, from one pass over its columns. Ends are fixed at the start."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -33,9 +29,8 @@ class StatsRequest(NamedTuple):
     """Parameters of the statistics.
 
     Attributes:
-        topic, properties: topic, and Kafka properties of its cluster, with secrets as references.
+        properties: Kafka properties, with secrets as references.
         range_bytes: approximate bytes in the log that one task reads.
-        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -148,8 +143,6 @@ def _read(request: StatsRequest, plan: StatsPlan, session: Session | None, on_pr
 
 
 class _Task(NamedTuple):
-    """Input of a task, with secrets as references."""
-
     ranges: tuple[OffsetRange, ...]
     properties: dict[str, object]
 

@@ -1,7 +1,4 @@
-"""`status`: state of an export: offsets of each partition, age of the newest record, lag and sizes.
-
-Reads the target and, if a cluster is given, the ends of the partitions. Does not need Spark.
-"""
+"""`status`: offsets, age of the newest record, lag and sizes of an export. Does not need Spark."""
 
 import re
 from collections.abc import Mapping

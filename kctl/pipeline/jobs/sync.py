@@ -1,9 +1,8 @@
 """`sync`: topics into files or tables by a streaming query of Spark, with each record exactly once.
 
-The query reads `format("kctl")`: Spark determines the start and the end of each batch, and stores them in its
-checkpoint (`sync_checkpoint`). Records do not pass through the JVM: a batch consists of the records that the target
-lacks before the batch's end. Tasks of an export write them in rounds, which the target commits. So a batch that is
-repeated after a kill writes only the missing rounds.
+Spark determines the batches of the query, and stores them in its checkpoint (`sync_checkpoint`). Records do not pass
+through the JVM: a batch consists of the records that the target lacks before the batch's end. Tasks of an export write
+them in rounds, so a batch that is repeated after a kill writes only the missing rounds.
 """
 
 import threading
@@ -95,10 +94,8 @@ class SyncResult(NamedTuple):
 class SyncPlan(NamedTuple):
     """Initial state of a run.
 
-    Attributes:
-        starts, ends: start and current end of each partition.
-        resumed: number of partitions that continue from an earlier run.
-        checkpoint: directory of the checkpoint.
+    Attributes: starts, ends: start and current end of each partition. resumed: partitions that earlier runs have
+    copied.
     """
 
     starts: Offsets
@@ -134,8 +131,7 @@ def sync(
     """Copy topics to a target until interrupted, or up to the ends at the start, and return the counts.
 
     Args:
-        session: a running Spark session, which stays open; None to start one for this job.
-        options: options of the session to start.
+        session: a running Spark session, which stays open; None to start one with `options`.
         on_progress: called in this thread with the progress.
         say: called with a line about each skipped step.
 
@@ -182,7 +178,7 @@ def sync(
 
 
 def plan_sync(request: SyncRequest) -> SyncPlan:
-    """Return the start of `sync` without Spark and without side effects. Raises as `sync`."""
+    """Return the start of `sync` without Spark and side effects. Raises as `sync`."""
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
@@ -199,7 +195,6 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
 
 
 def _decoding(export: ExportRequest, target: Target) -> TopicDecoding:
-    """Return the decoding of records, checked before the target is claimed."""
     decoding = TopicDecoding(export.decode, export.properties, export.layout)
     decoding.fit([OffsetRange(topic, 0, 0, 0) for topic in export.selection.topics], target)
     return decoding
@@ -224,7 +219,7 @@ def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:
 def _planned(
     request: SyncRequest, planner: Planner, target: Target, facts: SyncFacts | None, group: GroupProgress | None
 ) -> SyncPlan:
-    """Return the plan: partitions continue in the target, or start as the checkpoint or, if new, the request says.
+    """Return the plan: partitions continue in the target, or start as in the checkpoint or the request.
 
     Raises: ExportDataError: a partition differs from the copied one. ConfigError: the group belongs to other clients.
     """
@@ -257,7 +252,6 @@ def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
 
 
 def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[TopicPartition]) -> dict[str, str]:
-    """Return the options of the query's source."""
     export = request.export
     found = {f"kafka.{name}": str(value) for name, value in isolation.of_source(export.properties).items()}
     found |= {
@@ -325,7 +319,6 @@ class _Batches:
         )
 
     def query_started(self) -> None:
-        """Report that the query waits for records, unless a batch is active."""
         if self._count == 0 and self.is_idle.is_set():
             self.progress = JobProgress("waiting for records", lag=0)
 
@@ -334,7 +327,6 @@ class _Batches:
         self._is_leaving = True
 
     def reaches(self, ends: Offsets) -> bool:
-        """Return whether the target has all records before these offsets."""
         points = self._target.resume_points(ends)
         return all(tp in points and points[tp].offset >= end for tp, end in ends.items())
 
@@ -391,7 +383,6 @@ class _Queries:
         self._query: StreamingQuery | None = None
 
     def run(self, goal: Offsets) -> None:
-        """Execute queries until interrupted or, without a trigger, until the goal is reached."""
         late_starts = 0
         while True:
             before = self._batches.result.batches

@@ -4,8 +4,8 @@
     CHECKPOINT/commits/17         of Spark: batch 17 is done
     CHECKPOINT/kctl-sync.json     topics, target, and start of partitions that the target did not have
 
-The target stores the position of each partition. So a lost checkpoint has no effect, and a checkpoint before or after
-its target neither repeats nor omits records. Depends on neither Spark nor Kafka.
+The target stores the positions. So a lost checkpoint has no effect, and a checkpoint before or after its target neither
+repeats nor omits records.
 """
 
 import hashlib
@@ -36,9 +36,7 @@ SPARK_FILES: Final = ("metadata",)
 class SyncFacts(NamedTuple):
     """Facts of a sync's checkpoint.
 
-    Attributes:
-        topics: topics in order. target: location of the target.
-        starts: start of each partition that the target does not have.
+    Attributes: target: its location. starts: start of each partition that the target does not have.
     """
 
     topics: tuple[str, ...]
@@ -148,7 +146,7 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_log(self) -> None:
-        """Check the files that Spark reads at a restart: newest batch, batch before, newest commit, and query id."""
+        """Check the files that Spark reads at a restart."""
         newest, committed = self._newest("offsets"), self._newest("commits")
         if committed is not None:
             path = self.path / "commits" / str(committed)
@@ -169,7 +167,7 @@ class SyncCheckpoint:
             raise self._damaged(path, e) from None
 
     def _newest(self, folder: str) -> int | None:
-        """Return the largest batch number in one of Spark's directories; None if there is none."""
+        """Return the largest batch number in one of Spark's directories."""
         try:
             return max(
                 (int(path.name) for path in (self.path / folder).iterdir() if path.name.isdecimal()), default=None
@@ -180,7 +178,7 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_kinds(self) -> None:
-        """Raise FolderError if a file of Spark is not regular, because Spark waits forever for the writer of a pipe."""
+        """Raise FolderError if a file of Spark is not regular: Spark waits forever for the writer of a pipe."""
         files = [self.path / name for name in SPARK_FILES]
         for folder in (self.path / name for name in SPARK_FOLDERS):
             if folder.exists():
@@ -193,7 +191,6 @@ class SyncCheckpoint:
                     )
 
     def _written(self, path: Path) -> bytes:
-        """Return the content of a file of Spark that must exist."""
         try:
             content = self._content(path)
         except OSError as e:

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 class TopicDecoding:
     """Decoding of topics, with schemas resolved once for each topic before its first range.
 
-    Args: layout: layout of the export.
-
-    Attributes:
-        plans: plans by topic; empty without decoding.
-        types: types for the target by topic.
+    Attributes: plans: by topic; empty without decoding. types: types for the target by topic.
     """
 
     def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object], layout: str) -> None:
@@ -34,7 +30,7 @@ class TopicDecoding:
         """Resolve the schemas of topics, and the types for the target.
 
         Raises:
-            SchemaError, LibraryMissingError. KafkaError: an error of the registry. FolderError: an error of the target.
+            SchemaError, LibraryMissingError. KafkaError: the registry failed. FolderError: the target has other types.
             ConfigError: the layout's column cannot partition the files of a topic.
         """
         if self._request is not None:

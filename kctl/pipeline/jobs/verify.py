@@ -1,9 +1,8 @@
 """`verify`: comparison of two topics, or of a topic and its export, with the differing records.
 
-The first round of tasks reads each range of both sides once, and returns tallies of fingerprints: equal tallies show
-equal partitions in equal order. In the second round, one task for each unequal partition reads both sides in parallel
-and determines the differences (`record_diff`). Memory is limited to a window of records. Ends are fixed at the start,
-the target's first, so records that arrive later are not differences.
+The first round of tasks returns tallies of fingerprints of both sides: equal tallies show equal partitions in equal
+order. In the second round, one task for each unequal partition reads both sides in parallel (`record_diff`). Ends are
+fixed at the start, the target's first, so records that arrive later are not differences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,13 +48,11 @@ class VerifyRequest(NamedTuple):
     """Parameters of a comparison.
 
     Attributes:
-        topic, properties: source topic, and Kafka properties of its cluster, with secrets as references.
-        target_topic, target_properties: target topic, and properties of its cluster.
+        properties, target_properties: Kafka properties of both clusters, with secrets as references.
         folder: location of an export instead of a target topic; offsets are then compared.
         compared: compared fields in addition to key, value and headers.
         range_bytes: approximate bytes in the log that one task of the first round reads.
         groups: consumer groups whose continuation in the target is checked.
-        events: receives the events of the planning clients.
     """
 
     topic: str
@@ -158,8 +155,7 @@ def verify(
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
-        ConfigError: the request is invalid. FolderError, ExportDataError: the directory is not an export, or is
-            damaged.
+        ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
     on_progress(JobProgress("planning"))
@@ -220,7 +216,6 @@ def _offsets(properties: ReadingProperties, topic: str, events: EventSink, *, is
 
 
 def _exported(folder: Location, topic: str, properties: Mapping[str, object]) -> tuple[list[Piece], dict[int, int]]:
-    """Return the exported pieces of a topic, and the first exported offset of each partition."""
     ranges = exported_ranges(folder, topic, properties)
     first: dict[int, int] = {}
     for each in ranges:
@@ -245,7 +240,6 @@ def _same_beginning(
 
 
 def _cut(packing: Packing, reading: ReadingProperties, pieces: list[Piece]) -> tuple[list[tuple[Piece, ...]], int]:
-    """Return the pieces of each task for a topic, and their approximate total bytes."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     bytes_each = max(bytes_per_offset(reading, ranges).values(), default=0.0)
     cut = cut_to(packing.most_size, bytes_each)
@@ -257,7 +251,6 @@ def _cut(packing: Packing, reading: ReadingProperties, pieces: list[Piece]) -> t
 
 
 def _pairs(plan: VerifyPlan, tallied: Sequence[Tally]) -> dict[int, tuple[Tally, Tally]]:
-    """Return the tallies of source and target by partition."""
     totals: dict[tuple[bool, int], Tally] = {}
     for piece, tally_of_piece in zip(plan.pieces, tallied, strict=True):
         key = piece.is_target, piece.partition
@@ -322,14 +315,11 @@ def _differences(
 
 
 class _Sides(NamedTuple):
-    """Data for reading either side, with secrets as references."""
-
     properties: dict[bool, dict[str, object]]
     folder: Path | StoreUrl | None
     compared: Compared
 
     def reading(self, *, is_target: bool) -> ReadingProperties:
-        """Return the properties for reading a topic of one side."""
         properties = resolve(self.properties[is_target])
         return isolation.of_target(properties) if is_target else isolation.of_source(properties)
 
@@ -405,7 +395,6 @@ def _batches(sides: _Sides, piece: Piece) -> "Iterator[pa.RecordBatch]":
 
 
 def _from(batch: "pa.RecordBatch", offset: int) -> "pa.RecordBatch":
-    """Return the records of a batch from an offset on."""
     import pyarrow.compute as pc
 
     if not batch.num_rows or batch.column("offset")[0].as_py() >= offset:

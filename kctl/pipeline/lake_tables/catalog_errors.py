@@ -1,7 +1,7 @@
-"""Requests to a catalog of Iceberg tables, with a timeout and one-line errors.
+"""Requests to a catalog of Iceberg tables, with a timeout that pyiceberg lacks and one-line errors.
 
-pyiceberg has no timeout for requests. So a thread waits for the catalog, and is abandoned at the deadline. Errors
-contain no catalog URI, because it may have a password.
+A thread waits for the catalog, and is abandoned at the deadline. Errors contain no catalog URI, because it may have a
+password.
 """
 
 import re
@@ -120,7 +120,6 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
 
 
 def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
-    """Return the error for a connection error of curl below pyarrow."""
     server = re.search(r"(?:connect to|resolve host:|onnection to) ([\w.:\[\]-]+)", more or what)
     where = f" {server[1]}" if server else ""
     if code == CURL_TIMEOUT:
@@ -131,7 +130,6 @@ def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
 
 
 def _cause(text: str) -> str:
-    """Return the cause of a connection error of requests."""
     host = re.search(r"host=\'([^\']+)\', port=(\d+)", text)
     why = re.search(r"\[Errno -?\d+\] ([^\'\")]+)", text)
     where = f"{host[1]}:{host[2]}: " if host else ""

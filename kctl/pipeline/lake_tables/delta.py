@@ -1,14 +1,13 @@
 """DeltaTarget: export into a Delta table, with one commit for each round and positions as application transactions.
 
-A Delta table stores the newest version of each application's transaction (`txn`). Each partition is an application with
-the next offset as version; `kctl:round` counts rounds. A run commits to the table only if its own round is the newest.
-Two commits of one application conflict, so the format rejects the second. Appends of other programs do not conflict;
-delta-rs commits after them. Topic ids are table properties, written before the first record of a topic.
+Each partition is an application (`txn`) with the next offset as version; `kctl:round` counts rounds. Two commits of one
+application conflict, so the format rejects the second. Appends of other programs do not conflict. Topic ids are table
+properties, written before the first record of a topic.
 
-Application transactions expire if the table has `delta.setTransactionRetentionDuration`, and RESTORE does not revert
-them. So the commit information also has the positions of all partitions. They are read from kctl's newest commit whose
-content is in the table: the export continues from there after a restore. If the log no longer has this commit,
-transactions count, and each commit renews the transactions of all known partitions.
+Application transactions may expire (`delta.setTransactionRetentionDuration`), and RESTORE does not revert them. So the
+commit information also has all positions. They are read from kctl's newest commit whose content is in the table: the
+export continues from there after a restore. If the log no longer has this commit, transactions count, and each commit
+renews all known ones.
 """
 
 import json
@@ -94,7 +93,6 @@ class DeltaTarget(TableTarget):
         self._newest = _NOTHING
 
     def positions(self) -> tuple[int, Points]:
-        """Return the newest round and its positions."""
         self._seen = self._loaded()
         self._newest = self._newest_of(self._seen)
         points = self._newest.points
@@ -156,7 +154,6 @@ class DeltaTarget(TableTarget):
         return found
 
     def create(self, layout: str) -> None:
-        """Create the table unless it exists."""
         import deltalake
 
         with self._named():
@@ -169,11 +166,9 @@ class DeltaTarget(TableTarget):
             )
 
     def base(self) -> Path | StoreUrl:
-        """Return the URL or path of the table."""
         return base_of(self._url)
 
     def columns(self) -> "pa.Schema | None":
-        """Return the columns of the table without partition columns that records do not have."""
         import pyarrow as pa
 
         from kctl.pipeline.record_columns import TYPES
@@ -185,7 +180,6 @@ class DeltaTarget(TableTarget):
         return pa.schema([field for field in pa.schema(table.schema().to_arrow()) if field.name not in own])
 
     def newest_facts(self) -> Mapping[str, str]:
-        """Return the facts of the newest commit of kctl whose content is in the table."""
         return self._newest_of(self._loaded()).facts
 
     def _newest_of(self, table: "deltalake.DeltaTable | None") -> "_Newest":
@@ -215,16 +209,13 @@ class DeltaTarget(TableTarget):
         )
 
     def properties(self) -> Mapping[str, str]:
-        """Return the properties of the table."""
         table = self._loaded()
         return {} if table is None else dict(table.metadata().configuration)
 
     def sibling(self, suffix: str) -> "DeltaTarget":
-        """Return the table whose URL has a suffix."""
         return DeltaTarget(DeltaTable(f"{self._url}{suffix}"), self._timeouts)
 
     def append(self, added: Round) -> None:
-        """Commit the files with the number of the round and the positions of its partitions."""
         self.until_committed(lambda: self._append_once(added), added.number)
 
     def _append_once(self, added: Round) -> None:
@@ -262,7 +253,7 @@ class DeltaTarget(TableTarget):
 
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the partitions of the live files; empty if the table has positions."""
-        if self._seen is None or POSITIONS in self._newest.facts:  # of all partitions
+        if self._seen is None or POSITIONS in self._newest.facts:  # positions of all partitions
             return set()
         if not {"topic", "partition"} <= {field.name for field in self._seen.schema().fields}:
             return set()
@@ -278,7 +269,6 @@ class DeltaTarget(TableTarget):
         return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
-        """Return the number of records, the number of files, and the bytes of the files."""
         table = self._loaded()
         if table is None:
             return 0, 0, 0
@@ -287,7 +277,6 @@ class DeltaTarget(TableTarget):
         return sum(each or 0 for each in counts), len(sizes), sum(sizes)
 
     def manifests(self) -> list[Manifest]:
-        """Return the live files of the table as one round of an export."""
         table = self._loaded()
         if table is None:
             return []
@@ -300,7 +289,7 @@ class DeltaTarget(TableTarget):
         )
 
     def _add_columns(self) -> None:
-        """Add missing columns. delta-rs needs a separate commit before the commit of records."""
+        """Add missing columns, which needs a separate commit."""
         from deltalake import Schema
 
         found, table = self.columns(), self._loaded()
@@ -312,7 +301,7 @@ class DeltaTarget(TableTarget):
             table.alter.add_columns(list(Schema.from_arrow(self.schema).fields))
 
     def _keep_properties(self, added: Round) -> None:
-        """Write topic ids and cluster facts in a separate commit before the commit of records."""
+        """Write topic ids and cluster facts, which needs a separate commit."""
         table = self._loaded()
         if table is None:
             return
@@ -333,7 +322,6 @@ class DeltaTarget(TableTarget):
         return {name.removeprefix(TOPIC_ID): str(text) for name, text in words.items() if name.startswith(TOPIC_ID)}
 
     def _round_of(self, table: "deltalake.DeltaTable | None") -> int:
-        """Return the number of the newest round."""
         if table is None:
             return 0
         number = table.transaction_version(APPLICATION)
@@ -352,7 +340,6 @@ class DeltaTarget(TableTarget):
                 return None
 
     def _is_empty(self) -> bool:
-        """Return whether the location is empty."""
         base = self.base()
         if isinstance(base, StoreUrl):
             return next(iter(ObjectStore(base, self._timeouts).list()), None) is None
@@ -375,7 +362,6 @@ class DeltaTarget(TableTarget):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Convert errors of delta-rs and its store into one-line errors of kctl."""
         from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
         base = self.base()
@@ -396,7 +382,7 @@ class DeltaTarget(TableTarget):
 
 
 class _Newest(NamedTuple):
-    """Newest commit of kctl. Attributes: points: None if unknown."""
+    """Newest commit of kctl; `points` is None if unknown."""
 
     facts: Mapping[str, str]
     points: Points | None

@@ -1,7 +1,6 @@
 """Footers of the files that a commit adds to an Iceberg table, sent by the tasks that wrote them.
 
-pyiceberg gets counts, bounds and partition of each file from its footer, which costs requests to the storage for each
-file and commit. FootersAtHand serves the footers from memory.
+pyiceberg would read them from the storage with several requests for each file and commit.
 """
 
 import io
@@ -25,21 +24,18 @@ class FootersAtHand(FileIO):
         self._files = files
 
     def new_input(self, location: str) -> InputFile:
-        """Return a file to read."""
         file = self._files.get(location)
         return _Footer(location, file) if file is not None and file.footer else self._storage.new_input(location)
 
     def new_output(self, location: str) -> OutputFile:
-        """Return a file to write."""
         return self._storage.new_output(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Delete a file."""
         self._storage.delete(location)
 
 
 class _Footer(InputFile):
-    """A file with only its footer; readers of metadata see a Parquet file without data."""
+    """A Parquet file without data, for readers of metadata."""
 
     def __init__(self, location: str, file: ExportedFile) -> None:
         super().__init__(location)

@@ -1,10 +1,9 @@
 """IcebergTarget: export into an Iceberg table, with one snapshot for each round and positions in its summary.
 
-The summary of each of kctl's snapshots has the positions of all partitions (`kctl.positions`). The commit also sets a
-table property with them, for the time after the snapshot expires. Positions are read from the newest ancestor of the
-current snapshot that has them, so the export continues from there after a rollback. A catalog accepts a commit only if
-the branch is unchanged since it was read. Retries of pyiceberg would ignore another export's commit, so they are
-disabled.
+The summary of each of kctl's snapshots has all positions (`kctl.positions`). A table property has them for the time
+after the snapshot expires. Positions are read from the newest ancestor of the current snapshot that has them, so the
+export continues from there after a rollback. A catalog accepts a commit only if the branch is unchanged since it was
+read; retries of pyiceberg, which would ignore another export's commit, are disabled.
 """
 
 import io
@@ -74,12 +73,10 @@ class IcebergTarget(TableTarget):
         self._catalog = self._opened()
 
     def positions(self) -> tuple[int, Points]:
-        """Return the round and positions of the newest snapshot of kctl."""
         table = self._loaded()
         return (0, {}) if table is None else self._positions_of(table)
 
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError if the partitioning differs."""
         table = self._loaded()
         if table is not None and (table.current_snapshot() is not None or table.spec().fields):
             column = column_of(layout)
@@ -95,7 +92,6 @@ class IcebergTarget(TableTarget):
         return [f"column {each.name} is required" for each in fields if each.required]
 
     def create(self, layout: str) -> None:
-        """Create the namespace and the table unless they exist."""
         from pyiceberg.exceptions import CommitFailedException
         from pyiceberg.transforms import DayTransform, HourTransform, IdentityTransform
 
@@ -131,26 +127,21 @@ class IcebergTarget(TableTarget):
         return self._base
 
     def columns(self) -> "pa.Schema | None":
-        """Return the columns of the table."""
         table = self._loaded()
         return None if table is None else table.schema().as_arrow()
 
     def newest_facts(self) -> Mapping[str, str]:
-        """Return the facts of the newest snapshot of kctl."""
         table = self._loaded()
         return {} if table is None else self._words_of(table)
 
     def properties(self) -> Mapping[str, str]:
-        """Return the properties of the table."""
         table = self._loaded()
         return {} if table is None else {name: str(text) for name, text in table.properties.items()}
 
     def sibling(self, suffix: str) -> "IcebergTarget":
-        """Return the table whose name has a suffix."""
         return IcebergTarget(IcebergTable(f"{self._table}{suffix}"), self._timeouts)
 
     def append(self, added: Round) -> None:
-        """Commit a snapshot with the files, provided that no other commit came in between."""
         words = {POSITIONS: positions_text(added.points), **added.facts}
         self.until_committed(lambda: self._append_once(added, words), added.number)
 
@@ -160,7 +151,7 @@ class IcebergTarget(TableTarget):
         table = self._asked(lambda: self._catalog.load_table(self._table.identifier))
         if self._positions_of(table) != (self.last_number, self._points):
             raise self.taken()
-        table.metadata.properties["commit.retry.num-retries"] = "0"  # of this object alone
+        table.metadata.properties["commit.retry.num-retries"] = "0"  # affects only this object
         try:
             self._commit(table, added.files, words, added.carried)
         except CommitFailedException as e:
@@ -174,7 +165,7 @@ class IcebergTarget(TableTarget):
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the partitions of the live files; empty if the table has positions."""
         table = self._loaded()
-        if table is None or POSITIONS in self._words_of(table):  # of all partitions
+        if table is None or POSITIONS in self._words_of(table):  # positions of all partitions
             return set()
         base, fields = f"{table.location().rstrip('/')}/data/", {each.name: each for each in table.schema().fields}
         if not {"topic", "partition"} <= fields.keys():
@@ -190,7 +181,6 @@ class IcebergTarget(TableTarget):
         return partitions_in(files, wanted)
 
     def sizes(self) -> tuple[int, int, int]:
-        """Return the number of records, the number of files, and the bytes of the files."""
         table = self._loaded()
         snapshot = None if table is None else table.current_snapshot()
         words = {} if snapshot is None else _words_in(snapshot)
@@ -201,7 +191,6 @@ class IcebergTarget(TableTarget):
         return records, files, size_bytes
 
     def manifests(self) -> list[Manifest]:
-        """Return the live files of the table as one round of an export."""
         table = self._loaded()
         if table is None:
             return []
@@ -220,7 +209,7 @@ class IcebergTarget(TableTarget):
 
         location = f"{table.location().rstrip('/')}/data"
         paths = [f"{location}/{file.path}" for file in files]
-        table.io = FootersAtHand(table.io, dict(zip(paths, files, strict=True)))  # of this object alone
+        table.io = FootersAtHand(table.io, dict(zip(paths, files, strict=True)))  # affects only this object
 
         def stage() -> "Transaction":
             transaction = table.transaction()
@@ -230,7 +219,7 @@ class IcebergTarget(TableTarget):
             if paths:
                 with redirect_stdout(io.StringIO()):  # pyiceberg prints a table of columns that do not match
                     transaction.add_files(paths, snapshot_properties=dict(words), check_duplicate_files=False)
-            else:  # offsets without a record: the positions alone
+            else:  # offsets without records: only positions
                 with transaction.update_snapshot(snapshot_properties=dict(words)).fast_append():
                     pass
             return transaction
@@ -238,7 +227,7 @@ class IcebergTarget(TableTarget):
         def stage_any_time() -> "Transaction":
             try:
                 return stage()
-            except OverflowError:  # pyiceberg makes datetimes of bounds, and a timestamp is after year 9999
+            except OverflowError:  # pyiceberg converts bounds to datetimes, which end with year 9999
                 table.metadata.properties[TIME_BOUNDS] = "counts"
                 return stage()
 
@@ -253,7 +242,7 @@ class IcebergTarget(TableTarget):
         return (self.number_in(words), self.points_in(words)) if POSITIONS in words else (0, {})
 
     def _words_of(self, table: "Table") -> dict[str, str]:
-        """Return the facts of kctl's newest ancestor, or the properties of the table if that snapshot may have expired.
+        """Return the facts of kctl's newest ancestor, or of the table properties if that snapshot may have expired.
 
         Raises: ExportDataError: the properties are from a snapshot that was rolled back.
         """
@@ -269,7 +258,7 @@ class IcebergTarget(TableTarget):
         found = {name: str(text) for name, text in table.properties.items()}
         if not _is_rolled_back(table, found):
             return found
-        if is_first:  # nothing of ours is in the table, or `live_partitions` finds its files
+        if is_first:  # the table has no files of kctl, or `live_partitions` finds them
             return {}
         raise ExportDataError(
             f"{self.name} was rolled back, and the positions of its records have expired", "export to another table"
@@ -289,14 +278,14 @@ class IcebergTarget(TableTarget):
         from pyiceberg.catalog import load_catalog
 
         library = logging.getLogger("pyiceberg")
-        if library.level == logging.NOTSET:  # it warns of columns without statistics, in the middle of the progress
+        if library.level == logging.NOTSET:  # warnings about statistics would disturb the progress display
             library.setLevel(logging.ERROR)
 
         def load() -> "Catalog":
             try:
                 catalog = load_catalog(self._table.catalog)
             except ValueError as e:
-                if type(e) is not ValueError:  # of what a catalog answers
+                if type(e) is not ValueError:  # an error in a catalog's response
                     raise
                 raise StoreMissingError(
                     f"catalog {self._table.catalog} is not configured: {without_credentials(str(e))[:200]}",
@@ -313,10 +302,7 @@ class IcebergTarget(TableTarget):
         return secrets_in(Config().get_catalog_config(self._table.catalog) or {})
 
     def _store_defaults(self, given: Mapping[str, str | None]) -> dict[str, str]:
-        """Return properties of the tables' file system that the catalog omits.
-
-        Without a region the file system requests the bucket's region from Amazon, which takes seconds without Amazon.
-        """
+        """Return properties that the catalog omits. Without a region, a slow request to Amazon determines it."""
         found = {
             "s3.connect-timeout": str(self._timeouts.connect_ms / 1000),
             "s3.request-timeout": str(self._timeouts.request_ms / 1000),
@@ -329,7 +315,6 @@ class IcebergTarget(TableTarget):
         return found
 
     def _asked(self, request: Callable[[], T]) -> T:
-        """Return the result of a request to the catalog, with the timeout that pyiceberg does not have."""
         with self._named():
             return ended(request, self.name, self._timeouts.api_ms)
 
@@ -338,7 +323,7 @@ class IcebergTarget(TableTarget):
 
 
 def _create_once(create: Callable[[], object], exists: Callable[[], bool]) -> None:
-    """Create something unless another run creates it in parallel; catalogs report this with different errors."""
+    """Ignore the error of `create` if the object exists; catalogs report this with different errors."""
     try:
         create()
     except Exception:
@@ -351,7 +336,6 @@ def _words_in(snapshot: "Snapshot") -> dict[str, str]:
 
 
 def _is_round(words: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Return whether both facts belong to one round."""
     return all(words.get(name) == other.get(name) for name in (RUN, ROUND))
 
 
@@ -367,7 +351,6 @@ def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
 
 
 def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
-    """Return the minimum and the maximum of a column, or None if unknown."""
     from pyiceberg.conversions import from_bytes
 
     low, high = (file.lower_bounds or {}).get(field.field_id), (file.upper_bounds or {}).get(field.field_id)
@@ -376,7 +359,7 @@ def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
 
 
 def _shown(table: "Table", field: "PartitionField") -> str:
-    """Return a partition field of the table as a layout: a column, or day and hour of the timestamp."""
+    """Return a partition field as a layout: a column, or day and hour of the timestamp."""
     transform = str(field.transform)
     return (
         f"{COLUMN_LAYOUT}{table.schema().find_column_name(field.source_id)}" if transform == "identity" else transform

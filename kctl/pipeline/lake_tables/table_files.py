@@ -1,8 +1,7 @@
 """Parquet files of one range for a lake table, which become part of the table when committed.
 
 A file name has topic, partition, offsets and a digest of the attempt, so attempts never share a name. The maintenance
-of the table format removes uncommitted files (removal of orphan files, vacuum). Tasks use this module; it depends on
-neither Spark nor Kafka.
+of the table format removes uncommitted files.
 """
 
 import os
@@ -82,11 +81,9 @@ class _TableSpill(Spill):
         self._sends_footers = place.sends_footers
 
     def footer(self, draft: Path) -> bytes:
-        """Return the footer of a complete file if it is needed and small."""
         return footer_of(draft) if self._sends_footers else b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Move a complete file below the table's data, and return its path there."""
         key = self.key_of(path)
         base, name = self._base, key
         if self._errors is not None and key.startswith(f"{ERRORS}/"):
@@ -104,7 +101,7 @@ class _TableSpill(Spill):
 
 
 def footer_of(path: Path) -> bytes:
-    """Return the metadata and the rest of a Parquet file, or empty bytes if larger than LARGEST_FOOTER_BYTES."""
+    """Return a Parquet file from its metadata on, or empty bytes if larger than LARGEST_FOOTER_BYTES."""
     with path.open("rb") as file:
         file.seek(-len(MAGIC) - 4, os.SEEK_END)
         size_bytes = int.from_bytes(file.read(4), "little") + 4 + len(MAGIC)
@@ -122,10 +119,7 @@ def base_of(location: str) -> Path | StoreUrl:
 
 
 def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
-    """Return the export settings that follow from a table's columns: the decoded ones of key and value.
-
-    Raises: ExportDataError: the columns are missing.
-    """
+    """Return the decoded columns of a table as export settings. Raises: ExportDataError: the columns are missing."""
     if columns is None:
         return {}
     for each in ("key", "value"):
@@ -150,8 +144,8 @@ class LiveFile(NamedTuple):
 def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
     """Return the wanted partitions of which files have records.
 
-    File names have topic and partition. After a compaction the bounds decide; a file without bounds may have any
-    partition.
+    File names have topic and partition, except after a compaction. Then the bounds decide, and files without bounds may
+    have any partition.
     """
     found: set[tuple[str, int]] = set()
     for file in files:
@@ -177,10 +171,9 @@ def manifest_of(
 ) -> list[Manifest]:
     """Return the live files of a table as one round of an export.
 
-    Args: files: path relative to the table's data, records and bytes of each file, from the table's metadata.
+    Args: files: path relative to the table's data, records and bytes of each file.
 
-    Raises: ExportDataError: another program has rewritten a file, so its name has no offsets, or the metadata is
-    invalid.
+    Raises: ExportDataError: a file was rewritten by another program, or the metadata is invalid.
     """
     ranges: dict[tuple[str, int, int, int], list[ExportedFile]] = {}
     for path, records, size_bytes in files:
@@ -213,7 +206,7 @@ def manifest_of(
 
 
 def _check_once(given: ExportedRange) -> None:
-    """Raise ValueError if a table has files of two attempts at a range: names that differ only in their digests."""
+    """Raise ValueError for files of two attempts at a range, whose names differ only in their digests."""
     names = Counter(_DIGEST.sub("", file.path) for file in given.files)
     path, count = names.most_common(1)[0]
     if count > 1:

@@ -1,12 +1,10 @@
 """TableTarget: common part of Iceberg and Delta tables as export targets.
 
-Each commit includes positions, so data and positions change together. A run commits only on top of the state that it
-has read. If another export has moved a position, the run fails. If another program has committed something different,
-the commit is repeated by the rules of the format.
+Each commit includes positions. A run commits only on top of the state that it has read: if another export has moved a
+position, the run fails; after other commits, it tries again.
 
-Bad records, such as undecodable ones, go to a second table, `..._errors`. No format commits to two tables together, so
-the commit to the first table lists the files of the second. If a run stops between the two commits, the next run makes
-the second commit from this list.
+Bad records go to a second table, `..._errors`. No format commits to two tables together, so the commit to the first
+table lists the files of the second. If a run stops between the two commits, the next run makes the second one.
 """
 
 import json
@@ -155,7 +153,7 @@ class TableTarget(ABC):
     ) -> None:
         """Create the table unless it exists, and read its positions.
 
-        If its columns depend on schemas that are still unknown, the table is created with the first round.
+        If its columns depend on unknown schemas, the table is created with the first round.
         """
         self.check(settings)
         self._run_id, self._layout = run_id, settings["layout"]
@@ -190,7 +188,6 @@ class TableTarget(ABC):
         return dict(self._points)
 
     def _refuse_lost(self, fresh: Collection[tuple[str, int]]) -> None:
-        """Raise ExportDataError if the table has records of partitions without a position."""
         if fresh and (lost := sorted(self.live_partitions(fresh))):
             raise self.lost(lost)
 
@@ -213,7 +210,7 @@ class TableTarget(ABC):
         return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id, self.takes_footers)
 
     def _target_bytes(self) -> int:
-        """Return the file size of the table's property, or 0 if it is missing or invalid."""
+        """Return the file size of the table's property, or 0."""
         if self._property_bytes is None:
             text = self.properties().get(self.target_property, "").strip()
             try:
@@ -289,7 +286,7 @@ class TableTarget(ABC):
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
         """Repeat the commit of a round after conflicts with other writers, until the API timeout.
 
-        Each conflict is a successful commit of another writer, so one of the writers always makes progress.
+        One of the writers always makes progress.
 
         Raises: StoreError: every attempt had a conflict.
         """
@@ -387,7 +384,7 @@ def _backoff_ms(attempts: int) -> float:
 
 
 def positions_text(points: Points) -> str:
-    """Return positions as JSON: for each topic its id, and for each partition offset, log end and newest timestamp."""
+    """Return positions as JSON: by topic its id, and by partition offset, log end and newest timestamp."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), point in sorted(points.items()):
         of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})

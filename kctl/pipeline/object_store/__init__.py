@@ -1,1 +1,1 @@
-"""Exports in object stores: S3, Google Cloud Storage, Azure. The import of obstore (extra `lakes`) is deferred."""
+"""Exports in object stores: S3, Google Cloud Storage, Azure."""

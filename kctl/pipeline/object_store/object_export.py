@@ -5,14 +5,13 @@
     s3://bucket/kafka/_manifest/00000017.json                    as in a directory, see `export_files.manifests`
 
 A conditional put of the next manifest commits a round; it fails if the number exists. A run has read all earlier
-manifests, so of two parallel runs one succeeds and the other fails. The store must only list and return objects
-immediately after their put, as S3, Google Cloud Storage and Azure do. Merging frees the numbers of manifests, so each
-put is followed by a listing, and the run fails if a merged manifest has its number.
+manifests, so of two parallel runs one succeeds. Merging frees the numbers of manifests, so each put is followed by a
+listing, and the run fails if a merged manifest has its number.
 
-Tasks put objects under hidden names, which readers of prefixes ignore. After the commit, objects are copied to their
-final names and the hidden ones are deleted. If a run is killed in between, the next run completes this; kctl finds an
-object by both names. Hidden objects without a manifest are deleted when they are older than `ORPHAN_AGE_MS` by the
-store's clock. Rounds that take longer than half of that are not committed.
+Tasks put objects under hidden names. After the commit, objects are copied to their final names and the hidden ones are
+deleted. The next run completes this after a kill; kctl finds an object by both names. Hidden objects without a manifest
+are deleted when they are older than `ORPHAN_AGE_MS` by the store's clock, so rounds that take longer than half of that
+are not committed.
 """
 
 import re
@@ -228,7 +227,7 @@ class ObjectExport:
     def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
         """Return the hidden objects.
 
-        Raises: ExportDataError: an object with a final name is in no manifest, so its records would be exported again.
+        Raises: ExportDataError: an object with a final name is in no manifest, and would be exported again.
         """
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
@@ -253,7 +252,7 @@ class ObjectExport:
         self._store.delete(*(each.key for each in old))
 
     def _show(self, keys: Sequence[str]) -> None:
-        """Copy the objects of a manifest to their final names, then delete the hidden ones."""
+        """Copy objects to their final names, then delete the hidden ones."""
 
         def show(key: str) -> None:
             try:
@@ -293,7 +292,6 @@ def _is_old(each: StoredObject, now_ms: int) -> bool:
 
 
 def _at_once(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return the results of work on items in parallel, or raise the first error."""
     if len(items) < 2:
         return [work(each) for each in items]
     with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:

@@ -1,7 +1,6 @@
 """Files of one range for an object store, written to the local disk and uploaded when complete.
 
-An object name has a digest of run, attempt and path. So attempts never reuse a name, which another run may be deleting.
-Tasks use this module; it depends on neither Spark nor Kafka.
+An object name has a digest of run, attempt and path, so attempts never reuse a name, which another run may be deleting.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""ObjectStore: requests of an export to S3, Google Cloud Storage or Azure, each with a timeout and a named resource.
+"""ObjectStore: requests of an export to S3, Google Cloud Storage or Azure, each with a timeout.
 
-obstore sends the requests: one library for all three services, whose `create` is a conditional put (S3 and Azure:
-`If-None-Match: *`; Google: generation 0). Each process gets credentials, region and endpoint from the environment, as
-the services' own tools do (AWS_*, GOOGLE_*, AZURE_*, profiles), and never sends them to tasks. Errors are one line
-without request headers.
+obstore is one library for all three services, whose `create` is a conditional put. Each process gets credentials,
+region and endpoint from the environment, as the services' own tools do (AWS_*, GOOGLE_*, AZURE_*, profiles), and never
+sends them to tasks.
 """
 
 import io
@@ -43,7 +42,7 @@ CHUNK_BYTES = 256 * 1024
 MOST_OBJECTS = 10_000_000
 """Maximum number of objects in a list, as protection against a faulty store."""
 MOST_RETRIES = 1000
-"""Number of retries that the API timeout is reached before."""
+"""Practically unlimited: the API timeout bounds the retries."""
 BACKOFF_MS, MOST_BACKOFF_MS = 100, 2000
 _LOGIN_CODES = (
     "InvalidAccessKeyId",
@@ -188,7 +187,7 @@ class ObjectStore:
             self._check_is_store()
 
     def _list_limit(self) -> Callable[[], None]:
-        """Return a check that raises when a page takes too long: a list may have endless empty pages."""
+        """Return a check that raises if a page takes too long: a list may have endless empty pages."""
         timer = Timer(SystemClock(), self.timeouts.api_ms)
 
         def check() -> None:
@@ -300,10 +299,7 @@ class _Ranges(io.RawIOBase):
         return len(content)
 
     def readall(self) -> bytes:
-        """Return the remaining bytes in one request; RawIOBase sends one for each 8 KiB.
-
-        Raises: StoreError: more than LARGEST_READ_BYTES remain.
-        """
+        """Return the remaining bytes in one request. Raises: StoreError: more than LARGEST_READ_BYTES remain."""
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
             what = f"{end - self._at} bytes are more than the largest read ({LARGEST_READ_BYTES})"
@@ -314,7 +310,7 @@ class _Ranges(io.RawIOBase):
 
 
 def no_response(url: StoreUrl) -> str:
-    """Return the text for a waiting request, with the server if the environment has its address."""
+    """Return the text for a waiting request, with the server if it is known."""
     server = _AUTHORITY.match(endpoint_of(url))
     return f"{url}: no response{f' from {server[1]}' if server else ''}"
 
@@ -322,7 +318,7 @@ def no_response(url: StoreUrl) -> str:
 def endpoint_of(url: StoreUrl) -> str:
     """Return the address of a store's server from the environment, or an empty string.
 
-    Raises: ConfigError: the address is invalid, on which the libraries panic. It may have a password and is not shown.
+    Raises: ConfigError: the address is invalid; it may have a password and is not shown.
     """
     names = _ENDPOINTS.get(url.partition(":")[0], ())
     name = next((name for name in names if os.environ.get(name)), "")
@@ -439,7 +435,7 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
         if (provider := _profile()) is not None:
             more["credential_provider"] = provider
         if "AWS_UNSIGNED_PAYLOAD" not in os.environ:
-            more["unsigned_payload"] = not options["allow_http"]  # TLS protects contents, as for the tools of AWS
+            more["unsigned_payload"] = not options["allow_http"]  # TLS protects the content, as in AWS's tools
     open_store: Any = from_url
     try:
         return open_store(str(url), **more)

@@ -19,7 +19,6 @@ class KctlStreamWriter(DataSourceStreamArrowWriter):
         self._options = options
 
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
-        """Send the rows of one task."""
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:

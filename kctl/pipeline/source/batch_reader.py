@@ -1,7 +1,7 @@
 """Batch reading: the driver plans ranges, and each task reads one large or several small ranges.
 
-The reader accepts no filters from Spark. Spark 4.1 stores a pushed filter with the table, which two scans of a query
-share, so unions and self-joins would read the wrong rows.
+The reader accepts no filters: Spark 4.1 stores a pushed filter with the table, so unions and self-joins would read the
+wrong rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,10 +39,7 @@ class RangePartition(InputPartition):
 
 
 def share_tasks(ranges: Sequence[OffsetRange], cut: Cut) -> list[InputPartition]:
-    """Return the ranges of each task: one, or several if they are many and small.
-
-    The limits of the options for tasks and records still hold.
-    """
+    """Return the ranges of each task: one, or several small ones within the options' limits."""
     most = min(MOST_RECORDS, cut.max_records or MOST_RECORDS)
     packing = Packing(max(LEAST_TASKS, cut.min_partitions), most)
     return [RangePartition(each) for each in pack_ranges(ranges, packing, lambda each: each.size)]
@@ -77,7 +74,6 @@ class KctlReader(DataSourceReader):
         return share_tasks(ranges, options.cut)
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of one task."""
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def __repr__(self) -> str:
@@ -90,7 +86,7 @@ def read_partition(
     partition: InputPartition | None,
     decoding: "SourceDecoding | None" = None,
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of one task; none for the partition None, which Spark creates for an empty plan."""
+    """Yield the records of one task; none for the partition None of an empty plan."""
     if not isinstance(partition, RangePartition):
         return
     from kctl.pipeline.client_pool import TASK_CONSUMERS

@@ -1,7 +1,6 @@
-"""KctlDataSource: the class behind `format("kctl")`, which `kctl.pipeline.register` registers.
+"""KctlDataSource: the class behind `format("kctl")`. All options and schemas are checked at planning.
 
-All options and schemas are checked at planning. Spark imports this module in several short-lived processes, so imports
-stay few.
+Spark imports this module in several short-lived processes, so imports stay few.
 """
 
 from collections.abc import Collection
@@ -65,14 +64,12 @@ class KctlDataSource(DataSource):
         return ", ".join(f"{name} {SQL_TYPES[name]}" for name in names)
 
     def reader(self, schema: "StructType") -> DataSourceReader:
-        """Return the reader of a batch query."""
         from kctl.pipeline.source.batch_reader import KctlReader
 
         keep_spark_archive()
         return KctlReader(*self._read_plan(schema, is_stream=False))
 
     def streamReader(self, schema: "StructType") -> DataSourceStreamReader:
-        """Return the reader of a streaming query."""
         from kctl.pipeline.source.stream_reader import KctlStreamReader, RefusedStreamReader
 
         try:
@@ -81,7 +78,6 @@ class KctlDataSource(DataSource):
             return RefusedStreamReader(error)
 
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceWriter":
-        """Return the writer of a batch query."""
         from kctl.pipeline.source.writers import KctlWriter
 
         keep_spark_archive()
@@ -124,7 +120,6 @@ class KctlDataSource(DataSource):
             return options, list(schema.fieldNames()), decoding
 
     def _read_options(self) -> ReadOptions:
-        """Return the options that batch and streaming reads share."""
         shared = {name: value for name, value in self.options.items() if name.lower() not in _OF_ONE_KIND}
         return read_options(shared, is_stream=False)
 

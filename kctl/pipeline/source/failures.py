@@ -35,8 +35,8 @@ def source_error(error: KafkaError) -> SourceError:
 def reported_in_one_line() -> Iterator[None]:
     """Convert client errors that leave a process of Spark into one line.
 
-    Spark shows a traceback unless an environment variable is set. Spark ends a process after its first error, so the
-    variable hides no other traceback.
+    An environment variable hides the traceback. It hides no other one, because Spark ends a process after its first
+    error.
     """
     try:
         yield
@@ -53,9 +53,8 @@ def one_timeout() -> Iterator[None]:
     """Raise a timeout of an earlier attempt again immediately.
 
     Spark repeats a task after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt that
-    times out stores its error in the executor's directory, and the next attempt on this executor raises it. Attempts
-    after other failures, such as a lost worker, have the full timeout. A write without acknowledgments in time counts
-    as a timeout.
+    times out, or a write without acknowledgments in time, stores its error in the executor's directory for the next
+    attempt.
     """
     from pyspark import TaskContext
 

@@ -1,7 +1,6 @@
 """GroupProgress: progress of a stream, committed as the offsets of a consumer group without members.
 
-`kctl groups lag` and `kctl why` see the stream like a consumer. Committed offsets never exceed durable batches. A
-failed commit is only a warning, because no data is lost.
+Committed offsets never exceed durable batches. A failed commit is only a warning, because no data is lost.
 """
 
 from collections.abc import Sequence
@@ -77,10 +76,7 @@ class GroupProgress:
             )
 
     def commit(self, offsets: Offsets) -> str:
-        """Commit the next offsets of partitions, and return the error message of a failure, or an empty string.
-
-        Offsets that are already committed are not sent again.
-        """
+        """Commit the next offsets of partitions unless already committed, and return the error message of a failure."""
         new = {tp: offset for tp, offset in offsets.items() if self._committed.get(tp) != offset}
         if not new:
             return ""

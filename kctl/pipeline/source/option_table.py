@@ -1,7 +1,7 @@
 """Table of the options of Spark's Kafka connector and of `format("kctl")`, with the behavior of each.
 
-`options.py` gets the known names from the table, and a page of the site is generated from it.
-tests/pipeline/test_source_options_table.py executes each row against the connector.
+A page of the site is generated from it. tests/pipeline/test_source_options_table.py executes each row against the
+connector.
 """
 
 from enum import Enum

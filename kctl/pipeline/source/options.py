@@ -1,7 +1,6 @@
 """Options of `.option(...)`, parsed once at planning. Each error has the option and its value.
 
-The names come from Spark's Kafka connector, with additional ones of kctl; see `option_table`. Spark passes names in
-lowercase.
+Spark passes names in lowercase; see `option_table`.
 """
 
 import json
@@ -130,8 +129,6 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
 
 
 class _Options:
-    """Given options by lowercase name."""
-
     def __init__(self, given: Mapping[str, str], known: Mapping[str, OptionRow], what: str) -> None:
         self._given = {name.lower(): value for name, value in given.items()}
         for name in self._given:
@@ -150,7 +147,6 @@ class _Options:
 
     @property
     def given(self) -> Mapping[str, str]:
-        """All options by lowercase name."""
         return self._given
 
     def has(self, name: str) -> bool:

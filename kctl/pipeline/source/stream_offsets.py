@@ -1,8 +1,7 @@
 """StreamOffsets: start or end of a stream's batch, and its JSON in Spark's checkpoints.
 
-The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with sorted keys, topic ids and log ends. The
-additional data shows that a topic was deleted and recreated; checkpoints without it are accepted. Does not import
-Spark.
+The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with topic ids and log ends added, which show that a
+topic was recreated. Checkpoints without them are accepted.
 """
 
 from collections.abc import Mapping
@@ -23,8 +22,7 @@ class StreamOffsets(NamedTuple):
     """Start or end of a batch.
 
     Attributes:
-        offsets: offsets by partition.
-        topic_ids: ids by topic, if the brokers have ids.
+        topic_ids: by topic, if the brokers have ids.
         log_ends: known ends of the partitions when the offsets were chosen.
         starts: in the end of the first batch, the start of that batch; in initial offsets, the offsets. Spark requests
             the initial offsets at each restart until the first batch is committed, and partitions and ends may differ

@@ -1,8 +1,8 @@
 """Streaming reading for Spark 4.0 and newer.
 
-Spark 4.2 and newer pass the start and the limit to `latestOffset`. Older versions pass nothing, so the start is the end
-of the last `partitions` call; after a restart, Spark first plans the last known offsets again. One cluster connection
-lasts as long as the query. Spark may never call `commit` and `stop`, so nothing depends on them.
+Spark before 4.2 passes neither start nor limit to `latestOffset`, so the start is the end of the last `partitions`
+call; after a restart, Spark first plans the last known offsets again. Spark may never call `commit` and `stop`, so
+nothing depends on them.
 """
 
 import logging
@@ -35,7 +35,7 @@ COMMIT_AGAIN_MS = 30_000
 
 
 def _available_now() -> type:
-    """Return the base class that tells Spark 4.2 and newer that a reader supports the trigger AvailableNow."""
+    """Return the base class that marks support of the trigger AvailableNow for Spark 4.2 and newer."""
     try:
         found: type = import_module("pyspark.sql.streaming.datasource").SupportsTriggerAvailableNow
     except (ImportError, AttributeError):
@@ -94,7 +94,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
     def getDefaultReadLimit(self) -> Any:
         """Return the limit of a batch, for Spark 4.2 and newer."""
-        limits: Any = import_module("pyspark.sql.streaming.datasource")  # not there before 4.2
+        limits: Any = import_module("pyspark.sql.streaming.datasource")  # missing before 4.2
         most = self._options.max_offsets_per_trigger
         return limits.ReadMaxRows(most) if most > 0 else limits.ReadAllAvailable()
 
@@ -125,7 +125,6 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             return share_tasks(cut_ranges(whole, self._options.cut), self._options.cut)
 
     def read(self, partition: InputPartition | None) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of one task."""
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
@@ -194,10 +193,9 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return False
 
     def _not_before(self, begin: StreamOffsets, end: StreamOffsets) -> StreamOffsets:
-        """Return an end that is not before the start of the batch.
+        """Return an end that is not before the start of the batch, so that no records are read twice.
 
-        With read_committed, the end can be before an earlier position while a transaction is open. Records would be
-        read twice if a batch ended before its start.
+        With read_committed, the end can be before an earlier position while a transaction is open.
         """
         if all(offset >= begin.offsets.get(tp, 0) for tp, offset in end.offsets.items()):
             return end
@@ -207,7 +205,6 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return end._replace(offsets=end.offsets | hidden, log_ends=end.log_ends | log_ends)
 
     def _limited(self, begin: StreamOffsets, end: StreamOffsets, most: int) -> StreamOffsets:
-        """Return an end with at most `most` offsets, in proportion to the waiting offsets of each partition."""
         return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
 
     def _starts(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
@@ -236,7 +233,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return starts | first
 
     def _log_ends(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return the ends of the logs, beyond open transactions that read_committed does not pass."""
+        """Return the ends of the logs, including offsets after open transactions."""
         known = {tp: max(offset, end.point(tp).log_end) for tp, offset in end.offsets.items()}
         points = {tp: begin.point(tp) for tp in known if tp in begin.offsets}
         return self._ready_planner().log_ends(points, known) if points else known
@@ -257,21 +254,17 @@ class RefusedStreamReader(DataSourceStreamReader):
         self._error = error
 
     def initialOffset(self) -> JsonOffsets:
-        """Raise the error."""
         with reported_in_one_line():
             raise self._error
 
     def latestOffset(self, *_asked: Any) -> JsonOffsets:
-        """Raise the error."""
         return self.initialOffset()
 
     def partitions(self, *_asked: Any) -> list[InputPartition]:
-        """Raise the error."""
         self.initialOffset()
         return []
 
     def read(self, *_asked: Any) -> "Iterator[pa.RecordBatch]":
-        """Raise the error."""
         self.initialOffset()
         return iter(())
 
@@ -293,5 +286,4 @@ def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> O
 
 
 def _most_rows(limit: Any) -> int:
-    """Return the row limit, or 0 for other limits."""
     return int(getattr(limit, "max_rows", 0) or 0)

@@ -1,7 +1,6 @@
 """Writing: each task sends its rows and returns when they are acknowledged.
 
-Delivery is at least once, as with Spark's connector: a repeated task sends all of its rows again. Aborted writes delete
-nothing.
+Delivery is at least once, as with Spark's connector: a repeated task sends all of its rows again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +29,6 @@ class KctlWriter(DataSourceArrowWriter):
         self._options = options
 
     def write(self, iterator: "Iterator[pa.RecordBatch]") -> WriterCommitMessage:
-        """Send the rows of one task."""
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]") -> None:
@@ -55,7 +53,6 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
         self._schema = schema
 
     def write(self, iterator: "Iterator[Row]") -> WriterCommitMessage:
-        """Send the rows of one task."""
         return write_rows(self._options, _as_batches(iterator, self._schema))
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
