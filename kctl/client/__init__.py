@@ -1,7 +1,4 @@
-"""Kafka client: Consumer, Producer, Admin, their arguments and results, and errors.
-
-Names are imported on first use, so that programs load only the modules that they use.
-"""
+"""Kafka client: Consumer, Producer, Admin, their arguments and results, and errors. Names are imported on first use."""
 
 from typing import TYPE_CHECKING, Any
 

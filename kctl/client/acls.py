@@ -1,5 +1,4 @@
-"""ACL rules, filters, and the decision of Kafka's authorizer; used by the admin client, `kctl acls check`, and the
-sandbox.
+"""ACL rules, filters, and the decision of Kafka's authorizer.
 
 Source: StandardAuthorizerData and AclBindingFilter of Kafka 4.3.
 """

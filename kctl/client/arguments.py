@@ -1,7 +1,6 @@
 """Checks of arguments of public methods, by their annotations, on the caller's thread.
 
-Converts aware datetimes to milliseconds. Errors contain parameter and value. Methods check the meaning of values (an
-empty name, an offset out of order).
+Aware datetimes become milliseconds. Errors contain parameter and value. Methods check the meaning of values.
 """
 
 import re
@@ -121,7 +120,6 @@ def instant_ms(parameter: str, given: int | datetime) -> int:
 
 
 def wrong_type(where: str, given: Any, noun: str) -> TypeError:
-    """Return the error of an argument with a wrong type."""
     hint = f"; use [{shown(where, given)}]" if isinstance(given, str) and noun.startswith("a list of strings") else ""
     return TypeError(f"{where} must be {noun}, not {shown(where, given)}{hint}")
 
@@ -185,7 +183,6 @@ def _kind(annotation: Any, name: str) -> Kind:
 
 
 def _fields(annotation: type) -> dict[str, Kind]:
-    """Return the kinds of the fields of a NamedTuple."""
     return {field: _kind(hint, field) for field, hint in get_type_hints(annotation).items()}
 
 
@@ -280,7 +277,6 @@ def _is_list(given: Any) -> bool:
 
 
 def _list(item: Kind, where: str, given: Iterable[Any]) -> Collection[Any]:
-    """Return the checked items; the given collection if nothing is converted."""
     items = given if isinstance(given, Collection) else tuple(given)
     taken = [item.check(f"{where}[{at}]", each) for at, each in enumerate(items)]
     if all(map(is_, items, taken)):

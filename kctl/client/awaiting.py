@@ -23,7 +23,6 @@ class DoneCallback:
         """Emptied by the thread that calls; the loop and the caller may both notify."""
 
     def notify(self) -> None:
-        """Call the function, unless it was called."""
         with suppress(IndexError):
             future, callback = self._pending.pop()
             try:
@@ -50,7 +49,7 @@ def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
 class LoopWakes:
     """Functions that other threads pass to an event loop, which is woken once for several of them.
 
-    Attributes: loop: a weak reference to the event loop.
+    Attributes: loop: a weak reference.
     """
 
     __slots__ = ("_is_called", "_posted", "loop")
@@ -91,7 +90,6 @@ def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
 
 
 def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
-    """Wait in the running asyncio loop until a future is done."""
     if future.done():
         return
     import asyncio  # deferred import: only for programs that use it

@@ -426,7 +426,6 @@ KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
 
 
 def _from_table(kind: type[BrokerError]) -> type[BrokerError]:
-    """Set the attributes of a class from its code."""
     code = BY_NUMBER[kind.code]
     kind.name, kind.retriable, kind.__doc__ = code.name, code.retriable, code.text
     kind.kind = KINDS.get(code.name, kind.kind)

@@ -27,7 +27,6 @@ def duration_text(duration_ms: int) -> str:
 
 
 def thread_cpu_ms() -> int:
-    """Return the CPU time of this thread."""
     return time.thread_time_ns() // 1_000_000
 
 

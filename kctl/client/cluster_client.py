@@ -90,9 +90,8 @@ class ClusterClient:
             self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
-        """Handle the bytes that have arrived, without waiting: the last poll before a timeout.
-
-        A suspended process may not have seen responses or refusals before its deadline.
+        """Handle the bytes that have arrived, without waiting: a suspended process may see them only after its
+        deadline.
         """
         if not self.network.status.attempts:
             self.network.any_ready_node()
@@ -101,7 +100,7 @@ class ClusterClient:
     def send_due_requests(self, now_ms: int) -> int:
         """Send due metadata and hedged requests; return the instant of the next ones.
 
-        `poll` calls it. Callers with much to send call it first, so that these requests are not delayed.
+        `poll` calls it. Callers with much to send call it first.
         """
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
@@ -123,7 +122,6 @@ class ClusterClient:
         return news
 
     def report(self, event: Event) -> None:
-        """Send an event to the event sink of this client."""
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
@@ -147,7 +145,6 @@ class ClusterClient:
         return "metadata" if self._updater.is_in_flight else self.network.status.activity()
 
     def time_mark(self) -> TimeMark:
-        """Return a snapshot of the time breakdown, for `account_since`."""
         return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:

@@ -1,6 +1,5 @@
-"""Events of connections, requests, consumer positions, and groups, in order of occurrence.
-
-Used by `probe`, `--trace`, and tests. They contain no payloads and no secrets.
+"""Events of connections, requests, consumer positions, and groups, in order. They contain no payloads and no
+secrets.
 """
 
 import logging
@@ -415,7 +414,7 @@ class EventLog:
 
 
 def keep_off_stderr() -> None:
-    """Keep the loggers of this module off stderr; handlers of an application still get the records."""
+    """Keep the loggers of this module off stderr, but not out of an application's handlers."""
     for each in (connection_logger, group_logger, request_logger):
         if not each.handlers:
             each.addHandler(logging.NullHandler())

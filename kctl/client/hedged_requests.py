@@ -1,7 +1,6 @@
 """Hedged requests: a request for any broker is sent to another one after 1s without a response.
 
-Brokers respond to such requests from memory, so a silent one is frozen or cut off. It would delay finding leaders and
-coordinators until request.timeout.ms.
+Brokers respond to such requests from memory, so a silent one is frozen or cut off.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock
@@ -17,8 +16,6 @@ brokers.
 
 
 class HedgedRequest:
-    """A request in flight to one or more brokers."""
-
     __slots__ = ("asked", "deadline_at_ms", "hedge_at_ms", "outgoing", "pending")
 
     def __init__(self, outgoing: Outgoing, deadline_at_ms: int) -> None:

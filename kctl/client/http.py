@@ -1,7 +1,6 @@
 """HttpClient: HTTP requests to schema registries and token endpoints, with the timeouts of a Kafka client.
 
-Bounds the time even of slow responses, and their size. Errors have phase and address. It blocks, so the network
-thread must not use it.
+Bounds the time of slow responses, and their size. It blocks, so the network thread must not use it.
 """
 
 import errno
@@ -131,7 +130,6 @@ class HttpClient:
         return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
 
     def close(self) -> None:
-        """Close all connections."""
         for connection in self._idle.values():
             connection.close()
         self._idle.clear()
@@ -157,7 +155,6 @@ class HttpClient:
     # --- connections ------------------------------------------------------------------------------------------------
 
     def _connect(self, exchange: "_Exchange") -> socket.socket:
-        """Return a ready connection to one of the addresses of the host."""
         timer = exchange.timer.sub(self._limits.connect_timeout_ms)
         addresses = self._look_up(exchange, timer)
         failed: KafkaError | None = None
@@ -232,8 +229,6 @@ class HttpClient:
 
 
 class _Exchange:
-    """One request and its response."""
-
     def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult, setting: str) -> None:
         self.timer = timer
         self.parts = parts
@@ -246,7 +241,6 @@ class _Exchange:
         self._limits = limits
 
     def located(self, phase: str, address: str, error: TransportError) -> TransportError:
-        """Return the error with its place."""
         error.args = (f"{place_text(self.host, self.port)}: {error}",)
         error.phase, error.host, error.port, error.address = phase, self.host, self.port, address
         return error
@@ -337,7 +331,6 @@ class _Reading(io.RawIOBase):
         self._on_received = on_received
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return the file for http.client."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
@@ -419,7 +412,6 @@ def _as_written(char: str) -> bytes:
 
 
 def _seconds(timer: Timer) -> float:
-    """Return the remaining time as a socket timeout, never 0."""
     return max(0.001, timer.remaining_ms / 1000)
 
 

@@ -81,12 +81,10 @@ E = TypeVar("E", bound=KafkaError)
 
 
 def _bare(kind: type[E], *args: object) -> E:
-    """Return an error without attributes."""
     return kind.__new__(kind, *args)
 
 
 def _can_travel(cause: BaseException | None) -> bool:
-    """Return whether a cause survives pickling."""
     if cause is None or isinstance(cause, KafkaError):
         return cause is not None
     import pickle  # deferred import: only for errors that leave the process

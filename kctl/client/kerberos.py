@@ -1,7 +1,8 @@
 """Kerberos by the library gssapi (MIT krb5): tickets for brokers, and security contexts.
 
-`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread. Its result is cached in
-memory, so that contexts need no server. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
+`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread. Contexts use its cached
+result without a server. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
+
 Source: RFC 4120, RFC 4121.
 """
 
@@ -77,7 +78,6 @@ class Ticket:
         self._service = service
 
     def context(self) -> SecurityContext:
-        """Return a context for one authentication."""
         context: SecurityContext = _context(_gssapi(), self._service, self._credentials, is_mutual=True)
         return context
 

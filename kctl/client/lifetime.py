@@ -1,7 +1,7 @@
 """Lifetime of clients: effects of fork(), and the warning about clients dropped without close().
 
-A forked child has the objects and descriptors of its parent, but not its threads. There, clients reject calls, and
-selectors close their copies of descriptors, without effect on the parent and its connections.
+A forked child has no threads of its parent: clients reject calls there, and selectors close their copies of
+descriptors, without effect on the parent.
 """
 
 import os
@@ -49,13 +49,10 @@ class NotCopied:
     __slots__ = ()
 
     def __reduce__(self) -> Never:
-        """Raise TypeError."""
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
 
 class Forkable(Protocol):
-    """Object with a fork() handler."""
-
     def _after_fork(self) -> None:
         """Become unusable; called in the child, on its only thread. Must not use locks: their holders do not exist."""
         ...

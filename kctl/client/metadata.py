@@ -1,7 +1,4 @@
-"""Metadata: snapshots of the cluster, wanted topics, and the time of the next refresh.
-
-Does no I/O: metadata_updater.py calls `due_at_ms`, sends the request of `begin`, and calls `apply` or `failed`.
-"""
+"""Metadata: snapshots of the cluster, wanted topics, and the time of the next refresh. Does no I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -101,7 +98,6 @@ class Metadata:
         self._hurry()
 
     def want_all_topics(self) -> None:
-        """Want every topic of the cluster."""
         if not self._wants_all:
             self._wants_all = True
             self._update_requested = True
@@ -252,7 +248,6 @@ class Metadata:
         )
 
     def _left_out(self) -> RemoteProtocolError | None:
-        """Return the error of a response without a requested topic."""
         asked = () if self._wants_all and self._asked is None else self._wanted if self._asked is None else self._asked
         for name in asked:
             if name in self._wanted and name not in self.cluster.topics:
@@ -283,13 +278,11 @@ class Metadata:
         self._fruitless = self._fruitless + 1 if fruitless else 0
 
     def _hurry(self) -> None:
-        """Let the next refresh start immediately."""
         self._not_before_ms = 0
         self._fruitless = 0
 
 
 def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
-    """Return the brokers of a response."""
     return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
 
 
@@ -336,7 +329,6 @@ def _twice(kind: str, keys: Sequence[object]) -> str | None:
 
 
 def topics_in(response: MetadataResponse) -> list[TopicInfo]:
-    """Return the topics of a response."""
     return [_topic(topic, topic.name) for topic in response.topics if topic.name is not None]
 
 
@@ -385,7 +377,6 @@ def _leaderless(info: PartitionInfo, why: str) -> PartitionInfo:
 
 
 def _is_unknown(info: TopicInfo | None) -> bool:
-    """Return whether the broker does not know the topic."""
     return info is not None and info.error is not None and info.error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -45,7 +45,6 @@ class MetadataUpdater:
 
     @property
     def asked(self) -> list[str]:
-        """Brokers that the request in flight was sent to."""
         return [] if self._request is None else [str(self._network.node(node_id)) for node_id in self._request.asked]
 
     def run(self, now_ms: int) -> int:
@@ -102,7 +101,6 @@ class MetadataUpdater:
     # --- starting again -----------------------------------------------------------------------------------------------
 
     def _note_failure(self, now_ms: int) -> None:
-        """Count a refresh without any usable node as failed."""
         if self._metadata.failing_since_ms is None:
             self._metadata.failing_since_ms = now_ms
 

@@ -15,8 +15,6 @@ _UNAVAILABLE = (429, *range(500, 600))
 
 
 class ClientCredentials(NamedTuple):
-    """Token endpoint and client credentials."""
-
     url: str
     client_id: str
     client_secret: str

@@ -1,5 +1,4 @@
-"""Client quotas: entities, and the quotas that apply to a client; used by admin client, `kctl quotas describe`,
-sandbox.
+"""Client quotas: entities, and the quotas that apply to a client.
 
 Source: ClientQuotaManager.DefaultQuotaCallback of Kafka 4.3; SocketServer's ConnectionQuotas for addresses.
 """

@@ -1,8 +1,4 @@
-"""Runtime: selector, resolver, driver, and random source of a client.
-
-In production: sockets, a helper thread, OS threads, and the system's randomness (`network/system.py`). In the
-simulation: the hub of `tests/sim/virtual`.
-"""
+"""Runtime: selector, resolver, driver, and random source of a client, real (`network/system.py`) or simulated."""
 
 from collections.abc import Callable
 from random import Random

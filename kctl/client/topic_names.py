@@ -1,6 +1,6 @@
 """Check of topic names, as brokers do in CreateTopics. Source: org.apache.kafka.common.internals.Topic.
 
-Names from outside (Metadata, export manifests) become file names, tables, and requests, so they are checked on entry.
+Names from outside become file names, tables, and requests.
 """
 
 import re
@@ -10,7 +10,6 @@ _LEGAL = re.compile(rf"[A-Za-z0-9._-]{{1,{LONGEST_TOPIC_NAME}}}")
 
 
 def is_topic_name(name: str) -> bool:
-    """Return whether a topic can have this name."""
     return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
 
 

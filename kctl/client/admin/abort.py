@@ -1,7 +1,7 @@
 """Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers.
 
-Before each marker the client checks that the transaction is still open, so that a retry after a lost response cannot
-abort the next transaction of the producer. Source: KIP-664.
+The client checks before each marker that the transaction is still open: a retry after a lost response must not abort
+the next one. Source: KIP-664.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""ACL rules: describe, create, delete. Changes go to the controller, so that no second broker receives them."""
+"""ACL rules: describe, create, delete. The controller makes the changes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -41,8 +41,6 @@ def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -
 
 
 def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
-    """Create rules; existing ones count as created."""
-
     def attempt(pending: list[AclRule]) -> dict[AclRule, bool | KafkaError]:
         def read(response: CreateAclsResponse) -> Iterator[tuple[AclRule, bool | KafkaError]]:
             _check_count(response.NAME, len(response.results), len(pending))

@@ -1,6 +1,6 @@
 """One JSON request of any declared API: choice of the broker, and the response.
 
-The request is sent once, because a retry may not be safe. It is sent again only if a coordinator rejected all of it.
+Sent once, because a retry may not be safe, and again only if a coordinator rejected all of it.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,6 @@ class ApiResponse(NamedTuple):
 
 
 def declared_apis() -> list[ApiDescription]:
-    """Return every API that can be requested, by key."""
     return [
         ApiDescription(API_NAMES[key], key, (int(kind.VALID_VERSIONS[0]), int(kind.VALID_VERSIONS[1])))
         for key in declared_keys()
@@ -243,7 +242,7 @@ def _topic_of_id(call: Call, topic_id: bytes) -> TopicInfo:
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
-    """Return code and message of each part of the response. A success code is left out if nested parts have codes."""
+    """Return code and message of each part of the response, without success codes of parts with nested codes."""
     found: list[tuple[int, str | None]] = []
     for name, is_array in _parts_with_codes(type(message)):
         value = getattr(message, name)

@@ -1,4 +1,4 @@
-"""Requests about partitions, sent to all leaders in parallel, and again if a leader has moved."""
+"""Requests about partitions, sent to all leaders in parallel, and again after a leader has moved."""
 
 from collections.abc import Callable, Iterable
 from functools import partial

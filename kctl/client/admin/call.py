@@ -43,7 +43,6 @@ Items = Iterable[tuple[K, V | KafkaError]] | KafkaError
 
 
 def any_node(client: ClusterClient) -> int | None:
-    """Return the id of any ready node."""
     node = client.network.any_ready_node()
     return None if node is None else node.node_id
 
@@ -58,7 +57,7 @@ def controller(client: ClusterClient) -> int | None:
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
-    """Connect to a node, or refresh the metadata if that fails. Return whether the node is ready for a request."""
+    """Connect to a node, or refresh the metadata if that fails; return whether the node is ready."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -70,7 +69,7 @@ def make_ready(client: ClusterClient, node_id: int) -> bool:
 
 
 def broker(node_id: int) -> Route:
-    """Return the route to a broker; it raises if newer metadata does not contain the broker."""
+    """Return the route to a broker, which raises if newer metadata lacks the broker."""
     known: list[int] = []
 
     def route(client: ClusterClient) -> int | None:
@@ -84,7 +83,6 @@ def broker(node_id: int) -> Route:
 
 
 def not_registered(node_id: int) -> BrokerError:
-    """Return the error for a broker that is not in the cluster."""
     return broker_error(ErrorCode.BROKER_ID_NOT_REGISTERED, f"find broker {node_id}")
 
 
@@ -116,7 +114,6 @@ class Results(Generic[K, V]):
         return isinstance(other, Results) and (self.done, self.failed) == (other.done, other.failed)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Support pickle."""
         return type(self), (self.done, self.failed)
 
     __hash__ = None  # type: ignore[assignment]  # the mappings can be changed
@@ -141,15 +138,13 @@ class Results(Generic[K, V]):
 
 
 class Span(NamedTuple):
-    """Timer of a call or of a block of calls, and the time breakdown at its start."""
+    """Timer of a call or block of calls, and the time breakdown at its start."""
 
     timer: Timer
     since: TimeMark
 
 
 class Call:
-    """A call in progress."""
-
     def __init__(
         self,
         client: ClusterClient,
@@ -292,7 +287,6 @@ class Call:
         return with_unknown_outcome(item) if is_left_open(item, api) else self._unconfirmed.mark(item, node_id)
 
     def name_of(self, node_id: int) -> str:
-        """Return the name of a broker for messages."""
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
     def ready_broker(self, route: Route) -> int:
@@ -322,7 +316,7 @@ class Call:
         return error if isinstance(error, AdvertisedAddressError) and not error.retriable else None
 
     def _is_controller_unknown(self, route: Route) -> bool:
-        """Return whether the route is to the controller and metadata lists one that is not among its brokers."""
+        """Return whether the route is to a controller that is not among the brokers of the metadata."""
         cluster = self.client.metadata.cluster
         return route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None
 
@@ -346,10 +340,11 @@ class Call:
     def ask_nodes(
         self, builds: Mapping[int, Build], *, max_version: int | None = None, follow: Follow | None = None
     ) -> dict[int, Answer | KafkaError]:
-        """Send requests to several nodes, each when it is connected; wait until all have responded or failed.
+        """Send requests to several nodes in parallel; wait until all have responded or failed.
 
         If `follow` returns a builder, its request is sent to that node; the last response of each node is returned.
         Nodes without a result at the deadline have the ApiTimeout as error.
+
         Raises: ApiTimeout: no node has responded or failed by the deadline.
         """
         ended: dict[int, Answer | KafkaError] = {}
@@ -397,7 +392,7 @@ class Call:
         return ended
 
     def _check_deadline(self) -> bool:
-        """Update the timer; return whether the deadline has passed, so that no request may be sent."""
+        """Update the timer; return whether the deadline has passed."""
         self.timer.update()
         return self.timer.is_expired
 
@@ -421,7 +416,8 @@ class Call:
         """Send to a ready node, with the time left of the call but at most request.timeout.ms.
 
         A response that cannot be decoded fails the call without a retry.
-        Args: is_for_any: any broker can respond, so the request may go to others if this one is silent.
+
+        Args: is_for_any: the request may also go to other brokers if this one is silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)

@@ -28,7 +28,7 @@ _ANY_NAME = 2
 def describe_client_quotas(
     call: Call, kinds: Sequence[str] = (), broker_id: int | None = None
 ) -> dict[QuotaEntity, Quotas]:
-    """Return the quotas of all entities, or of entities with the given types, from any broker or from `broker_id`."""
+    """Return the quotas of entities with the given types, by default of all, from any broker or from `broker_id`."""
     route = any_node if broker_id is None else broker(broker_id)
     components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
 
@@ -46,8 +46,6 @@ def describe_client_quotas(
 def alter_client_quotas(
     call: Call, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool
 ) -> Results[QuotaEntity, None]:
-    """Return the outcome of each entity; None as a value removes a quota."""
-
     def build(pending: list[QuotaEntity], _timeout_ms: int) -> Request:
         entries = [_altering(each, changes[each]) for each in pending]
         return AlterClientQuotasRequest(entries=entries, validate_only=validate_only)

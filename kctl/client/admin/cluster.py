@@ -1,4 +1,4 @@
-"""Descriptions of the cluster by its brokers: nodes, controller, features, metadata of each broker, quorum."""
+"""Descriptions of the cluster by its brokers."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -43,13 +43,12 @@ class ClusterDescription(NamedTuple):
 
 
 def cluster_request(versions: NodeVersions | None) -> DescribeClusterRequest:
-    """Return the request for all brokers, including fenced ones if the broker can report them."""
+    """Return the request for all brokers, including fenced ones if possible."""
     is_able = versions is not None and versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED)
     return DescribeClusterRequest(include_fenced_brokers=is_able)
 
 
 def describe_cluster(call: Call) -> ClusterDescription:
-    """Return the cluster's id, nodes by id, and the controller if the cluster has no quorum of controllers."""
     node_ids: list[int] = []
 
     def route(client: ClusterClient) -> int | None:
@@ -90,7 +89,6 @@ class Feature(NamedTuple):
 
 
 def describe_features(call: Call) -> list[Feature]:
-    """Return the features that a broker reports, by name; old brokers report none."""
     request = ApiVersionsRequest(client_software_name="kctl", client_software_version=VERSION)
     response = call.ask(any_node, lambda _: request, ApiVersionsResponse)
     if response.error_code:
@@ -109,7 +107,6 @@ class MetadataView(NamedTuple):
 
 
 def metadata_views(call: Call, node_ids: Sequence[int], topics: Sequence[str] | None) -> Results[int, MetadataView]:
-    """Return the metadata of each broker, requested once; errors are results."""
     answers = call.ask_nodes({node_id: lambda _: metadata_request(topics) for node_id in node_ids})
     found = {node_id: _view(call, answer) for node_id, answer in answers.items()}
     return Results(
@@ -158,7 +155,6 @@ class QuorumDescription(NamedTuple):
 
 
 def describe_quorum(call: Call) -> QuorumDescription:
-    """Return the quorum; the broker forwards the request to the leader."""
     while True:
         response = call.ask(any_node, lambda _: quorum_request(), DescribeQuorumResponse)
         parts = [part for each in response.topics for part in each.partitions]

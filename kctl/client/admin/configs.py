@@ -1,7 +1,6 @@
 """Configs of topics, brokers, groups, and other resources: describe and change.
 
-Requests about a broker go to that broker; any broker handles other resources. Changes are incremental, so parallel
-changes do not overwrite each other.
+Only a broker itself handles its configs. Changes are incremental, so parallel changes do not overwrite each other.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -128,7 +127,6 @@ def describe_configs(
     keys: Sequence[str] | None = None,
     broker_id: int | None = None,
 ) -> Results[ConfigResource, Configs]:
-    """Return the entries of each resource by name; see `Admin.describe_configs`."""
     wanted = None if keys is None else list(keys)
 
     def build(asked: Sequence[ConfigResource]) -> Build:
@@ -153,8 +151,6 @@ def describe_configs(
 def alter_configs(
     call: Call, changes: Mapping[ConfigResource, Mapping[str, ConfigChange]], *, validate_only: bool
 ) -> Results[ConfigResource, None]:
-    """Return the outcome of each resource; None as a value removes the setting."""
-
     def build(asked: Sequence[ConfigResource]) -> Build:
         entries = [_altering(each, changes[each]) for each in asked]
         return lambda _: IncrementalAlterConfigsRequest(resources=entries, validate_only=validate_only)

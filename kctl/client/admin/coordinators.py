@@ -38,7 +38,6 @@ class Coordinators:
         self._found: dict[str, int] = {}
 
     def node(self, group_id: str) -> Node | None:
-        """Return the last known coordinator of a group."""
         return self._call.client.metadata.cluster.node(self._found.get(group_id, -1))
 
     def each_group(
@@ -99,9 +98,7 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
-        """Send one round of requests to the coordinators. Coordinators that failed or have moved are looked up again
-        later.
-        """
+        """Send one round of requests to the coordinators. Failed or moved coordinators are looked up again later."""
         fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
         by_node: dict[int, list[str]] = {}
         for group_id in group_ids:

@@ -53,7 +53,6 @@ class DelegationToken(NamedTuple):
 
 
 def create_token(call: Call, owner: str | None, renewers: Sequence[str], max_lifetime_ms: int) -> DelegationToken:
-    """Create a token; the default owner is the principal of this client."""
     kind, name = (None, None) if owner is None else _parts("owner", owner)
     allowed = [_parts(f"renewers[{at}]", each) for at, each in enumerate(renewers)]
 
@@ -78,7 +77,6 @@ def create_token(call: Call, owner: str | None, renewers: Sequence[str], max_lif
 
 
 def renew_token(call: Call, hmac: bytes, renew_period_ms: int) -> int:
-    """Renew a token; return the instant of its expiry."""
     request = RenewDelegationTokenRequest(hmac=hmac, renew_period_ms=renew_period_ms)
     action = "renew a delegation token"
     renewed = make_change(call, any_node, lambda _: request, RenewDelegationTokenResponse, action=action)
@@ -86,7 +84,6 @@ def renew_token(call: Call, hmac: bytes, renew_period_ms: int) -> int:
 
 
 def expire_token(call: Call, hmac: bytes, expiry_period_ms: int) -> int:
-    """Change the expiry of a token; return the new instant."""
     request = ExpireDelegationTokenRequest(hmac=hmac, expiry_time_period_ms=expiry_period_ms)
     action = "expire a delegation token"
     expired = make_change(call, any_node, lambda _: request, ExpireDelegationTokenResponse, action=action)
@@ -94,7 +91,6 @@ def expire_token(call: Call, hmac: bytes, expiry_period_ms: int) -> int:
 
 
 def describe_tokens(call: Call, owners: Sequence[str] | None) -> list[DelegationToken]:
-    """Return the tokens of owners, or all visible ones, by id."""
     wanted = None
     if owners is not None:
         parts = [_parts(f"owners[{at}]", each) for at, each in enumerate(owners)]

@@ -1,7 +1,6 @@
 """Leader elections: the preferred replica, or after data loss any replica; and replicas that may be elected.
 
-If a retry after a lost response reports that no election is needed, the election is assumed to have happened. Source:
-KIP-460, KIP-966.
+A retry that reports that no election is needed counts as a success. Source: KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +35,6 @@ class ElectionType(IntEnum):
 def elect_leaders(
     call: Call, election_type: ElectionType, partitions: Sequence[TopicPartition]
 ) -> Results[TopicPartition, bool]:
-    """Return for each partition whether an election was held."""
     unanswered = Unanswered()
 
     def build(pending: list[TopicPartition], timeout_ms: int) -> ElectLeadersRequest:

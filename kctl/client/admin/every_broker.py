@@ -73,7 +73,6 @@ def _listed(call: Call, answer: Answer | KafkaError, read: Callable[[R], Items[s
 
 
 def _brokers(call: Call) -> tuple[Node, ...]:
-    """Return the current brokers from new metadata."""
     metadata = call.client.metadata
     metadata.request_update()
     seen = metadata.version

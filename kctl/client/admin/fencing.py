@@ -14,7 +14,6 @@ TRANSACTION_TIMEOUT_MS = 60_000
 
 
 def fence_producers(call: Call, transactional_ids: Iterable[str]) -> Results[str, ProducerId]:
-    """Return the producer id and the new epoch of each transactional.id, with one request for each."""
     asked: list[str] = []
 
     def build(_node_id: int, ids: list[str]) -> InitProducerIdRequest:

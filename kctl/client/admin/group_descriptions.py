@@ -37,7 +37,6 @@ _CLASSIC_MEMBER = 0
 
 
 def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Return the description or error of each group; GROUP_ID_NOT_FOUND for unknown groups."""
     coordinators = Coordinators(call)
     found: list[tuple[str, GroupDescription | KafkaError]] = []
     """Results of earlier responses for the groups of the last one."""
@@ -117,7 +116,6 @@ def _of_type(
     members: Iterable[MemberDescription],
     assignor: str = "",
 ) -> GroupDescription | KafkaError:
-    """Return a group of a type with epochs."""
     if found.error_code:
         what = f"describe group {found.group_id}"
         return broker_error(found.error_code, what, found.error_message)
@@ -135,7 +133,6 @@ def _of_type(
 
 
 def _flat(by_topic: Iterable[tuple[str, Sequence[int]]]) -> tuple[TopicPartition, ...]:
-    """Return the partitions of topics, sorted."""
     return tuple(sorted(TopicPartition(topic, index) for topic, indexes in by_topic for index in indexes))
 
 

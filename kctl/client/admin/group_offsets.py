@@ -1,6 +1,6 @@
 """Committed offsets of a group: list, change, and delete by a client that is not a member.
 
-The coordinator accepts changes only for groups without members.
+Changes require a group without members.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ def list_group_offsets(
 def list_offsets_of_groups(
     call: Call, group_ids: Sequence[str]
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return all committed offsets of each group. Coordinators before Kafka 3.0 get one request for each group."""
+    """Return all committed offsets of each group; one request for each group before Kafka 3.0."""
     coordinators = Coordinators(call)
     try:
         found = _offsets_of(call, coordinators, group_ids)
@@ -142,8 +142,6 @@ def _sorted_out(found: Committed) -> Results[TopicPartition, OffsetAndMetadata]:
 def alter_group_offsets(
     call: Call, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> Results[TopicPartition, None]:
-    """Commit offsets without membership."""
-
     def build(pending: list[TopicPartition]) -> Request:
         return offset_commit(group_id, {key: offsets[key] for key in pending})
 

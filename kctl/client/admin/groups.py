@@ -1,7 +1,6 @@
 """Groups: list, delete, and remove members.
 
-Brokers list only the groups that they coordinate. After a lost response, an item that is already gone counts as
-removed.
+After a lost response, an item that is already gone counts as removed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -65,7 +64,6 @@ def _listed(node: Node, response: ListGroupsResponse) -> Items[str, GroupListing
 
 
 def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
-    """Delete groups with their committed offsets; the coordinator rejects groups with members."""
     sent: dict[str, int] = {}
 
     def build(_node_id: int, groups: list[str]) -> Request:
@@ -87,7 +85,6 @@ def delete_groups(call: Call, group_ids: Iterable[str]) -> Results[str, None]:
 
 
 def remove_members(call: Call, group_id: str, members: Iterable[MemberToRemove]) -> Results[MemberToRemove, None]:
-    """Remove members; a running consumer joins again as a new member."""
     sent: dict[MemberToRemove, int] = {}
 
     def build(pending: list[MemberToRemove]) -> Request:

@@ -1,8 +1,8 @@
 """Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
 
-They hold back the last stable offset, so that read_committed consumers and log cleaning stop. Partitions are read
-before and after the coordinators, so that transactions that end in the meantime do not count. If a coordinator is
-missing, or the principal may not describe the transactional.id, the verdict is UNDECIDED.
+They hold back the last stable offset. Partitions are read before and after the coordinators, so that transactions that
+end in the meantime do not count. The verdict is UNDECIDED if a coordinator is missing, or the principal may not
+describe the transactional.id.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -90,8 +90,6 @@ class OpenTransactions(NamedTuple):
 
 
 class _Coordinators(NamedTuple):
-    """Knowledge of all coordinators about some producers."""
-
     by_producer: Mapping[int, TransactionListing]
     described: Results[str, TransactionDescription]
     missing: Mapping[str, KafkaError]

@@ -36,8 +36,6 @@ class LogDir(NamedTuple):
 def describe_log_dirs(
     call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None = None
 ) -> Results[int, list[LogDir]]:
-    """Return the directories of each broker, with the sizes of all replicas or of `partitions`."""
-
     def attempt(pending: list[int]) -> dict[int, list[LogDir] | KafkaError]:
         return {
             node_id: found if isinstance(found, KafkaError) else [_log_dir(each, _what(node_id)) for each in found]

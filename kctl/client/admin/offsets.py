@@ -38,8 +38,6 @@ FIRST_VERSION_WITH_MAX_TIMESTAMP = 7
 def find_offsets(
     call: Call, specs: Mapping[TopicPartition, int], isolation_level: str
 ) -> Results[TopicPartition, OffsetAndTimestamp]:
-    """Return the offset or the error of each partition."""
-
     def build(infos: dict[TopicPartition, PartitionInfo], timeout_ms: int) -> Request:
         for key, info in infos.items():
             if specs[key] == MAX_TIMESTAMP:
@@ -72,8 +70,6 @@ class EpochEnd(NamedTuple):
 
 
 def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[TopicPartition, EpochEnd]:
-    """Return the end of an epoch of each partition in the log of its leader."""
-
     def build(infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int) -> Request:
         topics: dict[str, OffsetForLeaderTopic] = {}
         for key, info in infos.items():
@@ -96,8 +92,6 @@ def epoch_ends(call: Call, epochs: Mapping[TopicPartition, int]) -> Results[Topi
 
 
 def delete_records(call: Call, before: Mapping[TopicPartition, int]) -> Results[TopicPartition, int]:
-    """Delete records; return the new start of each log."""
-
     def build(infos: dict[TopicPartition, PartitionInfo], timeout_ms: int) -> Request:
         topics: dict[str, DeleteRecordsTopic] = {}
         for key in infos:

@@ -40,7 +40,6 @@ Producers = tuple[ActiveProducer, ...]
 
 
 def describe_producers(call: Call, partitions: Iterable[TopicPartition]) -> Results[TopicPartition, Producers]:
-    """Return the producers that the leader of each partition remembers."""
     return ask_leaders(call, partitions, _build, partial(_read, call))
 
 

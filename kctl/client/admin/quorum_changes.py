@@ -29,8 +29,6 @@ from kctl.client.requests.retry import ADMIN_TOPICS
 
 
 def update_features(call: Call, updates: Mapping[str, FeatureUpdate], *, validate_only: bool) -> Results[str, None]:
-    """Return the outcome of each feature; brokers of Kafka 4.0 change all or none."""
-
     asked: list[str] = []
 
     def build(names: list[str], timeout_ms: int) -> UpdateFeaturesRequest:
@@ -64,7 +62,6 @@ def update_features(call: Call, updates: Mapping[str, FeatureUpdate], *, validat
 
 
 def add_voter(call: Call, voter_id: int, directory_id: str | bytes, endpoints: list[VoterEndpoint]) -> None:
-    """Make a controller a voter of the quorum."""
     directory = _uuid(directory_id)
     listeners = [AddRaftVoterRequestListener(name=name, host=host, port=port) for name, host, port in endpoints]
 
@@ -82,14 +79,12 @@ def add_voter(call: Call, voter_id: int, directory_id: str | bytes, endpoints: l
 
 
 def remove_voter(call: Call, voter_id: int, directory_id: str | bytes) -> None:
-    """Remove a voter from the quorum."""
     request = RemoveRaftVoterRequest(cluster_id=None, voter_id=voter_id, voter_directory_id=_uuid(directory_id))
     action, gone = f"remove voter {voter_id}", ErrorCode.VOTER_NOT_FOUND
     make_change(call, any_node, lambda _: request, RemoveRaftVoterResponse, action=action, made=gone)
 
 
 def unregister_broker(call: Call, broker_id: int) -> None:
-    """Remove the registration of a broker that was shut down permanently."""
     request = UnregisterBrokerRequest(broker_id=broker_id)
     action, gone = f"unregister broker {broker_id}", ErrorCode.BROKER_ID_NOT_REGISTERED
     make_change(call, any_node, lambda _: request, UnregisterBrokerResponse, action=action, made=gone)

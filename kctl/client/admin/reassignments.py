@@ -1,6 +1,6 @@
 """Reassignments of partitions to other brokers: start, list, cancel, by the controller.
 
-A repeated move has no effect, so a lost response does no harm. A repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
+A repeated move has no effect; a repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +48,6 @@ class Reassignment(NamedTuple):
 def alter_reassignments(
     call: Call, targets: Mapping[TopicPartition, Sequence[int] | None]
 ) -> Results[TopicPartition, None]:
-    """Return the outcome of each partition; None as a target cancels its move."""
-
     def attempt(pending: list[TopicPartition]) -> dict[TopicPartition, bool | KafkaError]:
         found: dict[TopicPartition, bool | KafkaError] = {}
         for first in range(0, len(pending), PARTITIONS_PER_REQUEST):
@@ -94,7 +92,6 @@ def alter_reassignments(
 
 
 def list_reassignments(call: Call, partitions: Sequence[TopicPartition] | None) -> dict[TopicPartition, Reassignment]:
-    """Return the moves in progress, of some partitions or of all."""
     topics = None
     if partitions is not None:
         topics = [

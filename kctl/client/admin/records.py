@@ -150,7 +150,6 @@ def _fetch_request(
 def _fetched_partitions(
     call: Call, asked: Mapping[TopicPartition, object], response: FetchResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, PartitionData | KafkaError]]:
-    """Yield the partitions of a response that were requested, and errors of all partitions."""
     if response.error_code:
         error = broker_error(response.error_code, f"fetch from {call.name_of(node_id)}")
         yield from ((key, error) for key in asked)
@@ -202,7 +201,6 @@ def _first(
 
 
 def sample_keys(call: Call, ranges: Mapping[TopicPartition, KeyRange]) -> Results[TopicPartition, KeySample]:
-    """Return a sample of each partition, which begins at its offset."""
     offsets = {tp: each.offset for tp, each in ranges.items()}
     read = partial(_sampled, call, ranges)
     build = partial(_fetch_request, offsets, SAMPLE_BYTES)

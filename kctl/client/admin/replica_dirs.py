@@ -21,8 +21,6 @@ from kctl.client.requests.retry import ADMIN_GROUPS
 
 
 def alter_replica_log_dirs(call: Call, moves: Mapping[Replica, str]) -> Results[Replica, None]:
-    """Start to move replicas to other directories of their brokers; return the outcome of each."""
-
     def attempt(pending: list[Replica]) -> dict[Replica, bool | KafkaError]:
         by_broker: dict[int, list[Replica]] = {}
         for each in pending:
@@ -82,8 +80,6 @@ def _fates(
 
 
 def describe_replica_log_dirs(call: Call, replicas: Iterable[Replica]) -> Results[Replica, ReplicaLogDir]:
-    """Return the directory of each replica."""
-
     def attempt(pending: list[Replica]) -> dict[Replica, ReplicaLogDir | KafkaError]:
         brokers = list(dict.fromkeys(each.broker_id for each in pending))
         partitions = {TopicPartition(each.topic, each.partition) for each in pending}

@@ -1,7 +1,4 @@
-"""SCRAM credentials of users: describe, set, and delete.
-
-Passwords never leave the client: it sends the salted hash with the given number of iterations (RFC 5802).
-"""
+"""SCRAM credentials of users: describe, set, and delete. Only salted hashes of passwords are sent (RFC 5802)."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +35,6 @@ SALT_BYTES = 24
 def describe_scram_users(
     call: Call, names: Sequence[str] | None, broker_id: int | None = None
 ) -> Results[str, ScramMechanisms]:
-    """Return the mechanisms of users, or of all users that have any; RESOURCE_NOT_FOUND for users without."""
     route = any_node if broker_id is None else broker(broker_id)
     # an empty list means all users; brokers close the connection if it is null
     users = [UserName(name=name) for name in dict.fromkeys(names or ())]
@@ -90,10 +86,7 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
 
 
 def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
-    """Return the outcome of the change of each user.
-
-    If a removal is retried after a lost response and finds no credential, it counts as made.
-    """
+    """Return the outcome of the change of each user. A repeated removal without a credential counts as made."""
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     unanswered = Unanswered()

@@ -84,8 +84,6 @@ def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | Kafk
 def alter_share_offsets(
     call: Call, group_id: str, offsets: Mapping[TopicPartition, int]
 ) -> Results[TopicPartition, None]:
-    """Set start offsets; the coordinator rejects groups with members."""
-
     def build(pending: list[TopicPartition]) -> Request:
         topics = [
             AlterShareGroupOffsetsRequestTopic(
@@ -118,8 +116,6 @@ def alter_share_offsets(
 
 
 def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Results[str, None]:
-    """Delete the start offsets of all partitions of topics."""
-
     def build(pending: list[str]) -> Request:
         named = [DeleteShareGroupOffsetsRequestTopic(topic_name=topic) for topic in pending]
         return DeleteShareGroupOffsetsRequest(group_id=group_id, topics=named)

@@ -1,7 +1,7 @@
 """Requests that any broker can handle: long lists in parts, sent to several brokers in parallel.
 
-A broker handles the requests of a connection one by one, so several brokers complete a long list sooner, with smaller
-responses. A broker that is behind does not know the newest topics: the client queries another one about them.
+A broker handles the requests of a connection one by one. A broker that is behind does not know the newest topics, so
+another one is queried about them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,12 +29,11 @@ MOMENT_MS = 100
 
 
 def is_unknown_topic(outcome: object) -> bool:
-    """Return whether the outcome is an unknown topic."""
     return isinstance(outcome, BrokerError) and outcome.code in UNKNOWN_TOPIC
 
 
 class BrokersBehind:
-    """Brokers that did not know a topic; during a call they are queried again only if no other broker is connected."""
+    """Brokers that did not know a topic; used again in a call only if no other broker is connected."""
 
     def __init__(self, call: Call) -> None:
         self._client = call.client
@@ -47,7 +46,7 @@ class BrokersBehind:
             self._nodes.add(self._client.network.node(node_id))
 
     def connect_another(self) -> None:
-        """If a broker is behind, wait MOMENT_MS for a connection to another one, within the deadline of the call."""
+        """If a broker is behind, wait at most MOMENT_MS for a connection to another one."""
         if not self._nodes:
             return
         network, metadata = self._client.network, self._client.metadata

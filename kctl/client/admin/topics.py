@@ -60,7 +60,6 @@ class TopicListing(NamedTuple):
 
 
 def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool) -> Results[str, CreatedTopic]:
-    """Return the outcome of each topic, by name."""
     wanted = {topic.name: topic for topic in topics}
 
     def build(names: list[str], timeout_ms: int) -> Request:
@@ -77,8 +76,6 @@ def create_topics(call: Call, topics: Sequence[NewTopic], *, validate_only: bool
 
 
 def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
-    """Return the outcome of each topic, by name."""
-
     def build(pending: list[str], timeout_ms: int) -> Request:
         topics = [DeleteTopicState(name=name) for name in pending]
         return DeleteTopicsRequest(topics=topics, topic_names=pending, timeout_ms=timeout_ms)
@@ -93,7 +90,6 @@ def delete_topics(call: Call, names: Sequence[str]) -> Results[str, None]:
 
 
 def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing]:
-    """Return every topic that the client may describe, sorted by name."""
     answer = call.answer_of(any_node, lambda _: metadata_request(None), MetadataResponse)
     return {
         info.name: TopicListing(info.name, TopicId(info.topic_id), info.is_internal, info.partitions)
@@ -103,9 +99,8 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
-    """Return each topic with partitions, leaders, and replicas.
+    """Return each topic with partitions, leaders, and replicas; another broker is queried about unknown topics.
 
-    Unknown topics are requested from another broker, because the first may be behind.
     Args: broker_id: broker to query; None: any.
     """
     behind = BrokersBehind(call)
@@ -121,7 +116,6 @@ def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = No
 
 
 def wait_for_topics(call: Call, names: Sequence[str]) -> dict[str, TopicInfo]:
-    """Return topics when they exist and all their partitions have a leader."""
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
@@ -190,7 +184,7 @@ def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerEr
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
-    """Return the outcome of each topic. After a lost response, a topic that has the wanted count is a success."""
+    """Return the outcome of each topic. After a lost response, a topic with the wanted count is a success."""
     sent: dict[str, int] = {}
 
     def build(names: list[str], timeout_ms: int) -> Request:

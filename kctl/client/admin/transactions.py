@@ -126,7 +126,6 @@ def _listed(node: Node, response: ListTransactionsResponse) -> Items[str, Transa
 
 
 def describe_transactions(call: Call, transactional_ids: Sequence[str]) -> Results[str, TransactionDescription]:
-    """Return the transaction or error of each id; TRANSACTIONAL_ID_NOT_FOUND for unknown ids."""
     coordinators = Coordinators(call, KeyType.TRANSACTION)
 
     def build(_node_id: int, names: list[str]) -> Request:

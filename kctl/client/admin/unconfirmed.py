@@ -1,7 +1,4 @@
-"""Unconfirmed: changes of one call that were sent without a response, so that their outcome is unknown.
-
-After REQUEST_TIMED_OUT a broker may still complete the change.
-"""
+"""Unconfirmed: changes of one call that were sent without a response, so that their outcome is unknown."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
@@ -44,8 +41,6 @@ CHANGES = frozenset(
 
 
 class Unconfirmed:
-    """Changes of one call without a response, by broker."""
-
     def __init__(self) -> None:
         self._in_flight: dict[int, None] = {}
         self._lost: dict[int, None] = {}
@@ -78,7 +73,6 @@ class Unconfirmed:
 
 
 def with_unknown_outcome(error: KafkaError) -> KafkaError:
-    """Return an equal error whose `outcome_unknown` is set."""
     if error.outcome_unknown:
         return error
     marked = error.without_traceback()

@@ -4,8 +4,7 @@
     config.request_timeout_ms                 # 5000, an int for the type checker too
     ConsumerConfig.request_timeout_ms.doc     # on the class: the declaration
 
-property.py has the kinds of values, base.py the parser, other modules the properties of each client. Only input_file.py
-reads files; environment and clock are not used.
+property.py has the kinds of values, base.py the parser. Only input_file.py reads files.
 """
 
 from kctl.client.config.base import BaseConfig, nearest_name

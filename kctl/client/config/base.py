@@ -62,7 +62,6 @@ class BaseConfig:
         return config
 
     def _log_ignored(self) -> None:
-        """Log the properties without effect, in one record."""
         if self.ignored:
             import logging  # deferred import: most configs have none
 
@@ -70,7 +69,6 @@ class BaseConfig:
             logging.getLogger("kctl.client.config").info(text, self.KIND, listed(self.ignored))
 
     def with_value(self, name: str, value: object) -> Self:
-        """Return a copy with another value of one property."""
         config = type(self)()
         config.values = {**self.values, name: value}
         config.given, config.ignored = {**self.given, name: value}, self.ignored
@@ -150,12 +148,10 @@ class BaseConfig:
         """Set defaults that depend on other values, and reject contradicting values."""
 
     def _default(self, declared: Property[Any], value: object) -> None:
-        """Set the value unless the property was given."""
         if declared.name not in self.given:
             self.values[declared.name] = value
 
     def _refuse(self, first: Property[Any], second: Property[Any], why: str) -> None:
-        """Raise ConfigError for two contradicting values."""
         raise ConfigError(f"{self._pair(first)} and {self._pair(second)} contradict each other: {why}", key=first.name)
 
     def _pair(self, declared: Property[Any]) -> str:

@@ -109,7 +109,6 @@ class ClientConfig(SecurityConfig):
         return self.security_protocol.startswith("SASL")
 
     def api_timeout_property(self) -> Property[int]:
-        """Return the property of `api_timeout_ms`."""
         return type(self).default_api_timeout_ms
 
     def _settle(self) -> None:

@@ -90,7 +90,6 @@ class Strategy(Kind[tuple[Any, ...]]):
 
 
 def _name_of(assignor: Any) -> str:
-    """Return the name of an assignor on the wire."""
     if isinstance(assignor, str):
         return assignor
     name: str = assignor.__name__ if isinstance(assignor, FunctionType) else assignor.name

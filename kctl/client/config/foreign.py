@@ -1,6 +1,6 @@
 """Properties of Java and other clients without a meaning in kctl.
 
-Ignored ones are listed by the config, for warnings. Refused ones would change the meaning of other properties.
+Refused ones would change the meaning of other properties; others are ignored with a warning.
 """
 
 _JAVA_CLASS = "is a Java class, which kctl cannot run"

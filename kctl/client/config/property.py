@@ -262,7 +262,6 @@ def mask_urls(text: str) -> str:
 
 
 def passwords_in_urls(text: str) -> list[str]:
-    """Return the passwords of URLs in a text."""
     return [match["password"] for match in _URL_PASSWORD.finditer(text) if match["password"] != "***"]
 
 

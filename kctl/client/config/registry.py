@@ -1,7 +1,4 @@
-"""RegistryConfig: schema registry settings, by the property names of Confluent's serializers.
-
-They share files and variables with the configs of Kafka clients.
-"""
+"""RegistryConfig: schema registry settings, by the property names of Confluent's serializers."""
 
 from collections.abc import Mapping
 from typing import ClassVar

@@ -105,13 +105,11 @@ class ApplicationSide:
     # --- decisions about partitions ---------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName) -> None:
-        """Set the assignment, and drop fetched data of removed partitions."""
         self.data.settle()
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
 
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions from the assignment, and drop their fetched data."""
         self.data.settle()
         for tp in topic_partitions:
             if self.subscription.remove(tp):
@@ -142,8 +140,7 @@ class ApplicationSide:
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
         """Return the position, from the sources of a poll: explicit reset, committed offset, reset policy.
 
-        The first call also queries the positions of all other partitions; as brokers respond in order, the last
-        response completes them all.
+        The first call queries the positions of all other partitions too.
         """
         self.data.settle()
         state = self.subscription.state(topic_partition)
@@ -302,8 +299,7 @@ class ApplicationSide:
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
         """Close once, even if a listener or callback raises; further calls return the first result.
 
-        After a KeyboardInterrupt in the wait for the network thread, a further call waits for the rest of the close, or
-        shortens it.
+        After a KeyboardInterrupt, a further call waits for the rest of the close, or shortens it.
         """
         if self.close_result is None:
             self.data.settle()

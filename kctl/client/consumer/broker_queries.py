@@ -49,8 +49,6 @@ class BrokerQuery:
 
 
 class BrokerQueries:
-    """Open calls that any broker can handle."""
-
     def __init__(
         self, config: ConsumerConfig, client: ClusterClient, rng: Random, report: Callable[[Report], None]
     ) -> None:
@@ -62,7 +60,6 @@ class BrokerQueries:
         self._client_instance_id: bytes | None = None
 
     def ask_topics(self, call: AskTopics) -> None:
-        """Query some topics, or all."""
         what = "the metadata of all topics" if call.topics is None else f"the metadata of {', '.join(call.topics)}"
         self._ask(call, what, metadata_request(call.topics), partial(read_topics, call.topics), METADATA)
 

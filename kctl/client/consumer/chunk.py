@@ -124,7 +124,6 @@ def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | No
 
 
 def _leader_epoch(data: bytes, at: int) -> int:
-    """Return the leader epoch of the batch at `at`; v0 and v1 have none."""
     if at < 0 or data[at + _MAGIC_AT] != 2:
         return NO_EPOCH
     return max(NO_EPOCH, int(_LEADER_EPOCH.unpack_from(data, at + _LEADER_EPOCH_AT)[0]))

@@ -1,7 +1,4 @@
-"""Close of a consumer: steps on the application thread, and the group's steps on the network thread.
-
-`kctl/client/loop/close.py` has the whole sequence.
-"""
+"""Close of a consumer, on the application thread and the network thread; see `kctl/client/loop/close.py`."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -88,7 +85,6 @@ class GroupClose:
         group.commits.insist()
 
     def advance(self, now_ms: int) -> None:
-        """Start the next step if the current one is done or has expired."""
         commits, membership = self._group.commits, self._group.membership
         if not self._is_leaving and (commits.is_idle or now_ms >= self.deadline_at_ms):
             self._leave(now_ms)

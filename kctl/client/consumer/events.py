@@ -1,7 +1,7 @@
 """Events between the application thread and the network thread of a consumer: the only shared data.
 
 An `epoch` numbers each decision of the application about a partition (assign, seek, reset). Events of older epochs are
-dropped, so that records fetched before a seek are never returned after it.
+dropped.
 """
 
 from collections.abc import Mapping
@@ -117,15 +117,11 @@ class AskOffsets(NamedTuple):
 
 
 class AskClientInstanceId(NamedTuple):
-    """Query the client instance id, 16 bytes."""
-
     call_id: int
     deadline_at_ms: int
 
 
 class AbandonCall(NamedTuple):
-    """Stop a background query."""
-
     call_id: int
 
 
@@ -208,8 +204,6 @@ class Waiting(NamedTuple):
 
 
 class WaitReport(NamedTuple):
-    """Waits of partitions, reported together."""
-
     waits: list[Waiting]
     at_ms: int
 

@@ -1,10 +1,8 @@
 """FetchedData: fetched data that was not yet returned, decoded on the application thread.
 
-Partitions alternate, one chunk each. Data of earlier epochs is dropped.
-
-A poll only reads ahead: `PollResult` has the records and, as `Run`s, the positions after them. Positions move when
-`PollResult.given` is set to the number of records returned. An interrupted poll (Ctrl-C) is therefore repeated, and an
-early exit from a loop loses nothing. Changes are made without calls in between, or are repeatable.
+Partitions alternate, one chunk each. A poll only reads ahead: `PollResult` has the records and, as `Run`s, the
+positions after them. Positions move when `PollResult.given` is set to the number of records returned, so an interrupted
+poll is repeated, and an early exit from a loop loses nothing.
 """
 
 from collections import OrderedDict, deque
@@ -124,8 +122,6 @@ class PollResult:
 
 
 class FetchedData:
-    """Queues of all partitions, which alternate."""
-
     def __init__(
         self,
         subscription: Subscription,
@@ -190,7 +186,6 @@ class FetchedData:
             self.drop(topic_partition)
 
     def drop(self, topic_partition: TopicPartition) -> None:
-        """Drop the fetched records of a partition."""
         self._queues.pop(topic_partition, None)
 
     def has(self, topic_partition: TopicPartition) -> bool:

@@ -118,18 +118,15 @@ class Lookups:
 
     @property
     def are_open(self) -> bool:
-        """True if a background query is open or has a new result."""
         return bool(self._open) or self._has_results
 
     def had_results(self) -> bool:
-        """Return whether a background query has had a result since the last call."""
         had, self._has_results = self._has_results, False
         return had
 
     # --- blocking -----------------------------------------------------------------------------------------------------
 
     def topics(self, topics: tuple[str, ...] | None, timer: Timer) -> TopicsAnswer:
-        """Return the partitions of these topics, or of all."""
         answer = self._mailbox.query(lambda call_id: AskTopics(call_id, topics, timer.deadline_at_ms), timer)
         return cast(TopicsAnswer, answer)
 
@@ -147,12 +144,10 @@ class Lookups:
     def ends(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int, timer: Timer
     ) -> dict[TopicPartition, int]:
-        """Return the first or the end offset of each partition."""
         found = self.offsets(dict.fromkeys(topic_partitions, timestamp_ms), timer)
         return {tp: 0 if each is None else each.offset for tp, each in found.items()}
 
     def client_instance_id(self, timer: Timer) -> "UUID":
-        """Return the id of this client in the cluster."""
         from uuid import UUID  # deferred import: keeps start-up fast
 
         answer = self._mailbox.query(lambda call_id: AskClientInstanceId(call_id, timer.deadline_at_ms), timer)
@@ -169,7 +164,6 @@ class Lookups:
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timer: Timer
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return the committed offset of each partition."""
         asked = tuple(TopicPartition(*tp) for tp in topic_partitions)
         if not asked:
             return {}

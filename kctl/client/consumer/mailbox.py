@@ -1,6 +1,6 @@
 """ConsumerMailbox: mailbox of a consumer, with reports of its network thread.
 
-KeyboardInterrupt is safe after any call: an event leaves its queue after it was handled, and handlers accept it twice.
+KeyboardInterrupt is safe after any call: an event leaves its queue after handling, and handlers accept it twice.
 """
 
 from collections import deque
@@ -138,7 +138,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             raise self.closed_error()
 
     def drain(self) -> None:
-        """Handle all reports of the network thread, without raising."""
         while self.reports:
             self._handle(self.reports[0])
             self.reports.popleft()
@@ -179,14 +178,12 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         return call.result
 
     def next_call_id(self) -> int:
-        """Return a new id for a query."""
         self._last_call_id += 1
         return self._last_call_id
 
     # --- close --------------------------------------------------------------------------------------------------------
 
     def ignore_wakeups(self) -> None:
-        """Ignore wakeup() from now on."""
         self._is_closing = True
 
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:

@@ -1,7 +1,4 @@
-"""Counters of a consumer, each written by one thread and read by any.
-
-Snapshots never block, but their numbers may be from slightly different times.
-"""
+"""Counters of a consumer, each written by one thread and read by any. Snapshots never block."""
 
 import math
 from collections.abc import Iterable
@@ -33,7 +30,6 @@ class PollTimes:
         self.inside_ms = 0
 
     def began(self, at_ms: int) -> None:
-        """Count a poll."""
         if self.polls:
             self.longest_ms = max(self.longest_ms, at_ms - self.started_at_ms)
         else:
@@ -42,7 +38,6 @@ class PollTimes:
         self.polls += 1
 
     def ended(self, at_ms: int) -> None:
-        """Add the time of the last poll."""
         self.inside_ms += at_ms - self.started_at_ms
         self.ended_at_ms = at_ms
 
@@ -58,7 +53,6 @@ class PollTimes:
 
 
 def network_metrics(counts: NetworkCounts) -> dict[str, float]:
-    """Return the metrics of the network thread."""
     return {
         "fetch-total": counts.fetches,
         "fetch-throttle-time-avg": counts.throttle_time_ms / counts.fetches if counts.fetches else math.nan,

@@ -158,7 +158,6 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._advance_close(self.close_request, now_ms)
 
     def _nearest_deadline_at_ms(self) -> int:
-        """Return the nearest deadline of a call or of the close."""
         close_at_ms = FOREVER_MS if self.close_request is None else self.close_request.deadline_at_ms
         return min([close_at_ms, *(call.query.timer.deadline_at_ms for call in self.open_calls.values())])
 
@@ -253,7 +252,6 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         return call.query
 
     def _time_out(self, call_id: int, call: OpenCall) -> None:
-        """Fail a call at its deadline, with its wait and the time breakdown."""
         query, manager, mark = call
         unseen = "waiting for the network thread to accept the call", self._client.last_error()
         waiting_for, cause = manager.progress(call_id) or unseen

@@ -36,8 +36,6 @@ POSITIONS = 0
 
 
 class OffsetQuery:
-    """Open query of one partition."""
-
     __slots__ = (
         "call_id", "epoch", "error", "node_id", "pause", "reason", "since_ms", "timestamp_ms", "topic_partition"
     )  # fmt: skip
@@ -81,8 +79,6 @@ class OffsetCall:
 
 
 class OffsetQueries:
-    """Open offset queries, grouped by leader."""
-
     def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self._config = config
         self._leaders = leaders
@@ -112,14 +108,12 @@ class OffsetQueries:
         )
 
     def resolve(self, event: ResolvePosition) -> None:
-        """Query the position of an assigned partition; replaces an older query."""
         assert event.timestamp_ms is not None
         pause = self._failed.pop(event.topic_partition, None) or RetryPause(self._backoff)
         query = OffsetQuery(POSITIONS, event.topic_partition, event.timestamp_ms, pause, event.epoch)
         self._calls[POSITIONS].queries[event.topic_partition] = query
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Drop the position query of a partition."""
         self._calls[POSITIONS].queries.pop(topic_partition, None)
 
     def abandon(self, call_id: int) -> None:
@@ -144,7 +138,6 @@ class OffsetQueries:
 
     @property
     def topics(self) -> Iterator[str]:
-        """Topics whose metadata is needed."""
         return (tp.topic for call in self._calls.values() for tp in call.queries)
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -247,7 +240,6 @@ class OffsetQueries:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, query: OffsetQuery, error: KafkaError, now_ms: int) -> None:
-        """Retry after newer metadata, or end the query if the error is not retriable."""
         query.pause.failed(now_ms)
         if not LIST_OFFSETS.is_retried(error):
             self._fail(query, error)
@@ -276,14 +268,12 @@ class OffsetQueries:
         )
 
     def _not_ready(self, node_id: int, queries: list[OffsetQuery]) -> None:
-        """Report the wait for the connection to a leader."""
         error = self._leaders.why_not_ready(node_id)
         for query in queries:
             if self._is_open(query):
                 self._wait(query, error, self._leaders.not_ready_reason(node_id, error))
 
     def _wait(self, query: OffsetQuery, error: KafkaError | None, reason: str) -> None:
-        """Report the reason of a wait; a known error is kept."""
         if error is None and query.error is not None:
             return
         query.error = error

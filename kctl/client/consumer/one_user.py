@@ -1,7 +1,7 @@
 """OneUser: restricts a consumer to one thread at a time.
 
-Calls within a call (listener, callback, signal handler) are allowed. No lock is used, so that the consumer stays usable
-after a KeyboardInterrupt at any point.
+Calls within a call (listener, callback, signal handler) are allowed. No lock is used: a KeyboardInterrupt could leave
+it held.
 """
 
 from collections.abc import Callable
@@ -41,13 +41,10 @@ class OneUser:
         self.caller = self.refuse
 
     def refuse(self) -> object:
-        """Raise the error of a call in the child of a fork()."""
         raise forked_error("consumer")
 
 
 class HasOneUser(Protocol):
-    """A guarded object."""
-
     _one_user: OneUser
 
 

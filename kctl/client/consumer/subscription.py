@@ -1,7 +1,7 @@
 """Subscription: assigned partitions and the application's position in each, on the application thread.
 
-It decides about positions and collects `changes` for the network thread. KeyboardInterrupt is safe after any call:
-decisions are made without calls in between, and changes leave one by one.
+It collects `changes` for the network thread. KeyboardInterrupt is safe after any call: decisions are made without calls
+in between, and changes leave one by one.
 """
 
 from collections import deque
@@ -38,8 +38,6 @@ _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
 
 
 class PartitionState:
-    """State of an assigned partition."""
-
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "leader_epoch", "lost_by", "lost_offset", "may_be_committed",
         "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id", "waiting"
@@ -118,7 +116,6 @@ class Subscription:
 
     @property
     def has_any(self) -> bool:
-        """True if partitions are assigned."""
         return bool(self._partitions)
 
     @property
@@ -155,7 +152,6 @@ class Subscription:
         return dropped
 
     def remove(self, topic_partition: TopicPartition) -> bool:
-        """Remove a partition; return whether it was assigned."""
         if self._partitions.pop(topic_partition, None) is None:
             return False
         self._unsettled.pop(topic_partition, None)
@@ -188,11 +184,9 @@ class Subscription:
         self._unsettled[topic_partition] = None
 
     def reset(self, topic_partition: TopicPartition, timestamp_ms: int) -> None:
-        """Forget the position, and find it by timestamp."""
         self._reset(topic_partition, timestamp_ms, None, ResetCause.OUT_OF_RANGE)
 
     def reset_to_committed(self, topic_partition: TopicPartition) -> None:
-        """Forget the position, and find the committed offset."""
         self._reset(topic_partition, None, None, ResetCause.OUT_OF_RANGE, may_be_committed=True)
 
     def _reset(
@@ -218,11 +212,9 @@ class Subscription:
         self._unsettled[topic_partition] = None
 
     def lose(self, topic_partition: TopicPartition, cause: ResetCause) -> None:
-        """Replace an invalid position by the reset policy."""
         self._reset(topic_partition, None, self.state(topic_partition).position, cause)
 
     def rewind(self, topic_partition: TopicPartition, offset: int, leader_epoch: int) -> None:
-        """Set the position back to the point of truncation."""
         state = self.state(topic_partition)
         before = state.position
         self.seek(topic_partition, offset, leader_epoch, end_offset=state.fetch_end)
@@ -230,7 +222,6 @@ class Subscription:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition) -> None:
-        """Fetch from the position again after an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.epoch = epoch
         state.waiting = None
@@ -259,7 +250,6 @@ class Subscription:
             self._unsettled[topic_partition] = None
 
     def nothing_committed(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Record that there is no committed offset."""
         state = self.current(topic_partition, epoch)
         if state is not None:
             state.may_be_committed = False
@@ -270,7 +260,6 @@ class Subscription:
 
     @property
     def has_changes(self) -> bool:
-        """True if `changes` may have items."""
         return bool(self._changes or self._unsettled)
 
     def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:

@@ -1,7 +1,6 @@
 """WaitReason: reason why a partition returns no records, or why the group assigns no partition.
 
-The network thread reports most reasons; the application thread adds paused, fetched, and not started. Messages and exit
-codes are derived from it.
+Messages and exit codes are derived from it.
 """
 
 from enum import Enum

@@ -1,6 +1,6 @@
 """Network threads at the end of the program: their unfinished work, and one time limit for all.
 
-Programs may end or drop clients without close(). The threads are daemons, which Python would stop anywhere.
+The threads are daemons, which Python would stop anywhere.
 """
 
 import atexit
@@ -84,7 +84,6 @@ class OpenLoop:
             logger.warning("%s dropped: the with block ended with %r", counted(records, "record"), error)
 
     def ended(self) -> None:
-        """Log the unfinished work of a dropped client."""
         line = report([self.unfinished()]) if self._is_dropped else ""
         if line:
             logger.warning("a client was dropped without close(): %s", line)
@@ -97,7 +96,6 @@ _watched: set[int] = set()
 
 
 def forget(mailbox: Mailbox[Any]) -> None:
-    """Remove a loop that has ended."""
     loop = _open.pop(id(mailbox), None)
     if loop is not None:
         loop.ended()

@@ -1,8 +1,7 @@
 """Mailbox: queue and wake-ups between application threads and the network thread.
 
-Application threads post events; the loop takes them in order and finishes the calls among them. State behind the events
-belongs to the loop. Waiting is always: post, check, wait. KeyboardInterrupt is safe anywhere: an event is in the queue
-or not, and interrupted calls are reported to the loop.
+Application threads post events; the loop takes them in order and finishes the calls among them. Waiting is always:
+post, check, wait. KeyboardInterrupt is safe anywhere: interrupted calls are reported to the loop.
 """
 
 from collections import deque
@@ -50,7 +49,6 @@ class Call:
     def timed_out(
         self, waiting_for: str, cause: KafkaError | None = None, account: Account | None = None
     ) -> KafkaTimeoutError:
-        """Return the timeout error of the call."""
         self.timer.update()
         elapsed_ms = self.timer.elapsed_ms
         timeout_ms = self.timer.timeout_ms

@@ -11,8 +11,6 @@ from kctl.client.runtime import Lookup
 
 
 class IdleHold:
-    """Idle test of one connection."""
-
     __slots__ = ("is_asked", "since_at_ms", "until_at_ms")
 
     def __init__(self, since_at_ms: int, idle_ms: int) -> None:
@@ -22,7 +20,6 @@ class IdleHold:
         """True after the idle time, while the response is awaited."""
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether the idle time is over."""
         return not self.is_asked and now_ms >= self.until_at_ms
 
     def ended(self, now_ms: int, error: KafkaError | None) -> IdleReport:
@@ -32,8 +29,6 @@ class IdleHold:
 
 
 class NameLookup:
-    """A name lookup in progress."""
-
     __slots__ = ("deadline_at_ms", "lookup", "report", "started_at_ms", "target")
 
     def __init__(self, report: AddressReport, lookup: Lookup | None, deadline_at_ms: int) -> None:
@@ -45,8 +40,6 @@ class NameLookup:
 
 
 class ProbeAttempt:
-    """A connection in progress and its report."""
-
     __slots__ = (
         "connection",
         "conversation",

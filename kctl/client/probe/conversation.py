@@ -52,8 +52,6 @@ _OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class Conversation:
-    """Requests to one node."""
-
     def __init__(
         self,
         report: AddressReport,
@@ -119,7 +117,6 @@ class Conversation:
         return False
 
     def on_answer(self, response: Response, elapsed_ms: int, now_ms: int) -> None:
-        """Add a response to the report."""
         if isinstance(response, MetadataResponse):
             if self._report.view is None:
                 self._on_metadata(response, elapsed_ms)
@@ -209,7 +206,6 @@ def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> 
 
 
 def mechanisms_of(response: Response) -> tuple[str, ...]:
-    """Return the mechanisms in a response to `ask_mechanisms`."""
     from kctl.client.protocol.api.sasl import SaslHandshakeResponse
 
     return tuple(response.mechanisms) if isinstance(response, SaslHandshakeResponse) else ()

@@ -31,8 +31,6 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Severity(Enum):
-    """Severity of a finding."""
-
     ERROR = "error"
     """A function that clients need does not work."""
     WARNING = "warning"
@@ -90,7 +88,6 @@ def diagnose(
 
 
 def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return the tried brokers of the cluster without a working address."""
     tried = {(report.target.host, report.target.port) for report in reports}
     working = {(report.target.host, report.target.port) for report in reports if report.is_ready}
     failed = tried - working

@@ -1,7 +1,6 @@
-"""Logins: tokens and tickets of a round, obtained in helper threads during lookups and dialing.
+"""Logins: tokens and tickets of a round, obtained in helper threads.
 
-A connection that waits for its login reads no further bytes, so a silent token endpoint or KDC delays only that
-connection, until its timeout.
+A connection that waits for its login reads no further bytes, so a silent server delays only that connection.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,6 @@
 """Prober: one round over nodes and the brokers that they advertise; every address is tested.
 
-Uses the connections, timeouts, and lookups of the client (`network/connection_factory.py`, `idle_expiry.py`) without
-races, all in parallel. It emits events and fills in reports; `attempts.py` has idle tests.
+Uses the connections, timeouts, and lookups of the client, without races, all in parallel.
 """
 
 from collections import deque
@@ -130,7 +129,6 @@ class Prober:
 
     @property
     def is_done(self) -> bool:
-        """True when every address is done."""
         first = (attempt for attempt in self._attempts.values() if not self._redials.is_redial(attempt.report))
         return not self._names and not self._next_nodes and next(first, None) is None
 
@@ -140,7 +138,6 @@ class Prober:
         return len(self._next_nodes)
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant of the next timeout."""
         names = min((name.deadline_at_ms for name in self._names), default=FOREVER_MS)
         asking = min((attempt.next_deadline_at_ms for attempt in self._ready.values()), default=FOREVER_MS)
         return min(self._idle_expiry.next_deadline_at_ms(), names, asking, self._redials.next_at_ms())
@@ -197,7 +194,6 @@ class Prober:
     # --- names --------------------------------------------------------------------------------------------------------
 
     def _note_node(self, node: Node) -> bool:
-        """Record a node; return False if it is known."""
         place = (node.host, node.port)
         if place in self._known:
             return False
@@ -498,6 +494,5 @@ class Prober:
 
 
 def _dialled(report: AddressReport) -> Address:
-    """Return the dialed address of a report."""
     host, _, port = report.target.address.rpartition(":")
     return Address(host.strip("[]"), int(port), host.startswith("["))

@@ -1,6 +1,6 @@
 """Redials of failed addresses, after a backoff or by another protocol.
 
-Each redial has a separate report, so that the failed address keeps its cause; a success replaces the failed report.
+Each has a separate report; a success replaces the failed report.
 """
 
 from kctl.client.backoff import ExponentialBackoff
@@ -11,8 +11,6 @@ from kctl.client.probe.report import AddressReport
 
 
 class Redials:
-    """Failed addresses of a round, and redials in progress."""
-
     def __init__(self, backoff: ExponentialBackoff) -> None:
         self._backoff = backoff
         self._waiting: list[tuple[int, AddressReport]] = []
@@ -20,7 +18,6 @@ class Redials:
         """Failed report of each redial in progress."""
 
     def is_redial(self, report: AddressReport) -> bool:
-        """Return whether a report is of a redial in progress."""
         return report in self._failed
 
     def schedule(self, report: AddressReport, error: KafkaError, now_ms: int) -> None:
@@ -32,7 +29,6 @@ class Redials:
             self._waiting.append((now_ms + self._backoff.backoff_ms(failed.attempts - 1), failed))
 
     def next_at_ms(self) -> int:
-        """Return the instant of the next redial."""
         return min((at_ms for at_ms, _ in self._waiting), default=FOREVER_MS)
 
     def due(self, now_ms: int) -> list[AddressReport]:
@@ -51,7 +47,6 @@ class Redials:
         return due
 
     def succeeded(self, report: AddressReport, reports: list[AddressReport]) -> None:
-        """Replace the failed report by the one of its redial."""
         failed = self._failed.pop(report, None)
         if failed is not None:
             report.attempts = failed.attempts + 1

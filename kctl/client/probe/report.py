@@ -62,7 +62,6 @@ class ClusterView(NamedTuple):
 
     @property
     def has_controller(self) -> bool:
-        """True if the active controller is known."""
         return self.controller_id not in (None, NO_NODE)
 
 

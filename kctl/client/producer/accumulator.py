@@ -1,8 +1,8 @@
 """Accumulator: queues of records by partition, and the batches cut from them.
 
-Owns every change of a partition_queue.py queue. A run is encoded when its batch is about to be sent, so batches are as
-full as possible and each record keeps its own deadline; only runs that fill a batch arrive encoded (run_encoder.py).
-Owned by the network loop; does no I/O.
+Owns every change of the queues (partition_queue.py). A run is encoded when its batch is about to be sent, so batches
+are as full as possible; only runs that fill a batch arrive encoded (run_encoder.py). Owned by the network loop; does no
+I/O.
 """
 
 from collections import deque
@@ -28,7 +28,7 @@ TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 
 
 class Accumulator:
-    """The queues of all partitions.
+    """Queues of all partitions.
 
     Args: is_transactional: batches are marked as part of a transaction.
     """
@@ -62,7 +62,7 @@ class Accumulator:
     # --- queues -------------------------------------------------------------------------------------------------------
 
     def queues(self, topic: str) -> dict[int, PartitionQueue]:
-        """Return the queues of a topic by partition; only partitions that ever had a record have one."""
+        """Return the queues of a topic by partition."""
         queues = self._queues.get(topic)
         if queues is None:
             queues = self._queues[topic] = {}
@@ -99,19 +99,16 @@ class Accumulator:
         return None if queue is None else QueueState(queue.waiting_batches, queue.waiting_bytes)
 
     def is_idle(self, topic: str) -> bool:
-        """Return whether the topic has no queued or unacknowledged record."""
         return all(queue.is_empty for queue in self._queues.get(topic, {}).values())
 
     # --- when ---------------------------------------------------------------------------------------------------------
 
     def due_at_ms(self, queue: PartitionQueue) -> int:
-        """Return the time from which the queue's next batch may be sent."""
         if self.is_filling:
             return queue.due_at_ms(FOREVER_MS, is_linger_over=False)
         return queue.due_at_ms(self._linger_ms, is_linger_over=self.is_linger_over)
 
     def expires_at_ms(self, queue: PartitionQueue) -> int:
-        """Return the nearest delivery deadline in the queue."""
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def room_bytes(self) -> int:
@@ -120,7 +117,7 @@ class Accumulator:
         return min(rooms, default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
-        """Return the topics that can send nothing before a response arrives; empty if any queue can send now.
+        """Return the topics that can send nothing before a response; empty if any queue can send now.
 
         Args: topics: with all their partitions.
         """
@@ -136,9 +133,7 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch that is not in flight, or a new one. A batch cut under a larger limit is cut
-        again.
-        """
+        """Return the oldest batch that is not in flight, or a new one; cut it again if the limit is now smaller."""
         batch = queue.next_frozen()
         if batch is None:
             return self.freeze(queue)
@@ -149,7 +144,7 @@ class Accumulator:
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode the next batch from the waiting runs, up to batch.size, and append it to the frozen batches."""
+        """Encode the next batch from the waiting runs and append it to the frozen batches."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -184,7 +179,6 @@ class Accumulator:
     # --- records that are done ----------------------------------------------------------------------------------------
 
     def acknowledge(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> None:
-        """Complete a batch that the log holds."""
         queue.acknowledged(batch)
         queue.limit.accepted(batch.limit_bytes, batch.size_bytes)
         self._complete(queue, [(batch.pending(), outcome)])
@@ -196,7 +190,6 @@ class Accumulator:
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail every record that is not in flight."""
         for queue in self.active():
             waiting = queue.pop_all()
             for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
@@ -213,7 +206,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin a new epoch after a gap. Batches that may have been written fail, since they could be written twice."""
+        """Begin a new epoch after a gap. Batches that may have been written fail: a retry could write them twice."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)
@@ -223,8 +216,7 @@ class Accumulator:
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
         """Fail the records of a queue whose delivery.timeout.ms has passed.
 
-        Args: timed_out: returns the error, given the queue, the batch (None for waiting records) and the first late
-            run.
+        Args: timed_out: returns the error for the queue, the batch (None for waiting records) and the first late run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
@@ -268,7 +260,6 @@ class Accumulator:
         return found
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the first batch that has one."""
         errors = (batch.last_error for queue in self._active for batch in queue.batches)
         return next((error for error in errors if error is not None), None)
 
@@ -290,7 +281,7 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Build a batch of at least one row from the front of `waiting`, up to the limit."""
+        """Build a batch from the front of `waiting`, of at least one row, up to the limit."""
         builder = self._encoded(waiting[0], limit_bytes)
         if builder is None:
             builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
@@ -305,13 +296,13 @@ class Accumulator:
         return Batch(runs, data, base_sequence, builder.plain_bytes, limit_bytes), builder.ratio
 
     def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
-        """Return the caller's encoded batch of a run, unless it exceeds a limit lowered by the broker."""
+        """Return the caller's encoded batch of a run, unless it exceeds a lowered limit."""
         encoded = run.encoded
         is_too_large = encoded is not None and limit_bytes < min(self._batch_size_bytes, encoded.size_bytes)
         return None if is_too_large else encoded
 
     def _fill(self, builder: RecordBatchBuilder, waiting: deque[RecordRun], limit_bytes: int) -> list[RecordRun]:
-        """Append runs to the builder until it is full or the next run is already encoded; return them."""
+        """Append runs to the builder until it is full or the next run is encoded; return them."""
         runs: list[RecordRun] = []
         while waiting and not (runs and (waiting[0].is_compressing or self._encoded(waiting[0], limit_bytes))):
             run = waiting[0]

@@ -76,7 +76,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Estimated size for the broker's limit: the smaller of the compressed and the plain size."""
+        """Estimated size for the broker's limit: the smaller of compressed and plain size."""
         return min(self.plain_bytes, len(self.data))
 
     def sent(self, node_id: int) -> None:
@@ -85,13 +85,12 @@ class Batch:
         self.is_in_flight = True
 
     def to_retry(self, error: KafkaError, retry_at_ms: int) -> None:
-        """Note a failed attempt and the time of the next one."""
         self.failures += 1
         self.last_error = error
         self.retry_at_ms = retry_at_ms
 
     def held_back(self, error: KafkaError) -> None:
-        """Note that an earlier batch is missing: this one is sent again after it, not counted as a failure."""
+        """Note that an earlier batch is missing: this one is sent again after it, without counting a failure."""
         self.last_error = error
         self.retry_at_ms = 0
 
@@ -106,7 +105,6 @@ class Batch:
     # --- deadlines ----------------------------------------------------------------------------------------------------
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the next deadline of a record."""
         if self._next_expiry >= len(self.runs):
             return FOREVER_MS
         return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
@@ -133,14 +131,12 @@ class Batch:
         return self._next_expiry >= len(self.runs)
 
     def pending(self) -> list[RecordRun]:
-        """Return the records that have not expired."""
         return self.runs[self._next_expiry :] if self._next_expiry else self.runs
 
     @property
     def is_unknown(self) -> bool:
-        """True if an attempt may have been written, so that failing now leaves the result unknown."""
+        """True if an attempt may have been written."""
         return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:
-        """Return the outcome of failing now."""
         return Outcome(error=error, is_unknown=self.is_unknown)

@@ -1,8 +1,7 @@
 """BatchCompressor: a thread that compresses batches while send_columns encodes the next ones.
 
-A run joins its partition queue before it is compressed, so order, deadlines and memory are as usual; its batch becomes
-due when compression ends, and the helper then wakes the network thread. If a batch already waits for the helper, the
-caller compresses its own: this keeps both threads busy and the backlog small. Codecs release Python's global lock.
+A run joins its partition queue before it is compressed; its batch becomes due when compression ends, and the helper
+then wakes the network thread. If a batch already waits for the helper, the caller compresses its own.
 """
 
 import logging
@@ -43,7 +42,6 @@ class BatchCompressor:
         self._waiter.notify()
 
     def _start_helper(self) -> bool:
-        """Start the helper if needed; return whether it exists."""
         try:
             self._unstarted.pop()
         except IndexError:

@@ -22,8 +22,6 @@ from kctl.client.wording import counted
 
 
 class BatchExpiry:
-    """Deadlines of records that have a partition."""
-
     def __init__(
         self, config: ProducerConfig, client: ClusterClient, accumulator: Accumulator, identity: Identity | None
     ) -> None:
@@ -33,11 +31,9 @@ class BatchExpiry:
         self._delivery_timeout_ms = config.delivery_timeout_ms
 
     def late(self, now_ms: int) -> list[PartitionQueue]:
-        """Return the queues that have a record past its deadline."""
         return [queue for queue in self._accumulator.active() if self._accumulator.expires_at_ms(queue) <= now_ms]
 
     def expire(self, late: Sequence[PartitionQueue], now_ms: int) -> None:
-        """Fail the late records of these queues."""
         for queue in late:
             self._accumulator.expire(queue, now_ms, partial(self._timed_out, now_ms))
 
@@ -45,7 +41,6 @@ class BatchExpiry:
         return self.delivery_timeout(first, now_ms, *self._doing(queue, batch))
 
     def delivery_timeout(self, run: RecordRun, now_ms: int, doing: str, cause: KafkaError | None) -> DeliveryTimeout:
-        """Return the error for a record that reached its deadline."""
         elapsed_ms = now_ms - run.created_at_ms
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 

@@ -1,8 +1,8 @@
 """BatchLimit: maximum batch size of a partition, learned from its brokers.
 
-No response contains the broker's limit (max.message.bytes of the topic), and it can change. A refused batch lowers the
-limit to the largest accepted one, or to half its size; accepted full batches raise it again. Each refused raise doubles
-the number of successes needed before the next one, so a constant limit costs few requests.
+No response contains the broker's limit (max.message.bytes), and it can change. A refused batch lowers the limit to the
+largest accepted one, or to half its size; accepted full batches raise it again. Each refused raise doubles the number
+of successes needed before the next one.
 """
 
 MOST_SUCCESSES = 128

@@ -1,6 +1,4 @@
-"""BatchSender: sends due batches to the leaders of their partitions.
-
-Owns the contents and time of each request; produce_responses.py handles the responses. Owned by the network loop.
+"""BatchSender: sends due batches to the leaders of their partitions. Owned by the network loop.
 
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """
@@ -33,8 +31,6 @@ from kctl.client.protocol.api.produce import PartitionProduceData, ProduceReques
 
 
 class BatchSender:
-    """Sender of Produce requests for all queues."""
-
     def __init__(
         self,
         config: ProducerConfig,
@@ -94,7 +90,7 @@ class BatchSender:
         return not queue.is_empty
 
     def _ready_leader(self, queue: PartitionQueue, now_ms: int) -> int:
-        """Return the leader's node id if it can take a request now; otherwise start to connect or update metadata."""
+        """Return the leader's node id if it can take a request; otherwise connect or update metadata."""
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
             self._client.metadata.request_update()
@@ -112,8 +108,7 @@ class BatchSender:
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
         """Send batches of these queues until none is due or the node is busy; return the next due time.
 
-        A request has one batch per partition and up to max.request.size bytes. Served queues move to the end of the
-        order.
+        A request has one batch per partition. Served queues move to the end of the order.
         """
         line = queues
         next_ms = FOREVER_MS
@@ -223,12 +218,12 @@ def _produce_request(
 
 
 def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
-    """Return the highest version for the request; topics without an id and the transaction protocol limit it."""
+    """Return the highest version for the request; missing topic ids and the transaction protocol limit it."""
     if limit is not None and limit <= NAMED_TOPICS_VERSION:
         return limit
     return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit
 
 
 def _is_current(batch: Batch, attempt: int) -> bool:
-    """Return whether a response belongs to the present attempt of a batch that is still in flight."""
+    """Return whether a response belongs to the batch's attempt in flight."""
     return batch.is_in_flight and batch.attempts == attempt

@@ -1,9 +1,8 @@
 """BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
 
-`_acquired` changes under a lock; `_released` belongs to the network thread, which releases without the lock; the
-difference is in use. No thread waits while holding the lock, and no function is called under it: CPython runs signal
-handlers after calls, and a handler that sends would deadlock. `holds_memory` of each record makes an interrupted call
-reversible: no signal is handled between two assignments.
+`_acquired` changes under a lock; `_released` belongs to the network thread, which releases without the lock. No
+function is called under the lock: CPython runs signal handlers after calls, and a handler that sends would deadlock.
+`holds_memory` of each record makes an interrupted call reversible: no signal is handled between two assignments.
 
 Source: Java's BufferPool, which has the same order.
 """
@@ -18,8 +17,6 @@ from kctl.client.runtime import Driver, Waiter
 
 
 class Holder(Protocol):
-    """A record or run of records that needs memory."""
-
     size_bytes: int
     holds_memory: bool
     """True while the sender must release the memory, until the record is posted to the loop."""
@@ -34,8 +31,6 @@ class _Waiting(NamedTuple):
 
 
 class BufferMemory:
-    """`total_bytes` of memory for records."""
-
     def __init__(self, total_bytes: int, driver: Driver) -> None:
         self.total_bytes = total_bytes
         self._driver = driver
@@ -55,7 +50,6 @@ class BufferMemory:
 
     @property
     def waiting(self) -> int:
-        """Number of waiting senders."""
         return len(self._queue)
 
     def try_acquire(self, holder: Holder) -> bool:

@@ -1,7 +1,6 @@
-"""DeliveryTracker: counts every accepted record in once and out once, with its result.
+"""DeliveryTracker: counts every accepted record in once and out once, with its result, and completes futures.
 
-Owns the counts behind flush() and CloseResult, and the completion of futures: memory, waiters, callbacks. Owned by the
-network loop.
+Owned by the network loop.
 """
 
 import logging
@@ -96,17 +95,14 @@ class DeliveryTracker:
         return bool(self._flushes)
 
     def accept(self, run: RecordRun) -> None:
-        """Count a run into the open group."""
         run.group = self.open_group
         self.count_in(run.count)
 
     @property
     def open_group(self) -> FlushGroup:
-        """The group of records that are being accepted."""
         return self._groups[-1]
 
     def count_in(self, count: int) -> None:
-        """Count records into the open group."""
         self.open_group.outstanding += count
         self.outstanding += count
         self.steps += count
@@ -258,9 +254,7 @@ class DeliveryTracker:
     # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records since the previous transaction as part of one that ended; later flushes do not report
-        them.
-        """
+        """Count the records since the previous transaction as part of one that ended; later flushes omit them."""
         self.forget_failures()
         for counts in self._results.values():
             counts.end_transaction(is_aborted=is_aborted)

@@ -1,6 +1,6 @@
 """SendFuture and ColumnsFuture: delivery of one record, or of all records of a send_columns call.
 
-Created by an application thread, then completed once by the network loop. Application threads only read it.
+Completed once by the network loop; application threads only read them.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -175,7 +175,6 @@ class ColumnsFuture(NotCopied):
 
     @property
     def waited_for(self) -> str:
-        """Description of the wait, for errors."""
         return f"{self.count - self.delivered - self.undelivered} records to {self.topic} are being delivered"
 
     def __repr__(self) -> str:
@@ -200,7 +199,6 @@ class Failures:
 
     @property
     def unhandled(self) -> int:
-        """Number of failures that a flush has to report."""
         return self.count - self.handled
 
     def handle(self, count: int) -> None:

@@ -1,7 +1,4 @@
-"""Given rows: columns of one send_columns call, checked as a whole and divided into runs of about a batch.
-
-Each run's rows are copied, or encoded directly from the caller's buffers, when the run is made.
-"""
+"""Given rows: columns of one send_columns call, checked as a whole and divided into runs of about a batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -87,7 +84,7 @@ def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines 
 class GivenPacked:
     """Lines or packed rows of one send_columns call; same interface as GivenColumns.
 
-    A run that fills at least half a batch is encoded without an object per row.
+    Runs of at least half a batch are encoded without an object per row.
     """
 
     def __init__(
@@ -116,7 +113,6 @@ class GivenPacked:
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
-        """Return the runs, as GivenColumns.runs does."""
         packed = self._packed
         if partition == NO_PARTITION and isinstance(packed, PackedRows) and packed.has_keys:
             yield from self._undivided_runs(packed, future)
@@ -192,7 +188,6 @@ class GivenColumns:
         self.largest_bytes = largest_bytes + self._beside_bytes if count else -1
 
     def memory_bytes(self, row: int) -> int:
-        """Return the bytes of buffer.memory that a row takes."""
         return self._rows.size_bytes(row, row + 1, MEMORY_OVERHEAD_BYTES)
 
     def first_larger_than(self, limit_bytes: int) -> int:
@@ -212,7 +207,6 @@ class GivenColumns:
 
 
 def has_rows_of_now(timestamps_ms: Sequence[int | datetime | None] | int | datetime | None) -> bool:
-    """Return whether some rows get the time of the call as timestamp."""
     if isinstance(timestamps_ms, Sequence) and not isinstance(timestamps_ms, NOT_LISTS):
         return None in timestamps_ms
     return timestamps_ms is None
@@ -228,7 +222,6 @@ def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequenc
 
 
 def _contents(column: Sequence[Content], what: str) -> list[bytes | None]:
-    """Return a column of keys or values as bytes."""
     copied: list[Any] = list(column)
     try:
         check_contents(copied, what)

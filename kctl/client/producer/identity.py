@@ -1,6 +1,4 @@
-"""ProducerIdentity: the producer id for idempotence, fetched once and replaced when its epochs are used up.
-
-Owned by the network loop.
+"""ProducerIdentity: the producer id for idempotence, replaced when its epochs are used up. Owned by the network loop.
 
 Source: KIP-98; without a transactional.id any broker assigns an id.
 """
@@ -38,7 +36,7 @@ class Identity(Protocol):
         ...
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Assign the producer id to the partition's sequence; return whether batches can be sent with it."""
+        """Assign the producer id to the sequence; return whether batches can be sent with it."""
         ...
 
     def run(self, now_ms: int) -> int:
@@ -47,8 +45,6 @@ class Identity(Protocol):
 
 
 class ProducerIdentity:
-    """The identity without transactions."""
-
     def __init__(self, client: ClusterClient, backoff: ExponentialBackoff, request_timeout_ms: int) -> None:
         self.transactional_id: str | None = None
         self.error: KafkaError | None = None
@@ -71,7 +67,7 @@ class ProducerIdentity:
         return True
 
     def run(self, now_ms: int) -> int:
-        """Request an id if one is needed and a node is ready; return the time of the next call."""
+        """Request an id if needed and possible; return the time of the next call."""
         if self._is_asking or self.error is not None or self._current != NO_PRODUCER_ID:
             return FOREVER_MS
         if now_ms < self._pause.until_ms:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class WatchFuture(NamedTuple):
-    """Notify the waiter when the future is done."""
-
     future: SendFuture | ColumnsFuture
     waiter: Waiter | DoneCallback
 
@@ -71,8 +69,6 @@ Posted = SendFuture | Event
 
 
 class ProducerMailbox(Mailbox[Posted]):
-    """The mailbox of a producer."""
-
     CLIENT = "producer"
 
     def __init__(
@@ -105,14 +101,13 @@ class ProducerMailbox(Mailbox[Posted]):
     ) -> None:
         """Set the rules for waking the loop: latest next turn, and bytes that fit before a batch is full.
 
-        A record that may linger beyond that turn and fills no batch does not wake the loop. Neither does a record of a
-        topic that waits for a response, because the response wakes the loop.
+        A record that may linger beyond that turn and fills no batch does not wake the loop, nor does one of a topic
+        that waits for a response.
 
         Args:
             now_ms: start of the present turn.
             is_linger_over: no record may linger.
-            awaiting_responses: topics that can send nothing before a response; if nonempty, no record of another topic
-                waits.
+            awaiting_responses: topics that can send nothing before a response; if nonempty, no other record waits.
         """
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
@@ -191,13 +186,13 @@ class ProducerMailbox(Mailbox[Posted]):
             self._has_ended(FOREVER_MS)  # the loop completes every record before it ends
 
     def handle(self, count: int) -> None:
-        """Do nothing: the error was handed over while the loop completed the record; see `Failures.handle`."""
+        """Do nothing: the loop has handed over the error; see `Failures.handle`."""
 
     def _has_ended(self, deadline_at_ms: int) -> bool:
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def pop_some(self, most: int) -> list[Event]:
-        """Return up to `most` events in order; consecutive records of one topic and partition form a list."""
+        """Return up to `most` events in order; consecutive records of one partition form a list."""
         events = self._events
         taken: list[Event] = []
         row: list[SendFuture] = []

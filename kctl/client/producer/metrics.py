@@ -1,7 +1,6 @@
 """Producer metrics: `ProducerMetrics`, a snapshot for the user, and the counters behind it.
 
-The loop alone writes the counters, once per batch; any thread reads them. A snapshot takes microseconds without a lock,
-so its numbers may differ from each other by one batch.
+The loop alone writes the counters, once per batch; any thread reads them without a lock.
 """
 
 from collections.abc import Mapping
@@ -68,8 +67,6 @@ class ProducerMetrics(NamedTuple):
 
 
 class TopicCounters:
-    """Counters of one topic."""
-
     __slots__ = ("batches_retried", "batches_sent", "bytes_sent", "delivered", "failed", "records_sent", "unknown")
 
     def __init__(self) -> None:
@@ -94,8 +91,6 @@ class TopicCounters:
 
 
 class ProducerCounters:
-    """Counters of one producer."""
-
     __slots__ = (
         "_topics",
         "batches_in_flight",
@@ -129,7 +124,6 @@ class ProducerCounters:
     def first_sending(
         self, topic: TopicCounters, records: int, size_bytes: int, plain_bytes: int, waited_ms: int
     ) -> None:
-        """Count a batch that was sent for the first time."""
         topic.batches_sent += 1
         topic.records_sent += records
         topic.bytes_sent += size_bytes

@@ -1,8 +1,8 @@
 """PartitionQueue: unfinished records of one partition, their order and sequence numbers.
 
-Holds frozen batches, oldest first, then waiting runs; only accumulator.py changes it. The producer id belongs to the
-producer, but epoch and next sequence are kept per partition: a gap (a batch that failed without a response) starts a
-new epoch only there. Knows neither network nor clock. Owned by the network loop.
+Frozen batches, oldest first, then waiting runs. Epoch and next sequence are kept per partition, so a gap (a batch that
+failed without a response) starts a new epoch only there. Knows neither network nor clock. Owned by the network loop;
+only accumulator.py changes it.
 
 Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt the partition sends one batch at a
 time until that batch is resolved; a broker that may not know the producer yet gets one batch alone, because it would
@@ -31,8 +31,7 @@ SEQUENCES = 2**31
 class PartitionSequence:
     """Epoch and next sequence of one partition under one producer id.
 
-    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then only one batch may be in flight, because
-    the broker would accept any sequence from an unknown producer.
+    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then only one batch may be in flight.
     """
 
     __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
@@ -43,14 +42,12 @@ class PartitionSequence:
         self.is_proven = False
 
     def adopt(self, producer_id: int, epoch: int) -> None:
-        """Start under another producer id."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.next_sequence = 0
         self.is_proven = False
 
     def reserve(self, record_count: int) -> int:
-        """Return the next sequence and advance by `record_count`."""
         first = self.next_sequence
         self.next_sequence = plus(first, record_count)
         return first
@@ -72,7 +69,6 @@ class PartitionSequence:
 
 
 def plus(sequence: int, count: int) -> int:
-    """Return the sequence `count` records later."""
     return (sequence + count) % SEQUENCES
 
 
@@ -139,7 +135,6 @@ class PartitionQueue:
 
     @property
     def waiting_bytes(self) -> int:
-        """Estimated size of the waiting records in batches."""
         return self.queued_bytes - UNENCODED_BYTES * self.queued_count
 
     @property
@@ -162,12 +157,11 @@ class PartitionQueue:
 
     @property
     def waiting_batches(self) -> int:
-        """Number of batches that are not in flight, the one being filled included: the queue size in Java."""
+        """Number of batches that are not in flight, including the one being filled."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
         return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
     def put(self, run: RecordRun) -> None:
-        """Append a run, or its records to the last run."""
         records = run.records
         if records is not None and self.extend(records, run.group):
             return
@@ -185,7 +179,6 @@ class PartitionQueue:
         return True
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Take out the waiting rows whose deadline has passed."""
         expired: list[RecordRun] = []
         while self.runs and (count := self.runs[0].expired_count(now_ms, delivery_timeout_ms)):
             run = self.runs.popleft() if count == self.runs[0].count else self.runs[0].cut_off(count)
@@ -195,7 +188,6 @@ class PartitionQueue:
         return expired
 
     def pop_all(self) -> list[RecordRun]:
-        """Take out every waiting run."""
         taken = list(self.runs)
         self.runs.clear()
         self.queued_bytes = self.queued_count = 0
@@ -208,7 +200,6 @@ class PartitionQueue:
         return any(batch.is_in_flight for batch in self.batches)
 
     def next_frozen(self) -> Batch | None:
-        """Return the oldest batch that is not in flight."""
         for batch in self.batches:
             if not batch.is_in_flight:
                 return batch
@@ -248,13 +239,12 @@ class PartitionQueue:
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
-        """Return whether a batch may go to this node without overtaking one that is in flight to another."""
+        """Return whether a batch may go to this node without overtaking one in flight to another."""
         if not self.is_idempotent and self._window > 1:
             return True
         return all(batch.node_id == node_id for batch in self.batches if batch.is_in_flight)
 
     def expires_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest delivery deadline in the queue."""
         nearest_ms = self.runs[0].created_at_ms + delivery_timeout_ms if self.runs else FOREVER_MS
         for batch in self.batches:
             expires_at_ms = batch.expires_at_ms(delivery_timeout_ms)
@@ -265,7 +255,6 @@ class PartitionQueue:
     # --- batches that leave -------------------------------------------------------------------------------------------
 
     def acknowledged(self, batch: Batch) -> None:
-        """Remove a batch that the log holds."""
         batch.is_in_flight = False
         self.batches.remove(batch)
         self.sequence.is_proven = True
@@ -291,7 +280,6 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def drop_everything(self) -> None:
-        """Remove all batches, including those in flight."""
         if not self.batches:
             return
         first = self.batches[0].base_sequence
@@ -316,17 +304,14 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def is_open_behind(self, batch: Batch) -> bool:
-        """Return whether sequence numbers after a batch can still change, because none of those batches may be
-        written.
-        """
+        """Return whether sequence numbers after a batch can still change."""
         at = self.batches.index(batch)
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
         """Renumber the batches from index `at`, starting at `base_sequence`, if none of them may be in a log.
 
-        Otherwise the numbers stay, and the broker's responses decide. With `is_new_epoch` each batch gets the present
-        producer id and epoch, even if its sequence stays.
+        With `is_new_epoch` each batch gets the present producer id and epoch, even if its sequence stays.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):

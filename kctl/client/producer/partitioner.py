@@ -1,6 +1,6 @@
 """Partitioner: assigns a partition to each record: the given one, the key's, or a sticky or round-robin choice.
 
-Used by the network loop only, with the newest metadata.
+Used by the network loop only.
 
 Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
 left immediately, not after its share of bytes.
@@ -23,7 +23,7 @@ _LOOKS_A_BATCH = 4
 
 
 class QueueState(NamedTuple):
-    """Load of a partition: `batches` not in flight, the one being filled included, and `bytes` of waiting records."""
+    """Load of a partition: `batches` not in flight, including the one being filled, and `bytes` of waiting records."""
 
     batches: int
     bytes: int
@@ -44,8 +44,6 @@ class Load(NamedTuple):
 
 
 class Turn:
-    """The present sticky partition of a topic."""
-
     __slots__ = ("left_bytes", "partition", "produced_bytes", "topic")
 
     def __init__(self, topic: TopicInfo, partition: int, left_bytes: int) -> None:
@@ -59,8 +57,6 @@ class Turn:
 
 
 class Partitioner:
-    """The choice of partitions for one producer."""
-
     def __init__(self, config: ProducerConfig, rng: Random, load: Load) -> None:
         self._rng = rng
         self._load = load
@@ -117,17 +113,15 @@ class Partitioner:
         return turn
 
     def refresh(self) -> None:
-        """Forget the weights, so that the next choice compares queues again; Java does this once per loop iteration."""
+        """Forget the weights, so that the next choice compares queues again, as Java does once per loop iteration."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
-        """Forget the sticky partition of a topic."""
         self._turns.pop(topic, None)
 
     # --- the sticky choice --------------------------------------------------------------------------------------------
 
     def _turn(self, run: RecordRun, row: int, topic: TopicInfo) -> Turn:
-        """Return the sticky choice for a row."""
         turn = self._turns.get(run.topic)
         if turn is not None and turn.topic is topic and turn.left_bytes > 0:
             return turn
@@ -146,9 +140,8 @@ class Partitioner:
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
         """Return the bytes until the next check of a share that has used its bytes; 0 if it ends now.
 
-        It ends after batch.size bytes when no batch is partly filled, and after twice as many bytes in any case. A
-        batch into which the next record does not fit is not partly filled. A batch may be sent at any time, so the
-        check repeats a few times per batch.
+        It ends after batch.size bytes when no batch is partly filled (the next record must fit), and after twice as
+        many bytes in any case. A batch may be sent at any time, so the check repeats a few times per batch.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         turn_bytes = self._turn_bytes(run.topic)
@@ -163,7 +156,6 @@ class Partitioner:
         return max(1, min(beyond_bytes, room_bytes, turn_bytes // _LOOKS_A_BATCH))
 
     def _turn_bytes(self, topic: str) -> int:
-        """Return the estimated plain size of a batch."""
         return int(self._sticky_bytes / self._load.ratio(topic))
 
     def _next_partition(self, topic: TopicInfo) -> int:

@@ -1,6 +1,6 @@
 """Produce responses: result of each batch of a request, and the decision to complete, retry, split or fail it.
 
-partition_queue.py owns the sequence numbers. Owned by the network loop.
+Owned by the network loop.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may have
 been written fails as unknown if the broker has forgotten its producer, or reports it as out of order although no
@@ -87,8 +87,6 @@ _ACKS_ALL = -1
 
 
 class Sent(NamedTuple):
-    """A batch in a request, with its queue and the attempt number."""
-
     queue: PartitionQueue
     batch: Batch
     attempt: int
@@ -121,7 +119,6 @@ def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
 def batch_responses(
     entries: Sequence[Sent], request: ProduceRequest, produced: ProduceResponse, version: int, node_id: int
 ) -> list[BatchResponse]:
-    """Return the result of each batch, in the order of `entries`."""
     names = {topic.topic_id: topic.name for topic in request.topic_data}
     found: dict[tuple[str, int], PartitionProduceResponse] = {}
     for topic in produced.responses:
@@ -159,8 +156,6 @@ def _broker_message(answer: PartitionProduceResponse) -> str | None:
 
 
 class ProduceResponseHandler:
-    """Decides whether a batch is delivered, sent again, split or failed."""
-
     def __init__(
         self,
         config: ProducerConfig,
@@ -175,7 +170,6 @@ class ProduceResponseHandler:
         self._is_transactional = config.transactional_id is not None
 
     def handle(self, queue: PartitionQueue, batch: Batch, response: BatchResponse) -> None:
-        """Act on the response, or its absence, to the present attempt of a batch."""
         error = response.error
         if response.outcome is not None:
             self._accumulator.acknowledge(queue, batch, response.outcome)
@@ -206,8 +200,8 @@ class ProduceResponseHandler:
         """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar: wait, resend under a new epoch, or fail the batch.
 
         A batch behind an unwritten one is sent again after it. For the oldest batch the error proves a gap if an
-        earlier batch failed or this one was never in doubt: it was not written, and is sent again under a new epoch.
-        Otherwise, or if the broker has forgotten the producer, the error proves nothing about earlier attempts.
+        earlier batch failed or this one was never in doubt: it was not written. Otherwise, or if the broker has
+        forgotten the producer, it proves nothing about earlier attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:

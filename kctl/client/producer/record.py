@@ -101,7 +101,6 @@ def checked_size_bytes(
 
 
 def check_topic(topic: str) -> None:
-    """Raise TypeError or ValueError for an invalid topic name."""
     if not isinstance(topic, str):
         raise wrong_type("topic", topic, "a string")
     if not topic:
@@ -111,7 +110,6 @@ def check_topic(topic: str) -> None:
 
 
 def check_partition(partition: int) -> None:
-    """Raise TypeError or ValueError for an invalid partition number."""
     if not isinstance(partition, int) or isinstance(partition, bool):
         raise wrong_type("partition", partition, "an integer")
     if not 0 <= partition <= MOST_PARTITION:
@@ -145,7 +143,7 @@ def checked_headers_bytes(headers: Headers) -> int:
 
 
 def _check_encodable(name: str) -> None:
-    """Raise ValueError for a header name that cannot be encoded; names read from records always can."""
+    """Raise ValueError for a header name that cannot be encoded."""
     try:
         name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

@@ -1,7 +1,7 @@
 """RecordRouter: assigns partitions to accepted records, queues them, and ends waits for a topic's partitions.
 
-Records of a topic that vanished from the metadata wait here, in order, until the topic is back or their deadline
-passes. A topic unused for metadata.max.idle.ms is forgotten. Owned by the network loop.
+Records of a topic that vanished from the metadata wait here, in order. A topic unused for metadata.max.idle.ms is
+forgotten. Owned by the network loop.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ class _Asked:
 class RecordRouter:
     """Router from the mailbox to the queues.
 
-    Args: refusal: returns the reason why no record is accepted, such as no open transaction; None: all are accepted.
+    Args: refusal: returns the reason why no record is accepted, if any; None: all are accepted.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class RecordRouter:
     # --- records ------------------------------------------------------------------------------------------------------
 
     def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
-        """Accept records and runs in order; pass every other event to `other`, at its position."""
+        """Accept records and runs in order; pass every other event to `other`."""
         self._partitioner.refresh()
         self._used_in_turn.clear()
         for event in events:
@@ -81,7 +81,7 @@ class RecordRouter:
                 other(event)
 
     def _extend(self, records: list[SendFuture]) -> bool:
-        """Add records to the run that waits for their partition; return whether that was possible."""
+        """Add records to the waiting run of their partition; return whether that was possible."""
         partition = records[0].partition
         if partition == NO_PARTITION or self._refusal is not None:
             return False
@@ -107,14 +107,13 @@ class RecordRouter:
             self._place(run, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
-        """Return the topic if its records can be placed now: it is known and has no waiting records."""
+        """Return the topic if its records can be placed now."""
         if name not in self._used_in_turn:
             self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._awaiting_metadata else topic
 
     def _keep(self, run: RecordRun) -> None:
-        """Keep a run until its topic is known."""
         self._awaiting_metadata.setdefault(run.topic, deque()).append(run)
         self._client.metadata.add_topic(run.topic)
 
@@ -139,7 +138,6 @@ class RecordRouter:
         self._answer()
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Take out the waiting records whose deadline has passed."""
         expired: list[RecordRun] = []
         for name, runs in list(self._awaiting_metadata.items()):
             while runs and (count := runs[0].expired_count(now_ms, delivery_timeout_ms)):
@@ -158,7 +156,6 @@ class RecordRouter:
         return found
 
     def pop_all(self) -> list[RecordRun]:
-        """Take out every waiting record."""
         taken = [run for runs in self._awaiting_metadata.values() for run in runs]
         self._awaiting_metadata.clear()
         return taken
@@ -193,7 +190,7 @@ class RecordRouter:
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
-        """End the wait when the topic and its optional partition are known, or known not to exist."""
+        """End the wait when the topic and its optional partition are known to exist or not."""
         self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)
@@ -234,7 +231,6 @@ class RecordRouter:
             self._finish(asked, asked.wait.timed_out(waiting_for, cause, account))
 
     def fail_waits(self, error: KafkaError) -> None:
-        """End every wait with the error."""
         for asked in list(self._asked):
             self._finish(asked, error)
 
@@ -247,12 +243,11 @@ class RecordRouter:
         asked.wait.finish(error)
 
     def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest deadline of a wait, a waiting record or an idle topic."""
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
         heads = [runs[0].created_at_ms + delivery_timeout_ms for runs in self._awaiting_metadata.values()]
         return min([self._look_for_idle_at_ms, *waits, *heads])
 
 
 def is_usable(topic: TopicInfo, partition: int | None) -> bool:
-    """Return whether a record can be placed: the topic has partitions, and the given one if any."""
+    """Return whether a record can be placed: the topic has partitions, including the given one."""
     return bool(topic.partitions) and (partition is None or partition in topic.partitions)

@@ -1,9 +1,8 @@
 """RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-Consecutive `send` records become runs when the network loop takes them, and waiting runs of one partition are merged;
-their columns are made when the batch is encoded. given_rows.py divides a `send_columns` call into runs of about a
-batch, which run_encoder.py encodes if they are large enough. Other runs are encoded when their batch is sent, and cut
-at its end. Rows are columns of the compiled module (kctl.client.records.Rows).
+Consecutive `send` records become runs when the network loop takes them, and waiting runs of one partition are merged. A
+`send_columns` call is divided into runs of about a batch (given_rows.py), which are encoded early if large enough
+(run_encoder.py). Other runs are encoded when their batch is sent, and cut at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -96,7 +95,6 @@ class RecordRun:
 
     @classmethod
     def of_futures(cls, futures: list[SendFuture]) -> Self:
-        """Return a run of records of one topic and partition, in `send` order."""
         first = futures[0]
         return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
 
@@ -121,7 +119,6 @@ class RecordRun:
         return self.result if self._rows is None and isinstance(self.result, list) else None
 
     def expired_count(self, now_ms: int, delivery_timeout_ms: int) -> int:
-        """Return the number of rows at the front that have passed their deadline."""
         latest_ms = now_ms - delivery_timeout_ms
         if self.created_at_ms > latest_ms:
             return 0
@@ -134,7 +131,6 @@ class RecordRun:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return self.end - self.first
 
     @property
@@ -169,7 +165,6 @@ class RecordRun:
 
     @property
     def is_packed(self) -> bool:
-        """True if the rows are still in the caller's buffers."""
         return self._packed is not None
 
     def unpack(self) -> None:
@@ -200,11 +195,9 @@ class RecordRun:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Topic and partition; NO_PARTITION until one is chosen."""
         return TopicPartition(self.topic, self.partition)
 
     def cut_off(self, count: int) -> Self:
-        """Take the first rows out and return them as a new run."""
         rows, result = self.rows, self.result
         self.encoded = self.divided = None
         head = self._like(rows, self.result, self.first, self.first + count)
@@ -284,7 +277,6 @@ class RecordRun:
 
 
 def size_of(records: list[SendFuture]) -> int:
-    """Return the bytes of buffer.memory that records take."""
     return records[0].size_bytes if len(records) == 1 else sum([each.size_bytes for each in records])
 
 

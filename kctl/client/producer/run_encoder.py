@@ -1,7 +1,6 @@
 """RunEncoder: encodes and compresses send_columns rows on the caller's thread, as batches that lack only a header.
 
-The rows are in the caller's CPU caches; moving many small objects to another core costs more than encoding them. Runs
-smaller than half a batch are left to the loop, which merges them with later ones.
+Moving many small objects to another core costs more than encoding them. Smaller runs are left to the loop.
 
 Source: Java's KafkaProducer, which chooses partitions, encodes and compresses in send().
 """
@@ -51,11 +50,9 @@ class RunEncoder:
         self._expected_ratio = expected_ratio
 
     def batch_bytes(self, topic: str) -> int:
-        """Return the estimated plain bytes that fill a batch."""
         return int(self._batch_size_bytes / self._expected_ratio(topic))
 
     def limits(self, topic: str, partition: int | None) -> RowLimits:
-        """Return the limits by which the rows of a call are divided into runs."""
         is_each_placed = partition is None and self._takes_turns
         return RowLimits(
             self.batch_bytes(topic), self._buffer_memory_bytes, None if is_each_placed else self._new_builder
@@ -117,7 +114,7 @@ class RunEncoder:
 def compression_level(config: ProducerConfig) -> int | None:
     """Return the compression level; None for the codec's default, or if it has no levels.
 
-    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor without a level.
+    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor.
     """
     levels = {
         "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,

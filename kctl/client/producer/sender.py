@@ -1,7 +1,4 @@
-"""Sender: the network loop of a producer, which sends due batches, completes records, and ends by its deadline.
-
-Owns the order of these steps. Queues, deliveries, router and identity own their state and belong to this loop alone.
-"""
+"""Sender: the network loop of a producer, which sends due batches, completes records, and ends by its deadline."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
@@ -49,8 +46,6 @@ UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed 
 
 
 class Sender(ClientLoop[Posted]):
-    """The loop of one producer."""
-
     EVENTS_PER_TURN = 1000
     """Limit, so that a full mailbox does not delay responses."""
     MOST_FILLING_EVENTS = 16 * EVENTS_PER_TURN
@@ -184,7 +179,6 @@ class Sender(ClientLoop[Posted]):
     # --- deadlines and failures ---------------------------------------------------------------------------------------
 
     def _nearest_deadline_at_ms(self) -> int:
-        """Return the nearest deadline of a call, the close, or a record that waits for metadata."""
         return min(
             self._router.next_deadline_at_ms(self._delivery_timeout_ms),
             self._deliveries.next_flush_deadline_at_ms(),

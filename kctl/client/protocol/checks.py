@@ -1,7 +1,4 @@
-"""Checks of decoded responses: values of the right type that no broker returns.
-
-`check_response` is called for each response before other parts of the client see it.
-"""
+"""Checks of decoded responses: values of the right type that no broker returns."""
 
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.api.metadata import MetadataResponse

@@ -1,7 +1,6 @@
-"""Message codec: functions compiled from declarations, with the walker for errors and for first uses.
+"""Message codec: functions compiled from declarations, and the walker for errors and for first uses.
 
-The compiled functions only notice that bytes or values are wrong. The walker then repeats the work and reports the
-field and the offset.
+Compiled functions only notice that bytes or values are wrong; the walker then reports the field and the offset.
 """
 
 import struct
@@ -174,7 +173,6 @@ def _items(message: Struct) -> int:
 
 
 def _count_use(cls: type[Message], version: int, direction: str) -> bool:
-    """Count a use; return whether it is among the first WALKED_USES."""
     key = (cls, version, direction)
     uses = _walked.get(key, 0)
     if uses < WALKED_USES:

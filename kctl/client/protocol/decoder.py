@@ -1,8 +1,7 @@
-"""Generator of the Python source that decodes one version of a message.
+"""Generator of the Python source that decodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
 
-The source compares each length with the bytes left before it is used. Other reads past the end raise struct.error or
-IndexError, which codec.py catches. A length is unpacked together with the fixed-width values before it; a compact one
-is read as one byte, and as a varint only if its high bit is set. Results equal walker.py (tests/fuzz/protocol).
+Each length is compared with the bytes left before it is used. Other reads past the end raise struct.error or
+IndexError, which codec.py catches. A compact length is read as one byte, and as a varint only if its high bit is set.
 """
 
 from collections.abc import Callable

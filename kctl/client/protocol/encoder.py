@@ -1,7 +1,7 @@
-"""Generator of the Python source that encodes one version of a message into a list of byte strings.
+"""Generator of the Python source that encodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
 
-Values that do not fit raise errors of struct, str.encode, or len; codec.py catches them and lets the walker report the
-field. Byte fields are appended without a copy, Pieces in two parts. Results equal walker.py (tests/fuzz/protocol).
+Values that do not fit raise errors of struct, str.encode, or len, which codec.py catches. Byte fields are appended
+without a copy.
 """
 
 from collections.abc import Callable

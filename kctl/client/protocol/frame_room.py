@@ -1,7 +1,4 @@
-"""FrameRoom: memory of one large frame, filled by a socket without a copy.
-
-frame_room.c is the same in C: in Python the memory is first filled with zeros, which costs as much as a copy.
-"""
+"""FrameRoom: memory of one large frame, filled by a socket without a copy. frame_room.c is the same in C."""
 
 from __future__ import annotations
 
@@ -11,10 +8,7 @@ from typing import final
 
 @final
 class FrameRoom:
-    """Memory of a frame while its bytes arrive.
-
-    CPython's BytesIO lends its memory for writing and returns it as a bytes object without a copy.
-    """
+    """Memory of a frame while its bytes arrive. CPython's BytesIO returns it as bytes without a copy."""
 
     def __init__(self, size_bytes: int) -> None:
         self._file = BytesIO(bytes(size_bytes))  # the only reference: BytesIO uses this memory without a copy
@@ -22,7 +16,6 @@ class FrameRoom:
         self.filled_bytes = 0
 
     def rest(self) -> memoryview:
-        """Return the memory that is not yet filled."""
         return self._view[self.filled_bytes :]
 
     def fill(self, data: bytes | bytearray | memoryview) -> None:

@@ -49,12 +49,10 @@ class RequestFrame(NamedTuple):
 
 
 def request_header_version(cls: type[Message], version: int) -> int:
-    """Return the header version of a request version."""
     return 2 if version >= cls.FLEXIBLE_FROM else 1
 
 
 def response_header_version(cls: type[Response], version: int) -> int:
-    """Return the header version of a response version."""
     return 1 if version >= cls.FLEXIBLE_FROM and cls.API_KEY != API_VERSIONS_KEY else 0
 
 
@@ -198,8 +196,8 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: a size is negative or above the limit, or the system has no memory. Every further
-            call raises again. `first_bytes` begins with the size, to identify the protocol of the server.
+        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. Every further
+            call raises again for such a size; `first_bytes` begins with it, to identify the protocol of the server.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)

@@ -119,7 +119,6 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """Number of unread bytes."""
         return self.end - self.pos
 
     def read(self, size: int, what: str) -> bytes:
@@ -131,13 +130,11 @@ class Reader:
         return bytes(self.buf[start : self.pos])
 
     def fixed(self, kind: str) -> object:
-        """Return the next value of a fixed-width type."""
         packer = _PACKERS[kind]
         value: object = packer.unpack(self.read(packer.size, kind))[0]
         return value
 
     def uvarint(self) -> int:
-        """Return the next unsigned varint."""
         start = self.pos
         try:
             value, pos = read_uvarint(self.buf, start)
@@ -180,7 +177,6 @@ class Reader:
             raise Malformed(f"string is not UTF-8: {error.reason}", self.pos - size + error.start) from None
 
     def byte_string(self, compact: bool, nullable: bool) -> bytes | None:
-        """Return the next byte string."""
         size = self.length("bytes", "uvarint" if compact else "int32", nullable)
         return None if size is None else self.read(size, "bytes")
 
@@ -244,7 +240,6 @@ class Writer:
 
 
 def tag_section(tagged: dict[int, bytes]) -> bytes:
-    """Return the bytes of a tag section, in ascending order of tags."""
     parts = [uvarint(len(tagged))]
     for tag in sorted(tagged):
         if not 0 <= tag <= MAX_TAG:

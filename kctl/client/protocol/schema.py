@@ -4,8 +4,8 @@
         topic_id: bytes = field("uuid", "10+", default=ZERO_UUID, ignorable=True)
         name: str | None = field("string", "0+", nullable="10+", default="")
 
-Classes have slots, accept keywords only, and start with Kafka's defaults. A constructor is compiled when the first
-object is created, because a command creates few of the messages that it imports.
+Classes have slots, accept keywords only, and start with Kafka's defaults. A constructor is compiled for the first
+object.
 """
 
 from collections.abc import Callable

@@ -89,12 +89,10 @@ class Source:
 
     @staticmethod
     def struct_of(entry: Field) -> type[Struct]:
-        """Return the struct class of a field that has one."""
         assert isinstance(entry.kind, type)
         return entry.kind
 
     def packer(self, letters: str) -> tuple[str, struct.Struct]:
-        """Return the name stem and the compiled format of a run."""
         return letters.replace("?", "_bool_"), struct.Struct(">" + letters)
 
     def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:

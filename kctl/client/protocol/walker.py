@@ -1,7 +1,6 @@
-"""Reference codec: walks a declaration field by field and defines its meaning.
+"""Reference codec: walks a declaration field by field and defines its meaning. Short and slow on purpose.
 
-It is short and slow on purpose. codec.py must produce the same bytes, values, and errors (tests/fuzz/protocol). If the
-compiled form fails, the walker repeats the work to report field and offset.
+codec.py must produce the same bytes, values, and errors (tests/fuzz/protocol).
 """
 
 from typing import Any, TypeVar

@@ -20,14 +20,12 @@ _LENT_BYTES: Final = 1024 * 1024
 
 
 def crc32c(head: bytes, rest: bytes = b"") -> int:
-    """Return the CRC32C of `head` followed by `rest`."""
     import google_crc32c
 
     return int(google_crc32c.extend(google_crc32c.value(head), rest))
 
 
 def crc32c_between(data: bytes, start: int, end: int) -> int:
-    """Return the CRC32C of `data[start:end]`."""
     from google_crc32c import extend, implementation
 
     is_lent = implementation == "c"  # its Python implementation reads the bytes itself
@@ -69,7 +67,6 @@ class Source(NamedTuple):
     origin: int = 0
 
     def damaged(self, cause: str, base_offset: int, position: int) -> CorruptBatchError:
-        """Return the error for a batch that starts at byte `position` of the buffer."""
         position -= self.origin
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: {cause}",
@@ -80,7 +77,6 @@ class Source(NamedTuple):
         )
 
     def unknown_codec(self, codec_id: int, base_offset: int, position: int) -> UnsupportedCodecError:
-        """Return the error for a batch with an unknown compression codec."""
         position -= self.origin
         return UnsupportedCodecError(
             f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: "

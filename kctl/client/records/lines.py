@@ -1,6 +1,4 @@
-"""Lines: values in one bytes object, each followed by a delimiter; a column for `send_columns`, encoded without
-objects.
-"""
+"""Lines: values in one bytes object, each followed by a delimiter; a column for `send_columns`."""
 
 from collections.abc import Iterator, Sequence
 from typing import overload
@@ -43,7 +41,6 @@ class Lines(Sequence[bytes]):
         return self.as_list()[index]
 
     def as_list(self) -> list[bytes]:
-        """Return all lines; the list is created once."""
         if self._split is None:
             self._split = self.between(0, self.behind)
         return self._split
@@ -52,14 +49,12 @@ class Lines(Sequence[bytes]):
         return iter(self.as_list())
 
     def between(self, at: int, end: int) -> list[bytes]:
-        """Return the lines of `data[at:end]`, which are bounds of lines."""
         lines = split_all(self._data[at:end], self._delimiter)[:-1]
         if self._begun and at == 0 and lines:
             lines[0] = self._begun + lines[0]
         return lines
 
     def sizes(self) -> list[int]:
-        """Return the size of each line."""
         return [self.total_bytes] if self._count == 1 else [*map(len, self.between(0, self.behind))]
 
     def pieces(self) -> list[tuple[bytes, int, int]]:
@@ -71,15 +66,12 @@ class Lines(Sequence[bytes]):
         return [(line, 0, len(line)), (self._data, first, self.behind)]
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of a line."""
         return len(self[row])
 
     def rows(self, at: int, end: int, timestamp_ms: int) -> Rows:
-        """Return the lines of `data[at:end]` as rows."""
         return Rows([*self.between(at, end)], timestamp_ms=timestamp_ms)
 
     def rest(self) -> bytes:
-        """Return the bytes after the last delimiter."""
         return self._data[self.behind :]
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:

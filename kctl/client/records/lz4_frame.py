@@ -1,7 +1,8 @@
 """lz4 frames with independent blocks, as Kafka's clients write them; blocks are decompressed into their final place.
 
-A library's frame reader is three to four times as slow: it copies blocks through buffers and verifies checksums.
-Checksums are ignored here, because the CRC of the batch covers the bytes. (Java verifies only block checksums.)
+Three to four times as fast as a library's frame reader. Checksums are ignored, because the CRC of the batch covers the
+bytes. (Java verifies only block checksums.)
+
 Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
 

@@ -1,4 +1,4 @@
-"""Packed columns for `send_columns`: entries adjacent in one buffer, and rows of them, encoded without objects."""
+"""Packed columns for `send_columns`: entries adjacent in one buffer, and rows of them."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,6 @@ class PackedColumn(Sequence[bytes | None]):
         return iter(self.between(0, len(self)))
 
     def between(self, first: int, end: int) -> list[bytes | None]:
-        """Return the entries from row `first` to before `end`."""
         return take_entries(self.part(first, end), 0, end - first)
 
     def part(self, first: int, end: int) -> PackedParts:
@@ -74,11 +73,9 @@ class PackedRows:
         return self.behind
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of key and value of a row."""
         return self.content_bytes(row, row + 1, 1)
 
     def rows(self, at: int, end: int, timestamp_ms: int) -> Rows:
-        """Return the rows from `at` to before `end` as objects."""
         keys = None if self._keys is None else self._keys.between(at, end)
         return Rows(self._values.between(at, end), keys, timestamp_ms=timestamp_ms)
 
@@ -122,7 +119,6 @@ class PackedPart(NamedTuple):
     timestamp_ms: int
 
     def rows(self) -> Rows:
-        """Return the rows as objects."""
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:

@@ -286,7 +286,6 @@ class BatchReader:
         return RecordCursor(info, plain, 0, len(plain), self.next_offset, self._stop_offset, -1)
 
     def _read_markers(self, cursor: RecordCursor) -> None:
-        """Collect the markers of a control batch."""
         records: list[Record] = []
         read_records(cursor, records, cursor.batch.record_count)
         for record in records:

@@ -89,7 +89,6 @@ class AbortedFilter:
         self._open: set[int] = set()
 
     def hides(self, batch: BatchInfo) -> bool:
-        """Return whether the batch belongs to an aborted transaction."""
         while self._coming and self._coming[-1].first_offset <= batch.last_offset:
             self._open.add(self._coming.pop().producer_id)
         return batch.is_transactional and not batch.is_control and batch.producer_id in self._open

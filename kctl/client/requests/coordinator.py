@@ -113,7 +113,6 @@ class Coordinator:
         return False
 
     def speaks(self, connection: int, kind: type[Request], at_least: int) -> bool:
-        """Return whether a ready connection supports this version of a request."""
         return self._client.network.supports(connection, kind, at_least)
 
     def feature(self, name: str) -> int | None:
@@ -139,7 +138,6 @@ class Coordinator:
         return Outgoing(connection, request, timeout_ms, done, max_version)
 
     def send(self, request: Request, on_done: OnDone, max_version: int | None = None) -> None:
-        """Send on the first connection, which must be ready."""
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
     def check(self, code: int, action: str) -> KafkaError | None:
@@ -158,7 +156,6 @@ class Coordinator:
         return error
 
     def answered(self) -> None:
-        """Record a valid response of the coordinator."""
         self._pause.succeeded()
         self.error = None
 
@@ -194,12 +191,10 @@ class Coordinator:
 
     @property
     def name(self) -> str:
-        """Name of the broker for messages, by its address if known."""
         return f"the coordinator of {self._name}" if self._node is None else str(self._node)
 
     @property
     def waiting_for(self) -> str:
-        """Description of the wait for the coordinator."""
         node = "" if self._node is None else f" {self._node}"
         return f"waiting for the coordinator{node} of {self._name}"
 
@@ -258,7 +253,6 @@ class Coordinator:
 
     @property
     def _recheck_at_ms(self) -> int:
-        """Instant at which to check that a silent coordinator is current."""
         if self.is_recheck_pending:
             return self._next_recheck_at_ms
         silent_since_ms = next(iter(self._pending.values()), FOREVER_MS)

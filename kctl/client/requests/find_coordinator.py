@@ -29,7 +29,6 @@ class KeyType(IntEnum):
 
 
 def takes_many_keys(versions: NodeVersions | None) -> bool:
-    """Return whether a node with these versions accepts several keys in a request."""
     return versions is None or versions.supports(FindCoordinatorRequest, FIRST_VERSION_WITH_KEYS)
 
 

@@ -33,5 +33,4 @@ def each_once(
 
 
 def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:
-    """Return the error of a malformed response."""
     return RemoteProtocolError(f"the {api} response of {broker} {what}", api=api)

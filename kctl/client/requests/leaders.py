@@ -15,8 +15,6 @@ from kctl.client.wording import counted
 
 
 class Leaders:
-    """Leaders of partitions by the metadata of one client."""
-
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
 
@@ -78,7 +76,6 @@ class Leaders:
         return frozenset(self._client.learn_leaders(named, nodes))
 
     def has_node(self, node_id: int) -> bool:
-        """Return whether the node is in the cluster."""
         return self._client.metadata.cluster.node(node_id) is not None
 
     def is_ready(self, node_id: int) -> bool:
@@ -94,21 +91,17 @@ class Leaders:
         return self._client.network.versions(node_id) is not None
 
     def speaks(self, node_id: int, request: type[Request], at_least: int) -> bool:
-        """Return whether the node supports this version of a request."""
         return self._client.network.supports(node_id, request, at_least)
 
     @property
     def cluster(self) -> Cluster:
-        """Current snapshot of the metadata."""
         return self._client.metadata.cluster
 
     @property
     def version(self) -> int:
-        """Number of metadata updates."""
         return self._client.metadata.version
 
     def not_ready_reason(self, node_id: int, error: KafkaError | None) -> str:
-        """Return why a request to the node has to wait."""
         leader = f"leader {self.name_of(node_id)}"
         if isinstance(error, AdvertisedAddressError):
             return str(error)  # contains the broker, like the reason if metadata cannot be fetched
@@ -127,12 +120,10 @@ class Leaders:
 
 
 def no_leader(topic_partition: TopicPartition) -> BrokerError:
-    """Return the error for a partition without a leader."""
     return broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {topic_partition}")
 
 
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
-    """Return the error for a partition number that the topic does not have."""
     has = f"the topic has {counted(count, 'partition')}"
     error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find {topic_partition}", has)
     error.hint = "partitions are numbered from 0"
@@ -140,7 +131,6 @@ def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerErro
 
 
 def no_leader_reason(error: KafkaError | None) -> str:
-    """Return a short reason why no leader is known."""
     if error is None:
         return "waiting for metadata"
     is_leaderless = isinstance(error, BrokerError) and error.code == ErrorCode.LEADER_NOT_AVAILABLE

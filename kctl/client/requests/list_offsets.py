@@ -34,7 +34,6 @@ class OffsetAndTimestamp(NamedTuple):
 def list_offsets(
     timestamps: Iterable[tuple[PartitionInfo, int]], isolation_level: str, timeout_ms: int = 0
 ) -> ListOffsetsRequest:
-    """Return the request to a leader for the offset of each partition at a timestamp."""
     topics: dict[str, ListOffsetsTopic] = {}
     for info, timestamp_ms in timestamps:
         entry = ListOffsetsPartition(
@@ -52,7 +51,6 @@ def list_offsets(
 def offsets_in(
     response: ListOffsetsResponse, node_id: int
 ) -> Iterator[tuple[TopicPartition, OffsetAndTimestamp | KafkaError]]:
-    """Yield the offset or error of each partition."""
     for topic in response.topics:
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)

@@ -36,7 +36,6 @@ def init_producer_id(
 
 
 def producer_id_in(response: InitProducerIdResponse) -> ProducerId | KafkaError:
-    """Return the assigned producer id, or the error."""
     if response.error_code:
         return broker_error(response.error_code, "obtain a producer id")
     return ProducerId(response.producer_id, response.producer_epoch)

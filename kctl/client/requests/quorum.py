@@ -12,7 +12,6 @@ FIRST_VERSION_WITH_FENCED = 2
 
 
 def quorum_request() -> DescribeQuorumRequest:
-    """Return the request for the quorum of controllers."""
     partition = DescribeQuorumRequestPartitionData(partition_index=0)
     return DescribeQuorumRequest(
         topics=[DescribeQuorumRequestTopicData(topic_name=METADATA_TOPIC, partitions=[partition])]

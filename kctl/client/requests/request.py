@@ -22,8 +22,6 @@ class CallProgress(NamedTuple):
 
 
 class RequestManager(Protocol):
-    """Protocol of a request manager."""
-
     def poll(self, now_ms: int) -> Poll:
         """Return requests to send, and the latest instant of the next poll."""
         ...

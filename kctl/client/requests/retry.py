@@ -83,7 +83,6 @@ class RetryRule(NamedTuple):
         return self.codes.get(error.code) or (self.retry if error.retriable else self.otherwise)
 
     def is_retried(self, error: KafkaError, tries: int = 0) -> bool:
-        """Return whether the request is retried after an error."""
         return self.decide(error, tries) in RETRIES
 
 
@@ -222,7 +221,6 @@ class RetryPause:
         self.until_ms = 0
 
     def failed(self, now_ms: int, error: KafkaError | None = None) -> None:
-        """Begin the pause."""
         pause_ms = self._backoff.backoff_ms(self.failures)
         if isinstance(error, BrokerError) and error.code == ErrorCode.CONCURRENT_TRANSACTIONS:
             pause_ms = min(pause_ms, CONCURRENT_RETRY_MS)
@@ -230,5 +228,4 @@ class RetryPause:
         self.until_ms = now_ms + pause_ms
 
     def succeeded(self) -> None:
-        """Reset the failures."""
         self.failures = self.until_ms = 0

@@ -13,13 +13,11 @@ from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTo
 
 
 def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
-    """Return the request about these topics, or about all."""
     topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
     return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
 
 
 def metadata_by_id_request(topic_ids: Iterable[bytes]) -> MetadataRequest:
-    """Return the request about the topics with these ids."""
     topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in topic_ids]
     return MetadataRequest(topics=topics, allow_auto_topic_creation=False)
 

@@ -1,7 +1,4 @@
-"""TLS and SASL on bytes, without sockets.
-
-The names below are used by commands to check settings. They are imported on first use: ssl is slow to import.
-"""
+"""TLS and SASL on bytes, without sockets. Names are imported on first use: ssl is slow to import."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -82,7 +82,6 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
 
 
 def decode_assignment_user_data(data: bytes) -> bytes:
-    """Return the user data of an assignment; see `decode_assignment`."""
     return (decode_member_data(ConsumerProtocolAssignment, data).user_data or b"") if data else b""
 
 

@@ -1,8 +1,8 @@
 """Even assignments in which members keep as many partitions as possible.
 
-If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths: a member can
-pass a partition to any subscriber of its topic. A path to a member with at least two partitions less makes the shares
-more even; without such a path they are optimal. Short paths come first, because each step moves a partition.
+If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths of subscribers
+to a member with at least two partitions less; without such a path the shares are optimal. Short paths come first,
+because each step moves a partition.
 """
 
 from collections import deque
@@ -75,8 +75,6 @@ def uneven_shares(
 
 
 class Shares:
-    """Shares of members while they are balanced."""
-
     def __init__(self, owned: Mapping[str, list[TopicPartition]], subscribers_of: Mapping[str, list[str]]) -> None:
         self._subscribers_of = subscribers_of
         self._owner = {tp: member_id for member_id, held in owned.items() for tp in held}
@@ -162,7 +160,6 @@ class Shares:
 
 
 def path_to(member_id: str, came_by: Mapping[str, Step]) -> list[Step]:
-    """Return the steps that end at the member, in order."""
     path = []
     step = came_by.get(member_id)
     while step is not None:

@@ -67,8 +67,6 @@ class Claims:
 
 
 class StickyTopic(Struct):
-    """Partitions of one topic."""
-
     topic: str = field("string", "0+", default="")
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
@@ -124,7 +122,6 @@ def previous_claim(user_data: bytes) -> Claim:
 def sticky_shares(
     members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int], claims: Claims
 ) -> Assignment:
-    """Return even shares in which members keep their partitions as far as possible."""
     kept = claims.kept({member_id: member.topics for member_id, member in members.items()}, partitions_of)
     subscribers_of = members_by_topic(members, partitions_of)
     subscribers_of = {topic: sorted(each, key=code_units) for topic, each in subscribers_of.items()}

@@ -1,7 +1,6 @@
-"""FormerTopics: topics that were deleted and recreated while they were read.
+"""FormerTopics: topics that were deleted and recreated while they were read. Source: KIP-516 (topic ids).
 
-A position of the former topic is invalid in the current one: other records have its offsets. Source: KIP-516 (topic
-ids).
+A position of the former topic is invalid in the current one.
 """
 
 from collections.abc import Iterable
@@ -13,8 +12,6 @@ from kctl.client.requests.leaders import Leaders
 
 
 class FormerTopics:
-    """Ids of deleted topics whose partitions were read."""
-
     def __init__(self, leaders: Leaders, reports: PartitionReports) -> None:
         self._leaders = leaders
         self._reports = reports

@@ -1,8 +1,7 @@
 """FetchManager: keeps one fetch in flight at each node, and passes on undecoded data.
 
 Partitions are prefetched until each holds a response (`max.partition.fetch.bytes`; more if memory allows three
-responses of each), or all of them reach the budget. Partitions that returned data move to the end of the fetch order,
-so that none starves.
+responses of each), or all reach the budget. Partitions that returned data move to the end of the fetch order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,8 +45,6 @@ PREFETCH_BYTES = 64 * 1024 * 1024
 
 
 class FetchManager:
-    """Fetches assigned partitions in parallel, within a budget of bytes."""
-
     def __init__(
         self,
         config: ConsumerConfig,
@@ -111,7 +108,6 @@ class FetchManager:
         self._suspended.pop(topic_partition, None)
 
     def _remove(self, topic_partition: TopicPartition) -> FetchState | None:
-        """Stop fetching a partition and return its state."""
         state = self._partitions.pop(topic_partition, None)
         if state is None:
             return None
@@ -138,30 +134,25 @@ class FetchManager:
             self._requests.change(state.node_id)
 
     def consumed(self, topic_partition: TopicPartition, epoch: int, next_offset: int) -> None:
-        """Release the memory of consumed chunks."""
         state = self._partitions.get(topic_partition)
         if state is not None and state.epoch == epoch:
             self._held_bytes -= state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
-        """Stop fetching and close the sessions, by the deadline."""
         fetching = frozenset(self._requests.in_flight)
         self._close = SessionsClose(
             self._requests.sessions, self._leaders, fetching, now_ms=now_ms, deadline_at_ms=deadline_at_ms
         )
 
     def is_stopped(self, now_ms: int) -> bool:
-        """Return whether all work after `stop` is done."""
         return self._close is not None and self._close.is_over(now_ms)
 
     def ids_of(self, topic_partitions: Iterable[TopicPartition]) -> dict[str, bytes]:
-        """Return the known topic ids of positions."""
         states = ((tp, self._partitions.get(tp) or self._suspended.get(tp)) for tp in topic_partitions)
         return self._former_topics.ids_of(states)
 
     @property
     def topics(self) -> Iterable[str]:
-        """Topics whose metadata is needed."""
         return self._topics
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -258,7 +249,6 @@ class FetchManager:
         return None if used > 0 and room < max(1, least) else room
 
     def _add_repeats(self, requests: list[Outgoing], left_out: dict[int, None], now_ms: int) -> int:
-        """Add repeated fetches; return the instant of the next ones."""
         next_at_ms = FOREVER_MS
         for node_id, fetch in list(self._requests.idle.items()):
             at_ms = self._pace.next_at_ms(node_id)
@@ -497,7 +487,6 @@ class FetchManager:
 def _named_leaders(
     items: Mapping[TopicPartition, PartitionData | KafkaError], asked: Mapping[TopicPartition, FetchState]
 ) -> dict[TopicPartition, NamedLeader]:
-    """Return newer leaders in a response, for partitions with an error."""
     named: dict[TopicPartition, NamedLeader] = {}
     for tp, data in items.items():
         if isinstance(data, PartitionData) and data.error_code != ErrorCode.NONE and tp in asked:

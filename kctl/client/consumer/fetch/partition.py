@@ -26,8 +26,6 @@ for other partitions include it.
 
 
 class FetchState:
-    """Next fetch of a partition, and known facts."""
-
     __slots__ = (
         "_buffered",
         "asked_epoch",
@@ -108,16 +106,13 @@ class FetchState:
 
     @property
     def is_at_its_end(self) -> bool:
-        """True when the requested range is fetched."""
         return self.next_offset >= self.end_offset
 
     def buffer(self, next_offset: int, size_bytes: int) -> None:
-        """Count a chunk that was passed on."""
         self._buffered.append((next_offset, size_bytes))
         self.buffered_bytes += size_bytes
 
     def consumed(self, next_offset: int) -> int:
-        """Release the chunks up to an offset; return their size."""
         consumed_bytes = 0
         while self._buffered and self._buffered[0][0] <= next_offset:
             consumed_bytes += self._buffered.popleft()[1]
@@ -136,7 +131,6 @@ class FetchState:
         return info.leader_id
 
     def back_to_leader(self, now_ms: int) -> None:
-        """Read from the leader for a while instead of the follower."""
         self.follower_id = None
         self.leader_only_until_ms = now_ms + LEADER_ONLY_MS
 
@@ -149,8 +143,6 @@ class FetchState:
 
 
 class Entry(NamedTuple):
-    """A partition to fetch, and its leader."""
-
     topic_partition: TopicPartition
     state: FetchState
     info: PartitionInfo

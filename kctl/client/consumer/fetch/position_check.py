@@ -1,7 +1,6 @@
 """PositionCheck: checks by OffsetForLeaderEpoch that a new leader's log contains the records read before.
 
-Source: KIP-320. An election can lose the end of a log. If the epoch of the last record read ends before the position,
-the records there are different or missing.
+Source: KIP-320. If the epoch of the last record read ends before the position, the election has lost records.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,8 +30,6 @@ CONSUMER = -1
 
 
 class PositionCheck:
-    """Checks of positions; `node_id` of a state is the queried node."""
-
     def __init__(
         self,
         config: ConsumerConfig,

@@ -1,6 +1,6 @@
-"""Responses without progress: backoff after early empty responses, and batches that end before the position.
+"""Responses without progress: early empty ones, and batches that end before the position.
 
-Brokers hold a fetch without records for `fetch.max.wait.ms`. A series of early empty responses would cause a busy loop.
+Brokers hold a fetch without records for `fetch.max.wait.ms`; early empty responses would cause a busy loop.
 """
 
 from random import Random
@@ -24,7 +24,6 @@ class FetchPace:
         self._next_at_ms: dict[int, int] = {}
 
     def next_at_ms(self, node_id: int) -> int:
-        """Return the instant of the next fetch from a node; 0 without backoff."""
         return self._next_at_ms.get(node_id, 0)
 
     def on_response(self, node_id: int, now_ms: int, *, is_early_and_empty: bool) -> None:
@@ -51,7 +50,6 @@ def is_news(data: PartitionData, next_offset: int) -> bool:
 
 
 def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
-    """Return the error for record batches that end before the position."""
     return NoProgressError(
         f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
         f"end at offset {position - 1}; the same fetch would return them again",
@@ -64,7 +62,6 @@ def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgres
 def corrupt_batch(
     tp: TopicPartition, base_offset: int, damage: str, whole_bytes: int, resume_offset: int | None
 ) -> CorruptBatchError:
-    """Return the error for record batches that are damaged after `whole_bytes`."""
     return CorruptBatchError(
         f"{tp} is damaged at or after offset {base_offset}: {damage}",
         topic=tp.topic,

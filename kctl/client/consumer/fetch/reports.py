@@ -18,8 +18,6 @@ LEAST_OVERDUE_MS = 500
 
 
 class PartitionReports:
-    """Reports waits, failures, and truncations of partitions."""
-
     def __init__(self, config: ConsumerConfig, leaders: Leaders, rng: Random, report: Callable[[Report], None]) -> None:
         self.report = report
         self._leaders = leaders
@@ -49,7 +47,6 @@ class PartitionReports:
             self.report(Waiting(tp, state.epoch, reason, kind, node_id, cause))
 
     def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
-        """Report the end of the requested range."""
         if state.is_at_its_end:
             self.wait(tp, state, f"at the requested end, offset {state.end_offset}", WaitKind.AT_END)
 
@@ -73,7 +70,6 @@ class PartitionReports:
         return next_at_ms
 
     def is_overdue(self, node_id: int, fetch: FetchInFlight) -> bool:
-        """Return whether the fetch was reported as overdue."""
         return self._overdue.get(node_id) is fetch
 
     def restarted(self, node_id: int) -> None:
@@ -81,7 +77,6 @@ class PartitionReports:
         self._overdue.pop(node_id, None)
 
     def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
-        """Report an overdue fetch."""
         if not state.is_overdue:
             state.is_overdue = True
             state.reason = reason = f"no response from broker {node_id}"
@@ -135,7 +130,6 @@ class PartitionReports:
         self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch, is_recreated))
 
     def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
-        """Report why the partition has no leader."""
         error = self._leaders.why_none(tp)
         if isinstance(error, BrokerError) and not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
@@ -148,7 +142,6 @@ class PartitionReports:
         self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:
-        """Report why the leader of the partitions is not connected."""
         if self._leaders.has_connection(node_id):
             return  # throttled, or renewing its SASL session: a wait for neither connection nor metadata
         error = self._leaders.why_not_ready(node_id)

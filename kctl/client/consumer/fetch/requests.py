@@ -1,7 +1,6 @@
 """FetchRequests: Fetch requests to nodes, in flight and to be repeated.
 
-An empty fetch is repeated unchanged, at a cost independent of its partitions, until a partition or the metadata
-changes.
+An empty fetch is repeated unchanged, at a constant cost, until a partition or the metadata changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,16 +43,13 @@ class FetchRequests:
 
     @property
     def partitions(self) -> int:
-        """Number of partitions in flight or to be repeated."""
         return sum(len(fetch.epochs) for fetch in (*self.in_flight.values(), *self.idle.values()))
 
     @property
     def reserved_bytes(self) -> int:
-        """Maximum size of pending responses."""
         return sum(fetch.reserved_bytes for fetch in self.in_flight.values())
 
     def change(self, node_id: int | None) -> None:
-        """Record a change of a partition that is fetched from a node."""
         if node_id is not None:
             self._changed.add(node_id)
 
@@ -94,7 +90,6 @@ class FetchRequests:
         return self._outgoing(node_id, fetch, session, difference, room, now_ms, is_short=is_short)
 
     def repeat(self, node_id: int, room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        """Return the last fetch of a node again."""
         session = self.sessions.of(node_id)
         fetch = self.idle.pop(node_id)
         return self._outgoing(node_id, fetch, session, session.repeat(), room, now_ms, is_short=is_short)

@@ -1,7 +1,7 @@
 """FetchSessions: fetch sessions with brokers, so that requests contain only changes.
 
-Source: KIP-227, KIP-516. A failed session is not repaired: the next request contains everything, opens a new session,
-and closes the old one.
+Source: KIP-227, KIP-516. After a failure, the next request contains everything, opens a new session, and closes the old
+one.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -55,8 +55,6 @@ class AskedPartition(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Contents of a request about its session and partitions."""
-
     session_id: int
     session_epoch: int
     topics: list[FetchTopic]
@@ -106,11 +104,9 @@ class FetchSession:
 
     @property
     def is_open(self) -> bool:
-        """True if the next request contains only changes."""
         return self._epoch != OPENING_EPOCH
 
     def repeat(self) -> Difference:
-        """Return the contents of a request of an open session without changes."""
         self.is_full = False
         return Difference(self.session_id, self._epoch, [], [])
 
@@ -126,7 +122,6 @@ class FetchSession:
                 yield TopicPartition(name, data.partition_index), data
 
     def answered(self, response: FetchResponse) -> None:
-        """Update the session from a response."""
         if response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self._forget()
         elif response.error_code != ErrorCode.NONE:
@@ -150,20 +145,16 @@ class FetchSession:
 
 
 class FetchSessions:
-    """Fetch sessions of all nodes."""
-
     def __init__(self) -> None:
         self._sessions: dict[int, FetchSession] = {}
 
     def of(self, node_id: int) -> FetchSession:
-        """Return the session with a node, or a new one."""
         session = self._sessions.get(node_id)
         if session is None:
             session = self._sessions[node_id] = FetchSession()
         return session
 
     def open_ones(self) -> Iterator[tuple[int, int]]:
-        """Return node and id of every open session."""
         return (
             (node_id, session.session_id)
             for node_id, session in self._sessions.items()
@@ -174,8 +165,8 @@ class FetchSessions:
 class SessionsClose:
     """Closes all sessions to free their slots, with one request to each connected broker.
 
-    Best effort, because brokers evict idle sessions: unconnected nodes are not dialed, and the wait for responses is
-    short. Source: KAFKA-7109. Differs: Java waits as long as close() allows.
+    Best effort, because brokers evict idle sessions. Source: KAFKA-7109. Differs: Java waits as long as close() allows.
+
     Args: fetching: nodes with a fetch in flight.
     """
 
@@ -190,11 +181,9 @@ class SessionsClose:
         """End of the wait for each node's response."""
 
     def is_over(self, now_ms: int) -> bool:
-        """Return whether no response is awaited."""
         return not self._unsent and all(now_ms >= until_ms for until_ms in self._pending.values())
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the requests."""
         remaining_ms = self._deadline_at_ms - now_ms
         if remaining_ms <= 0:
             self._unsent.clear()
@@ -231,7 +220,6 @@ def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopi
 
 
 def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[ForgottenTopic]:
-    """Return removed partitions in the form of a request."""
     topics: dict[tuple[str, bytes], ForgottenTopic] = {}
     for (name, partition), topic_id in partitions:
         topic = topics.setdefault((name, topic_id), ForgottenTopic(topic=name, topic_id=topic_id))

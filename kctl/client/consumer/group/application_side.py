@@ -1,6 +1,5 @@
-"""GroupSide: listener, commits, and assignment changes, on the application thread.
-
-Changes are applied only in polls: between two polls no partition is taken from the application.
+"""GroupSide: listener, commits, and assignment changes, on the application thread. Changes are applied only in
+polls.
 """
 
 from collections import deque
@@ -120,7 +119,6 @@ class GroupSide:
 
     @property
     def is_member(self) -> bool:
-        """True if the member's assignment is applied."""
         return self._has_share and not self._changes
 
     @property
@@ -141,7 +139,6 @@ class GroupSide:
         self._mailbox.leaves_when_dropped = self._config.group_instance_id is None
 
     def unsubscribe(self) -> None:
-        """Release everything and leave the group, without waiting."""
         if self.subscribed is None:
             return
         error = self.release_all()
@@ -248,7 +245,6 @@ class GroupSide:
         self._has_share = has_share
 
     def _is_of_another_topic(self, tp: TopicPartition, change: AssignmentChanged) -> bool:
-        """Return whether the topic of an assigned partition was deleted and recreated."""
         topic_id = self.topic_ids.get(tp.topic)
         return change.topic_ids.get(tp.topic, topic_id) != topic_id
 
@@ -320,7 +316,6 @@ class GroupSide:
 
     @property
     def handlers(self) -> dict[type, Callable[[Any], None]]:
-        """Handlers of the network thread's reports."""
         return {
             AssignmentChanged: self._on_change,
             GroupFailed: self._on_failed,

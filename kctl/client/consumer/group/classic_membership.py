@@ -40,8 +40,6 @@ HELD_BACK = (MemberState.JOIN_SENT, MemberState.SYNC_SENT)
 
 
 class ClassicMembership(Membership):
-    """A member by the classic protocol."""
-
     TRANSITIONS = CLASSIC
 
     def __init__(

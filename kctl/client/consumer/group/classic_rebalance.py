@@ -76,7 +76,6 @@ class Rebalance:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics of all members, if this one leads."""
         return () if self._joined is None else self._joined.topics
 
     @property
@@ -101,7 +100,6 @@ class Rebalance:
         return ""
 
     def lost(self) -> None:
-        """Forget the generation and the current attempt."""
         self.is_under_way = False
         self._attempt += 1
         self._joined = None
@@ -110,7 +108,6 @@ class Rebalance:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def poll_join(self, now_ms: int, topics: tuple[str, ...], owned: tuple[TopicPartition, ...]) -> Poll:
-        """Send JoinGroup when the coordinator is connected."""
         if not self._are_connected():
             return Poll([])
         connection, timeout_ms = HELD, self._requests.join_timeout_ms
@@ -140,7 +137,6 @@ class Rebalance:
         return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
 
     def poll_sync(self, now_ms: int) -> Poll:
-        """Send all assignments when the metadata of their topics is known."""
         if self._place.state is not MemberState.ASSIGNING:
             return Poll([])
         assert self._joined is not None
@@ -210,7 +206,6 @@ class Rebalance:
         self._on_assigned(assigned, sent_at_ms)
 
     def _on_no_response(self, answer: Answer) -> None:
-        """Retry or fail after JoinGroup or SyncGroup had no response."""
         assert answer.error is not None
         if MEMBERSHIP.is_retried(answer.error):
             self._join_later(answer.received_at_ms)

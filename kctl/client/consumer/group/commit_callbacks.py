@@ -11,15 +11,11 @@ OnCommit = Callable[[Offsets, KafkaError | None], None]
 
 
 class OpenCommit(NamedTuple):
-    """A commit_async in flight."""
-
     offsets: Offsets
     on_done: OnCommit | None
 
 
 class CommitCallbacks:
-    """Commit callbacks of one consumer."""
-
     def __init__(self) -> None:
         self._open: dict[int, OpenCommit] = {}
         self._ended: dict[int, tuple[OpenCommit, KafkaError | None]] = {}
@@ -28,12 +24,10 @@ class CommitCallbacks:
         self._last_id = 0
 
     def next_id(self) -> int:
-        """Return the id of the next commit."""
         self._last_id += 1
         return self._last_id
 
     def sent(self, commit_id: int, offsets: Offsets, on_done: OnCommit | None) -> None:
-        """Record a commit in flight."""
         self._open[commit_id] = OpenCommit(offsets, on_done)
 
     def on_commit_done(self, event: CommitDone) -> None:
@@ -66,7 +60,6 @@ class CommitCallbacks:
         return not self._has_failed
 
     def run_last(self) -> BaseException | None:
-        """Run all pending callbacks and return the first exception."""
         first: BaseException | None = None
         for commit_id, (commit, error) in list(self._ended.items()):
             if commit.on_done is not None:

@@ -34,8 +34,6 @@ IdsOf = Callable[[Iterable[TopicPartition]], IdsByName]
 
 
 class PendingCommit:
-    """A commit in the queue."""
-
     __slots__ = (
         "error",
         "event",
@@ -78,8 +76,6 @@ class PendingCommit:
 
 
 class CommitManager:
-    """Commits of one consumer to the coordinator."""
-
     def __init__(
         self,
         config: ConsumerConfig,
@@ -118,7 +114,6 @@ class CommitManager:
 
     @property
     def is_idle(self) -> bool:
-        """True without pending commits."""
         return not self._queue
 
     def abandon(self, call_id: int) -> None:

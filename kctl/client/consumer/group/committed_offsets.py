@@ -89,7 +89,6 @@ class CommittedManager:
         )
 
     def resolve(self, event: ResolvePosition) -> None:
-        """Query the committed position of an assigned partition."""
         self._positions[event.topic_partition] = event
 
     def forget(self, topic_partition: TopicPartition) -> None:

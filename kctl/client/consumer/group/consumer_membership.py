@@ -218,9 +218,7 @@ class ConsumerMembership(Membership):
             self._fail(error)
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Report everything in the next heartbeat, because the last one or its response may be lost. Another
-        coordinator is contacted immediately.
-        """
+        """Report everything in the next heartbeat, because the last one or its response may be lost."""
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
         self._contents.forget()

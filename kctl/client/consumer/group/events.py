@@ -45,8 +45,6 @@ class Subscribe(NamedTuple):
 
 
 class Unsubscribe(NamedTuple):
-    """Leave the group; the application has released everything."""
-
     deadline_at_ms: int
 
 
@@ -67,8 +65,6 @@ class PollEnded(NamedTuple):
 
 
 class Rejoin(NamedTuple):
-    """Request a rebalance."""
-
     reason: str
 
 
@@ -150,8 +146,6 @@ class GroupWaiting(NamedTuple):
 
 
 class MemberChanged(NamedTuple):
-    """New identity of this member."""
-
     metadata: GroupMetadata
 
 
@@ -162,8 +156,6 @@ class SessionConfirmed(NamedTuple):
 
 
 class CommitDone(NamedTuple):
-    """Result of a `CommitAsync`."""
-
     commit_id: int
     error: KafkaError | None
 

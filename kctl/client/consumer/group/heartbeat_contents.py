@@ -42,7 +42,6 @@ class HeartbeatContents:
         self._confirmed = self._confirmed._replace(owned=None)
 
     def confirm(self, changes: Changes) -> None:
-        """Record that the coordinator has confirmed a heartbeat with these changes."""
         before = self._confirmed
         self._confirmed = Changes(
             before.subscription if changes.subscription is None else changes.subscription,
@@ -50,11 +49,9 @@ class HeartbeatContents:
         )
 
     def has_changes(self, subscription: Subscribe, owned: Slots) -> bool:
-        """Return whether a part is not confirmed."""
         return self._confirmed != Changes(subscription, owned)
 
     def next(self, epoch: int, subscription: Subscribe, owned: Slots) -> tuple[ConsumerGroupHeartbeatRequest, Changes]:
-        """Return the next heartbeat, and its changes for `confirm`."""
         request = self._from_member(epoch)
         is_full = self._confirmed.subscription is None
         changes = Changes(

@@ -1,6 +1,6 @@
 """GroupLeave: request that ends a membership, with retries until the group confirms it or the deadline.
 
-Sent on the connection for prompt requests, so that a held JoinGroup does not delay it.
+It uses the connection for prompt requests: a held JoinGroup must not delay it.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,6 @@ class GroupLeave:
         self._was_unknown = False
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the due request, and the next deadline."""
         if self.outcome is None and (now_ms >= self._deadline_at_ms or self._coordinator.refusal is not None):
             self.outcome = False
         if self.outcome is not None:
@@ -86,7 +85,6 @@ class GroupLeave:
 
 
 def _code_of(answer: Answer) -> int:
-    """Return the error code of the group or of this member."""
     response = answer.response
     if isinstance(response, LeaveGroupResponse):
         return leave_code(response)

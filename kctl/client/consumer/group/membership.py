@@ -88,11 +88,9 @@ class MemberPlace:
         return MemberIdentity(self.member_id, self.generation, self._instance_id, self.incarnation)
 
     def move(self, event: MemberEvent) -> None:
-        """Apply an event."""
         self.state = after(self._transitions, self.state, event)
 
     def report(self) -> None:
-        """Report changed id and generation."""
         self._report(MemberChanged(GroupMetadata(self._group_id, self.generation, self.member_id, self._instance_id)))
 
 
@@ -137,7 +135,6 @@ class AssignmentReports:
         self._report(AssignmentChanged(self._number, owned, is_lost, is_complete, topic_ids=topic_ids))
 
     def applied(self, number: int) -> bool:
-        """Record a confirmation; return whether it is for the last change."""
         self.is_applied = self.is_applied or number == self._number
         return number == self._number
 
@@ -206,7 +203,6 @@ class Membership(ABC):
         return True if self._leave is None else self._leave.outcome
 
     def poll(self, now_ms: int) -> Poll:
-        """Return requests to send, and the latest instant of the next poll."""
         if self._place.state is not MemberState.ABSENT and now_ms >= self._liveness.expires_at_ms:
             self._stop_without_polls(now_ms)
         self._advance()
@@ -319,7 +315,6 @@ class Membership(ABC):
         return Poll([]) if self._leave is None else self._leave.poll(now_ms)
 
     def _report_waiting(self) -> None:
-        """Report the reason of a wait if reason or cause are new."""
         reason, kind, cause = self._wait_reason()
         waiting = reason, kind, self._kept_cause(reason, kind, cause or self._coordinator.error)
         if waiting != self._waiting:

@@ -32,7 +32,6 @@ class Reconciliation:
         return self._applied if self._reports.is_applied else united(self._applied, self.reported or {})
 
     def receive(self, assignment: Assignment) -> None:
-        """Record the target of the group."""
         self._target = slots_of(assignment)
         self._is_unacknowledged = True
         self._names.want([*self._target, *(self.reported or ())])
@@ -65,7 +64,6 @@ class Reconciliation:
         return False
 
     def lose(self) -> None:
-        """Report that others may have all partitions."""
         had = self.reported
         self.forget()
         if had:
@@ -79,7 +77,6 @@ class Reconciliation:
         self._names.want(())
 
     def clear(self) -> None:
-        """Forget everything; the application has released it."""
         self.forget()
         self.reported = None
         self._reports.is_applied = True
@@ -95,7 +92,6 @@ class Reconciliation:
 
 
 def slots_of(assignment: Assignment) -> Slots:
-    """Return the partitions of a response, in order."""
     return {
         each.topic_id: tuple(sorted(each.partitions))
         for each in sorted(assignment.topic_partitions, key=lambda each: each.topic_id)
@@ -104,7 +100,6 @@ def slots_of(assignment: Assignment) -> Slots:
 
 
 def united(some: Slots, others: Slots) -> Slots:
-    """Return the partitions of both."""
     return {
         topic_id: tuple(sorted({*some.get(topic_id, ()), *others.get(topic_id, ())}))
         for topic_id in sorted(some.keys() | others.keys())

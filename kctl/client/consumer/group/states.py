@@ -15,8 +15,6 @@ class MemberState(Enum):
 
 
 class MemberEvent(Enum):
-    """Events that change the state."""
-
     JOIN = "the member is to join, or to join again"
     SEND_JOIN = "JoinGroup, or the first heartbeat of the consumer protocol, is sent"
     JOINED = "JoinGroup returned a generation"

@@ -35,17 +35,16 @@ class Heartbeat:
         self._due_at_ms = now_ms + self._interval_ms
 
     def ended(self, now_ms: int, *, is_ok: bool) -> None:
-        """Record the end of a heartbeat, with or without a response."""
         self._is_in_flight = False
         if not is_ok:
             self._due_at_ms = min(self._due_at_ms, now_ms + self._retry_ms)
 
 
 class Session:
-    """Time until which the group certainly keeps this member, extended by confirmed heartbeats.
+    """Time until which the group certainly keeps this member, from the send time of confirmed heartbeats.
 
     Later the group may have reassigned the partitions, so no records are returned until the coordinator confirms the
-    membership. Counted from the send time of the confirmed request.
+    membership.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
@@ -107,7 +106,6 @@ class JoinBackoff:
         """True if a poll has begun since the fatal error was last raised."""
 
     def failed(self, now_ms: int) -> None:
-        """Wait before the next attempt, longer after each."""
         self.retry_at_ms = now_ms + self._backoff.backoff_ms(self.failures)
         self.failures += 1
 

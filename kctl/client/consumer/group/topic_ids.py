@@ -1,8 +1,4 @@
-"""TopicIds: names of topics that a coordinator reports by id.
-
-From the metadata if possible, otherwise by a request to any broker: topics that match a broker-side pattern are unknown
-to the client.
-"""
+"""TopicIds: names of topics that a coordinator reports by id, from the metadata or by a request to any broker."""
 
 from collections.abc import Iterable
 from random import Random
@@ -18,8 +14,6 @@ from kctl.client.requests.topics import metadata_by_id_request
 
 
 class TopicIds:
-    """Names of the wanted topics by id."""
-
     def __init__(self, config: ConsumerConfig, client: ClusterClient, rng: Random) -> None:
         self._request_timeout_ms = config.request_timeout_ms
         self._client = client
@@ -31,18 +25,15 @@ class TopicIds:
 
     @property
     def missing(self) -> int:
-        """Number of unknown names."""
         return len(self._missing)
 
     def want(self, topic_ids: Iterable[bytes]) -> None:
-        """Set the wanted topics."""
         wanted = dict.fromkeys(topic_ids)
         self._names = {each: self._names[each] for each in wanted if each in self._names}
         self._missing = {each: None for each in wanted if each not in self._names}
         self._seen_version = -1
 
     def known(self) -> dict[bytes, str]:
-        """Return the known names."""
         metadata = self._client.metadata
         if self._missing and metadata.version != self._seen_version:
             self._seen_version = metadata.version

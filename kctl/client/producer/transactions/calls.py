@@ -1,7 +1,7 @@
 """Transaction calls: the application's side, and the one call in progress on the network loop.
 
-A call that timed out or was interrupted can be repeated and continues the same work. Until then other calls are
-refused, because the result of the first would be lost.
+A call that timed out or was interrupted can be repeated and continues the same work. Other calls are refused until
+then.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
 """
@@ -60,7 +60,6 @@ class TransactionCall(Call):
         self.member = member
 
     def is_like(self, other: "TransactionCall") -> bool:
-        """Return whether this call repeats the other one."""
         return self.step is other.step and self.offsets == other.offsets and self.member == other.member
 
 
@@ -110,22 +109,19 @@ class PendingCalls:
         return True
 
     def answer(self, call: TransactionCall) -> None:
-        """Finish a call that needed no work."""
         self._ended = EndedCall(call, None, [call])
         call.finish()
 
     def abandon(self, call: TransactionCall) -> None:
-        """Drop a caller that was interrupted."""
         self._callers = [entry for entry in self._callers if entry[0] is not call]
 
     def begin(self, call: TransactionCall) -> None:
-        """Note that the work of a call begins."""
         self._ended = None
         self.operation = call
         self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work and report the result to its callers, or later to a repeated call if there are none."""
+        """End the work and report the result to its callers, or later to a repeated call."""
         operation, self.operation = self.operation, None
         if operation is not None:
             self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
@@ -138,7 +134,6 @@ class PendingCalls:
             call.finish(error)
 
     def forget(self) -> None:
-        """Discard the result of the last operation."""
         self._ended = None
 
     @property
@@ -151,7 +146,6 @@ class PendingCalls:
     def expire(
         self, now_ms: int, waiting_for: Callable[[Step], str], cause: Callable[[Step], KafkaError | None]
     ) -> None:
-        """End the waits whose deadline has passed, with the state of the work."""
         for entry in [entry for entry in self._callers if entry[0].timer.deadline_at_ms <= now_ms]:
             self._callers.remove(entry)
             call, mark = entry

@@ -37,7 +37,6 @@ class Contents:
         self._latest: TransactionRequest | None = None
 
     def clear(self) -> None:
-        """Reset, when no transaction is open."""
         self.wanted.clear()
         self._partitions.clear()
         self.started_at_ms = self.unsettled = None
@@ -55,7 +54,6 @@ class Contents:
         return False
 
     def ask_for_partitions(self, identity: ProducerId) -> TransactionRequest:
-        """Return the request that adds the wanted partitions."""
         partitions = tuple(self.wanted)
 
         def read(response: Response) -> KafkaError | None:
@@ -90,7 +88,6 @@ class Contents:
         return self._latest
 
     def response_lost(self, api: str) -> None:
-        """Note that a request ended without a response."""
         if api in _ADDING:
             self.unsettled = self._latest
 

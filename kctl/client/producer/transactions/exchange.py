@@ -1,7 +1,6 @@
 """Exchange: one request at a time to a coordinator, repeated until a final response.
 
-Owns the request in flight and the pauses between attempts; its user chooses requests and handles errors. Owned by the
-network loop.
+Its user chooses requests and handles errors. Owned by the network loop.
 """
 
 from collections.abc import Callable
@@ -75,7 +74,6 @@ class Exchange:
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 
     def next_deadline_at_ms(self) -> int:
-        """Return the end of the pause after a failed attempt."""
         return self._pause.until_ms if self._pause.until_ms > self._clock.now_ms() else FOREVER_MS
 
     def _on_answer(self, asked: TransactionRequest, answer: Answer) -> None:
@@ -102,5 +100,4 @@ class Exchange:
             self._failed(error, decision)
 
     def pause(self, error: KafkaError) -> None:
-        """Pause before the next attempt."""
         self._pause.failed(self._clock.now_ms(), error)

@@ -1,6 +1,6 @@
 """TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches with them.
 
-Owns the need for a new epoch and the transaction protocol of the cluster. Owned by the network loop.
+Owned by the network loop.
 
 Source: KIP-98, KIP-360, KIP-890.
 """
@@ -46,7 +46,6 @@ class TransactionalIdentity:
 
     @property
     def produce_max_version(self) -> int | None:
-        """Highest version of Produce that this transaction may use."""
         return None if self.is_v2 else PRODUCE_V1_VERSION
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
@@ -66,13 +65,11 @@ class TransactionalIdentity:
         return FOREVER_MS
 
     def learn_version(self) -> None:
-        """Read the transaction version from the coordinator, if known."""
         level = self._exchange.link.feature(_FEATURE)
         if level is not None:
             self.is_v2 = level >= 2
 
     def adopt(self, assigned: ProducerId) -> None:
-        """Use the id and epoch that the coordinator assigned."""
         self.current = assigned
         self.needs_epoch = False
 

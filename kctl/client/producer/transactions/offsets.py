@@ -1,7 +1,6 @@
 """OffsetsInTransaction: group offsets that become part of the transaction.
 
-Owns the pending offsets and the link to the group coordinator. With the older protocol work.py first adds the group at
-the transaction coordinator. Owned by the network loop.
+With the older protocol work.py first adds the group at the transaction coordinator. Owned by the network loop.
 
 Source: KIP-98, KIP-447, KIP-890.
 """
@@ -57,12 +56,10 @@ class OffsetsInTransaction:
         self._number = 0
 
     def begin(self) -> None:
-        """Reset for a new transaction."""
         self._groups.clear()
         self.cancel()
 
     def start(self, offsets: Offsets, member: GroupMember) -> None:
-        """Make these offsets pending."""
         self._offsets, self._member = offsets, member
         self._number += 1
         if self._exchange is None or self._exchange.link.key != member.group_id:
@@ -91,7 +88,6 @@ class OffsetsInTransaction:
         return self._exchange is not None and bool(self._exchange.api)
 
     def group_to_add(self) -> str | None:
-        """Return the group that must still be added at the transaction coordinator."""
         if self._member is None or self._member.group_id in self._groups:
             return None
         return self._member.group_id
@@ -131,7 +127,6 @@ class OffsetsInTransaction:
 
     @property
     def waiting_for(self) -> str:
-        """Description of the pending wait, for errors."""
         assert self._exchange is not None
         if self._exchange.api:
             return f"waiting for the coordinator of group {self._exchange.link.key} to take the offsets"

@@ -31,7 +31,6 @@ END_V1_VERSION = 4
 
 
 def add_partitions(name: str, identity: ProducerId, partitions: Iterable[TopicPartition]) -> AddPartitionsToTxnRequest:
-    """Return the request that adds the partitions to the transaction."""
     return AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=name,
         v3_and_below_producer_id=identity.producer_id,
@@ -55,7 +54,6 @@ def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[T
 def offset_commit(
     name: str, identity: ProducerId, member: GroupMember, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> TxnOffsetCommitRequest:
-    """Return the request that adds the group member's offsets to the transaction."""
     topics = commit_entries(offsets, TxnOffsetCommitRequestPartition)
     return TxnOffsetCommitRequest(
         transactional_id=name,
@@ -79,7 +77,6 @@ def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[Topic
 def _worst(
     api: str, action: str, found: Mapping[TopicPartition, int], asked: Iterable[TopicPartition]
 ) -> KafkaError | None:
-    """Return the decisive error of the partitions."""
     refused: dict[int, TopicPartition] = {}
     for tp in asked:
         code = found.get(tp)

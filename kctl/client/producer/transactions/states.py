@@ -1,6 +1,6 @@
 """States of a transactional producer and the table of transitions. Pure.
 
-A call that is not in the table is refused; an event that is not in it is ignored.
+A call without a transition is refused, an event without one ignored.
 
 Source: KIP-98; Java's TransactionManager. Differs: a failed abort or coordinator lookup never reopens an aborted
 transaction.

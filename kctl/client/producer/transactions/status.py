@@ -43,7 +43,6 @@ class TransactionStatus:
         self._was_open_at_close = False
 
     def apply(self, step: Step) -> bool:
-        """Move to the next state; return whether there is one."""
         next_state = after(self.state, step)
         if next_state is not None:
             self.state = next_state
@@ -51,7 +50,6 @@ class TransactionStatus:
 
     @property
     def may_send(self) -> bool:
-        """True if records of an open transaction may be sent."""
         return self.state in (State.IN_TRANSACTION, State.COMMITTING)
 
     @property
@@ -102,12 +100,10 @@ class TransactionStatus:
         self._is_commit_in_doubt |= self.state is State.COMMITTING
 
     def ended(self, how: End) -> None:
-        """Note the end of the transaction."""
         self._last = how
         self._is_commit_in_doubt = False
 
     def begin_close(self) -> None:
-        """Note that the producer closes in this state."""
         self.is_closing = True
         self._was_open_at_close = self.state in _OPEN
 

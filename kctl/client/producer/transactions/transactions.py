@@ -1,6 +1,6 @@
 """Transactions: decides which transaction call may begin, and the effect of errors on the transaction.
 
-`status.py` has the state, `work.py` the requests. Owned by the network loop.
+Owned by the network loop.
 
 Source: KIP-98, KIP-588, KIP-654.
 """
@@ -118,11 +118,9 @@ class Transactions:
         return self.status.close_outcome(is_begun=is_begun)
 
     def next_call_deadline_at_ms(self) -> int:
-        """Return the nearest deadline of a waiting call."""
         return self._calls.next_deadline_at_ms()
 
     def run(self, now_ms: int) -> int:
-        """Send due requests; return the time of the next call."""
         if now_ms >= self._calls.next_deadline_at_ms():
             self._calls.expire(now_ms, lambda step: self._work.waiting_for(step, now_ms), self._work.cause_of_wait)
         if self.status.is_closing:

@@ -1,7 +1,6 @@
 """TransactionWork: requests of each transaction state in order, and the description of a call's wait.
 
-Owns the link to the transaction coordinator, the producer id, and the contents known to the coordinator. Records are
-queued and sent elsewhere. Owned by the network loop.
+Owned by the network loop.
 
 Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a new epoch follows every request
 without a response, before the next transaction, because that request could arrive later and commit or abort the wrong
@@ -36,17 +35,11 @@ class Records(Protocol):
     """Records of the transaction; kept by the sender."""
 
     @property
-    def outstanding(self) -> int:
-        """Number of accepted records that are not done."""
-        ...
+    def outstanding(self) -> int: ...
 
-    def fail_waiting(self, error: KafkaError) -> None:
-        """Fail the records that are not in flight."""
-        ...
+    def fail_waiting(self, error: KafkaError) -> None: ...
 
-    def fail_all(self, error: KafkaError) -> None:
-        """Fail all records."""
-        ...
+    def fail_all(self, error: KafkaError) -> None: ...
 
     def end_transaction(self, *, is_aborted: bool) -> None:
         """Count the records so far as part of an ended transaction; no later flush reports their failures."""
@@ -59,10 +52,6 @@ class TransactionWork:
     Args:
         done: called when the work of the present state, or of offsets, is done.
         failed: gets an error that a retry cannot resolve, and the decision on it.
-    Attributes:
-        identity: producer id and epoch for the batch sender.
-        contents: contents known to the coordinator.
-        offsets: offsets that become part of the transaction.
     """
 
     def __init__(
@@ -91,7 +80,6 @@ class TransactionWork:
         self.identity = TransactionalIdentity(self._name, self.contents, self._exchange, status)
 
     def begin(self) -> None:
-        """Begin a transaction that the coordinator does not know yet."""
         self.identity.learn_version()
         self.contents.clear()
         self.offsets.begin()
@@ -101,7 +89,6 @@ class TransactionWork:
         return self._exchange.api == "EndTxn"
 
     def run(self, now_ms: int) -> int:
-        """Send due requests; return the time of the next call."""
         if self._link.refusal is not None:
             self._failed(self._link.refusal, TXN_FIND_COORDINATOR.decide(self._link.refusal))
         self._settle_records()
@@ -111,12 +98,10 @@ class TransactionWork:
     # --- wait descriptions --------------------------------------------------------------------------------------------
 
     def cause_of_wait(self, step: Step) -> KafkaError | None:
-        """Return the last error that delays a call."""
         of_offsets = self.offsets.last_error if step is Step.OFFSETS else None
         return of_offsets or self.identity.last_error or self._client.last_error()
 
     def waiting_for(self, step: Step, now_ms: int) -> str:
-        """Return the description of a call's wait."""
         if step in (Step.COMMIT, Step.ABORT):
             return self._waiting_for_end(now_ms)
         if (
@@ -201,7 +186,6 @@ class TransactionWork:
             self._done()
 
     def _add(self) -> None:
-        """Add wanted partitions and pending offsets to the transaction."""
         if self.contents.wanted and self._exchange.can_send():
             self._exchange.send(self.contents.ask_for_partitions(self.identity.current))
         if not self.offsets.is_pending or self.offsets.is_in_flight:
@@ -214,7 +198,7 @@ class TransactionWork:
             self._exchange.send(self.contents.ask_for_group(self.identity.current, group, self.offsets.group_added))
 
     def _abort(self) -> None:
-        """Abort the transaction; the older protocol first waits for the result of everything in flight."""
+        """Abort the transaction; the older protocol first waits for everything in flight."""
         self.contents.wanted.clear()
         if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):
             return

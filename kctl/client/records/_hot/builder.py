@@ -344,7 +344,6 @@ class RecordBatchBuilder:
 
     @property
     def plain_bytes(self) -> int:
-        """Size of the batch without compression."""
         return BATCH_OVERHEAD_BYTES + self._records_bytes
 
     @property

@@ -1,7 +1,6 @@
 """Loops with a cost of a few nanoseconds for each record: plain records to values or columns, lines to records.
 
-bulk.c is the same in C: mypyc would need an object for each value to copy between bytes objects. The loops stop at
-records that are not plain (damage, long numbers) and leave them to the cursor.
+bulk.c is the same in C. The loops leave records that are not plain (damage, long numbers) to the cursor.
 """
 
 from __future__ import annotations

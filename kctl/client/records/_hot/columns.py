@@ -47,7 +47,6 @@ class Columns:
         return self.room_bytes <= 0
 
     def begin_type(self, timestamp_type: str) -> None:
-        """Set the timestamp type of the following rows."""
         type_id = TIMESTAMP_TYPE_IDS.get(timestamp_type, -1)
         if not self.type_runs or self.type_runs[-1][0] != type_id:
             self.type_runs.append((type_id, self.count))

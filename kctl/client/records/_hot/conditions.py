@@ -58,7 +58,6 @@ class Condition:
         return self.code >= HEADER_NAME
 
     def holds(self, topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
-        """Return whether the condition holds for the current record."""
         return self._is_found(topic, cursor, headers) != self.negated
 
     def _is_found(self, topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
@@ -86,7 +85,6 @@ class Condition:
 
 
 def all_hold(conditions: list[Condition], topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:
-    """Return whether all conditions hold for the current record."""
     for condition in conditions:  # noqa: SIM110 - all() with a generator would be an object a record
         if not condition.holds(topic, cursor, headers):
             return False

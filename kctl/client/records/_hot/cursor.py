@@ -190,7 +190,6 @@ class RecordCursor:
         return first, min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
 
     def _took(self, taken: i64, pos: i64, delta: i64) -> None:
-        """Move past records that were read."""
         if taken > 0:
             self._pos = pos
             self._left -= taken
@@ -305,7 +304,6 @@ class RecordCursor:
         return self.buf[self.headers_at : self.end]
 
     def damaged(self, cause: str) -> CorruptBatchError:
-        """Return the error for the current record."""
         if self._origin < 0:
             return self.batch.damaged(cause, f"byte {self._pos} of the decompressed records")
         position = self._pos - self._origin

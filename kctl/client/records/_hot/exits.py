@@ -15,7 +15,6 @@ from kctl.client.records._hot.varint import FieldError
 
 
 def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
-    """Append up to `limit` records to `out`."""
     batch = cursor.batch
     while limit > 0 and cursor.advance():
         out.append(
@@ -112,7 +111,6 @@ class QuotedText:
         return b"null" if data is None else self.of(data)
 
     def of(self, data: bytes) -> bytes:
-        """Return the JSON of bytes."""
         if data.translate(_AS_IT_IS) == data:
             return b'"%b"' % data
         if data.translate(_PRINTABLE) == data:
@@ -189,7 +187,7 @@ class Step:
         self._head = b""
 
     def head_of(self, thousands: i64) -> bytes:
-        """Return the literal and the digits of a number except the last three; cached, because they rarely change."""
+        """Return the literal and the digits of a number except the last three; cached."""
         if thousands != self._thousands:
             self._thousands = thousands
             self._head = self.before + str(thousands).encode()
@@ -351,7 +349,6 @@ def _passed(cursor: RecordCursor, problem: str, cause: BaseException | None = No
 
 
 def _field(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: bytes, count: i64) -> bytes:
-    """Return the output of a field."""
     code = step.code
     convert = step.convert
     if code in (KEY, VALUE):

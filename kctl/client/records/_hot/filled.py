@@ -17,7 +17,6 @@ _BYTE_ORDER: Final = sys.byteorder
 
 
 def empty_column() -> FilledParts:
-    """Return a column without entries."""
     return bytearray(), bytearray(END_BYTES), bytearray()
 
 
@@ -33,5 +32,4 @@ def append_entry(column: FilledParts, entry: bytes | None) -> None:
 
 
 def append_number(column: bytearray, number: i64) -> None:
-    """Append a signed 64-bit number."""
     column += int(number).to_bytes(8, _BYTE_ORDER, signed=True)

@@ -1,7 +1,6 @@
 """Types for mypyc: `i64`, a machine integer, and `mypyc_attr`, flags of a class.
 
-The module is not compiled. At run time the names are `int` and a decorator without effect, so that only the build needs
-mypy_extensions.
+Not compiled: at run time the names are `int` and a decorator without effect.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,4 @@
-"""Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records.
-
-packed.c is the same in C, without an object for each entry.
-"""
+"""Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records. packed.c is the same in C."""
 
 from __future__ import annotations
 

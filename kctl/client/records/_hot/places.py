@@ -1,7 +1,6 @@
-"""ValuePlaces: values of plain records inside a batch, written to a descriptor without a copy.
+"""ValuePlaces: large values of plain records inside a batch, written to a descriptor without a copy.
 
-Only for large values: for small ones each part costs more than a copy. places.c is the same in C, without an object for
-each value. Windows has no such system call; parts are written one by one.
+places.c is the same in C. Windows has no such system call; parts are written one by one.
 """
 
 from __future__ import annotations

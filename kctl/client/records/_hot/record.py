@@ -134,9 +134,8 @@ class Record:
     """A record of a topic.
 
     Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded on first access), `batch`, and through it
-    `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null is None and differs from empty. Records are equal if
-    all attributes except `batch` are equal. They can be hashed, copied, and pickled. `Record.of` creates records for
-    tests.
+    `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null is None and differs from empty. Equality ignores
+    `batch`. `Record.of` creates records for tests.
     """
 
     __slots__ = ("_headers", "batch", "key", "offset", "timestamp_ms", "value")

@@ -123,7 +123,6 @@ class Rows:
         return found
 
     def copied(self, first: int, end: int) -> Rows:
-        """Return a copy of the rows from `first` to before `end`."""
         return Rows(
             self.values[first:end],
             None if self.keys is None else self.keys[first:end],

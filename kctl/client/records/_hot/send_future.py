@@ -1,8 +1,7 @@
 """SendFuture: one record of the producer from send() to its delivery, and loops over many of them.
 
-The compiled class is not tracked by the garbage collector, which would visit waiting records several times. Reference
-cycles through it would therefore leak: `complete_records` drops the mailbox, and the callback is dropped after its
-call. Waiting threads: kctl.client.producer.future.FutureWaits.
+The compiled class is not tracked by the garbage collector. Reference cycles through it would leak, so
+`complete_records` drops the mailbox, and the callback is dropped after its call.
 """
 
 from __future__ import annotations
@@ -158,7 +157,6 @@ class SendFuture:
         return await_result(self)
 
     def __dir__(self) -> list[str]:
-        """Return the public names."""
         return [name for name in object.__dir__(self) if name not in _INTERNAL]
 
     @property
@@ -168,7 +166,6 @@ class SendFuture:
 
     @property
     def waited_for(self) -> str:
-        """Description of the awaited result, for errors."""
         return f"the record to {self.topic} is being delivered"
 
     def _metadata(self, outcome: Outcome) -> RecordMetadata:
@@ -182,7 +179,6 @@ class SendFuture:
 
 
 def is_neighbour(record: SendFuture, other: SendFuture) -> bool:
-    """Return whether two records have the same topic and partition."""
     return record.partition == other.partition and record.topic == other.topic
 
 

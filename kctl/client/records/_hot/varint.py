@@ -1,7 +1,7 @@
 """Variable-length integers: seven bits a byte, least significant first, signs in zigzag form.
 
-Callers read the first byte themselves, because nearly all numbers have one byte. Reads past the end raise IndexError,
-which the caller handles. Source: https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag).
+Callers read the first byte themselves. Reads past the end raise IndexError. Source:
+https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag).
 """
 
 from __future__ import annotations

@@ -38,9 +38,7 @@ class SaslMechanism(Protocol):
         """True after the last exchange."""
         ...
 
-    def first(self) -> bytes:
-        """Return the first message."""
-        ...
+    def first(self) -> bytes: ...
 
     def step(self, challenge: bytes) -> bytes | None:
         """Return the response to a challenge, or None at the end.

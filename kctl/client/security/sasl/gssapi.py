@@ -1,7 +1,4 @@
-"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the security layer, which Kafka does not use.
-
-network/kerberos_tickets.py obtains the tickets.
-"""
+"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the security layer, which Kafka does not use."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,6 @@
 """OAUTHBEARER (RFC 7628, KIP-255): a token in one message, and sources of tokens.
 
-Includes unsecured tokens for test clusters and tokens from files. network/fetched_tokens.py has tokens of endpoints and
-callbacks, which need time.
+network/fetched_tokens.py has tokens of endpoints and callbacks, which need time.
 """
 
 import json
@@ -46,8 +45,6 @@ TokenSource = Callable[[], Token]
 
 
 class OauthBearerClient:
-    """Client side of OAUTHBEARER."""
-
     name = "OAUTHBEARER"
 
     def __init__(self, source: TokenSource, clock: Clock | None = None) -> None:

@@ -6,8 +6,6 @@ PASSWORD_HINT = "check user name, password and mechanism"
 
 
 class PlainClient:
-    """Client side of PLAIN."""
-
     name = "PLAIN"
 
     def __init__(self, username: str, password: str) -> None:

@@ -64,8 +64,6 @@ def nonce_from(entropy: Entropy) -> str:
 
 
 class ScramClient:
-    """Client side of SCRAM."""
-
     def __init__(
         self, mechanism: str, username: str, password: str, entropy: Entropy, *, is_token: bool = False
     ) -> None:
@@ -101,7 +99,6 @@ class ScramClient:
         return words, PASSWORD_HINT
 
     def _answer(self, server_first: str) -> bytes:
-        """Return the client-final message with the proof."""
         match = _SERVER_FIRST.fullmatch(server_first)
         if match is None:
             refusal = _SERVER_FINAL.fullmatch(server_first)

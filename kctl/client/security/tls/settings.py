@@ -1,7 +1,4 @@
-"""TlsSettings: checked ssl.* properties, and contexts from them.
-
-Client contexts are replaced when certificate files change; open connections keep the old files.
-"""
+"""TlsSettings: checked ssl.* properties, and contexts from them; files may change at run time."""
 
 import logging
 import os
@@ -170,7 +167,7 @@ def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
 def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, str, str]:
     """Return OpenSSL's cipher list, and the versions that have one of the suites.
 
-    Differs: Python cannot restrict the suites of TLS 1.3; one of them enables all.
+    Differs: one suite of TLS 1.3 enables all, because Python cannot restrict them.
     """
     if not suites:
         return "", oldest, newest
