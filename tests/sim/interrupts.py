@@ -1,12 +1,12 @@
-"""Ctrl-C at every point: runs a call again and again, each time with a KeyboardInterrupt one boundary later.
+"""Ctrl-C at every point: repeats a call, each time with a KeyboardInterrupt one boundary later.
 
-A boundary is a point in code of kctl.client where CPython may run a signal handler: the start of a function, after a
-call, and the end of a loop's turn (the eval breaker is not checked anywhere else, which is why `with` is safe). Only
-the thread and greenlet of the call are interrupted, never the network loop.
+A boundary is a point in code of kctl.client at which CPython may run a signal handler: the start of a function, the
+return of a call, and the end of a loop iteration. (The eval breaker is checked nowhere else, which makes `with` safe.)
+Only the thread and greenlet of the call are interrupted, never the network loop.
 
     def scene(interrupted: Interrupted) -> None:
         interrupted(lambda: producer.send("t", b"x"))  # returns whether it was interrupted
-        ...                                            # assert what has to be true wherever that was
+        ...                                            # assert conditions that hold after any interrupt
 
     each_boundary(scene)
 """
@@ -32,9 +32,9 @@ _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _AT = os.environ.get("KCTL_INTERRUPT_AT")
 """The one boundary to try of scenes with some boundaries, which a failed check has named."""
 _POINTS = os.environ.get("KCTL_BOUNDARIES")
-"""How many boundaries to try of such scenes, whatever they say: `make sim-long`."""
+"""Number of boundaries to try in such scenes, overriding them: `make sim-long`."""
 _AT_EACH = bool(os.environ.get("KCTL_EACH_BOUNDARY"))
-"""Whether scenes are played for each boundary, whatever their step is: `make sim-long`."""
+"""True to play scenes for each boundary, regardless of their step: `make sim-long`."""
 _MOST_WHOLE = 5
 """Scenes without an interrupt that count the boundaries."""
 _JUMP_BACK = "JUMP_BACKWARD"
@@ -77,7 +77,7 @@ class Interrupted:
         return False
 
     def _begin_tracing(self) -> Callable[[], object]:
-        """Follow the instructions from here on; return the function that ends it."""
+        """Trace the following instructions. Return the function that stops it."""
         if sys.version_info >= (3, 12):
             previous: dict[FrameType, int] = {}
 
@@ -171,11 +171,11 @@ def each_boundary(
     """Run the scene with an interrupt at its first boundary, its second, and so on, until its call completes.
 
     Args:
-        scene: runs one call by the `Interrupted` that it is given, and checks what has to be true then.
-        most: boundaries; a scene that has more fails.
+        scene: makes one call with the given `Interrupted`, and checks the conditions after it.
+        most: maximum number of boundaries.
         step: interrupt at every n-th boundary only, unless KCTL_EACH_BOUNDARY is set.
-        folder: of the code to interrupt; whatever its file names begin with.
-    Returns: how many boundaries the call has, as far as it was tried. A failing check says where the interrupt was.
+        folder: prefix of the file names of the code to interrupt.
+    Returns: the number of tried boundaries. A failing check reports the position of the interrupt.
     """
     step = 1 if _AT_EACH else step
     for number in range(1, most + 2, step):
@@ -195,7 +195,7 @@ def some_boundaries(scene: Callable[[Interrupted], None], *, points: int, folder
     Returns: how many scenes were interrupted.
     """
     count = before = 0
-    for _ in range(_MOST_WHOLE):  # the first have what is done once in a process: imports, codecs of messages
+    for _ in range(_MOST_WHOLE):  # the first calls include one-time work: imports, message codecs
         count, before = _boundary_count(scene, folder), count
         if count == before:
             break

@@ -1,4 +1,4 @@
-"""Ctrl-C at points all over whole command lines: they end with 130, say so, and leave no connection and no loop."""
+"""Ctrl-C at many points of entire command lines: they exit with 130 and a message, and leave nothing behind."""
 
 import gc
 import re
@@ -18,7 +18,7 @@ from tests.sim.virtual import Hub
 from tests.support.in_process import Ended
 
 ROOT, CLI = str(Path(kctl.__file__).parent), str(Path(kctl.cli.__file__).parent)
-"""All code of kctl, and that of the commands alone, which has far fewer boundaries."""
+"""All code of kctl, and the code of the commands only, which has far fewer boundaries."""
 
 APPLIED = b"topics: [{name: new}, {name: t, configs: {retention.ms: 5}, partitions: 9}]"
 PLAN = b'{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [2]}]}'
@@ -62,7 +62,7 @@ LONGER = {
     "bench consume -n 20": b"",
     "bench end-to-end -n 3": b"",
 }
-"""Those with more code of their own, which is interrupted at points of its own, too."""
+"""Command lines with more code, which is also interrupted at separate points."""
 
 QUICK = ("topics list", "consume t -e -g other", "produce t")
 """A part of `make check`."""
@@ -70,7 +70,7 @@ BEFORE = {
     "acls delete": "acls create --allow User:ann --topic t --operation read",
     "users delete": "users create ann --password-from env:SECRET",
 }
-"""What has to be done before a command has something to do."""
+"""Command lines to run before a command."""
 
 
 def delivered(ended: Ended) -> int:

@@ -115,7 +115,7 @@ def wrong(hint: Any) -> Iterator[Any]:
 
 
 def outcome(call: Callable[..., object], arguments: dict[str, Any]) -> Exception | None:
-    """Call a method; return what it raises."""
+    """Call a method. Return its exception, or None."""
     try:
         call(**arguments)
     except Exception as error:  # noqa: BLE001 - which they are is the question

@@ -197,7 +197,7 @@ def test_a_call_that_ends_during_a_look_up_blames_dns() -> None:
 
 
 def test_timeout_names_the_broker_that_throttles_and_for_how_long() -> None:
-    """A broker that asks for 24 days is obeyed for a minute (tests/sim/network/test_requests.py)."""
+    """Throttle times are limited to one minute (tests/sim/network/test_requests.py)."""
 
     def app(cluster: SimCluster) -> None:
         replies = Replies()

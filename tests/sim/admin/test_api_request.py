@@ -1,4 +1,4 @@
-"""request_api against the sandbox in virtual time: each API goes to the broker that can answer it, once."""
+"""request_api against the sandbox in virtual time: each API is sent once, to a suitable broker."""
 
 from typing import Any
 

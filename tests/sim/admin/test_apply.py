@@ -1,4 +1,4 @@
-"""`kctl apply` in virtual time: failures, interrupts and timeouts report what was done; a second run ends it."""
+"""`kctl apply` in virtual time: failures, interrupts, and timeouts report completed changes, and can be resumed."""
 
 import json
 from collections.abc import Callable
@@ -123,7 +123,7 @@ def test_thousands_of_topics_are_made_in_batches(monkeypatch: pytest.MonkeyPatch
 def test_brokers_that_hear_of_a_topic_late_are_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, late: int
 ) -> None:
-    """All but one are late: whichever broker `--diff` asks, it knows what `apply` has made."""
+    """All brokers but one are late. `--diff` must see the changes through any broker."""
 
     def use(cluster: SimCluster, apply: Apply) -> None:
         others = [node for node in (1, 2, 3) if node != late]

@@ -22,7 +22,7 @@ DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 @contextmanager
 def offered(*answers: tuple[type[Request], Callable[[Any], Response]]) -> Iterator[None]:
-    """Let the nodes answer more APIs for as long as this lasts."""
+    """Let the nodes support more APIs inside the block."""
     before = dict(HANDLERS)
 
     def handler(request: type[Request], answer: Callable[[Any], Response]) -> Handler[Any]:

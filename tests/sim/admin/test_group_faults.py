@@ -34,7 +34,7 @@ def elapsed_ms(cluster: SimCluster, call: Callable[[], object]) -> int:
 
 
 HELD = [Fault.FREEZE, Fault.SILENCE, Fault.RESET_ON_REQUEST]
-"""Faults that end what is said on open connections, too."""
+"""Faults that affect open connections."""
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_timeout_names_only_the_brokers_that_have_not_responded() -> None:
 
 
 def freeze_while_listing(cluster: SimCluster, admin: Admin) -> None:
-    """Let node 2 stand still from the moment on when it has been asked for its groups."""
+    """Freeze node 2 directly after the request for its groups."""
     admin.list_groups()
-    cluster.hub.sleep_ms(1000)  # metadata may be asked for at once again
+    cluster.hub.sleep_ms(1000)  # time after which metadata can be requested again
     cluster.at(2, lambda: cluster.sandbox.start_fault(2, Fault.FREEZE))
 
 
@@ -332,7 +332,7 @@ def test_a_broker_that_came_back_is_not_judged_by_what_it_was() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         admin.alter_group_offsets("g", {T0: 1})
         dead = cluster.elsewhere("g")
-        for fault in (Fault.BLACKHOLE, Fault.RESET_ON_REQUEST):  # open connections are lost, too
+        for fault in (Fault.BLACKHOLE, Fault.RESET_ON_REQUEST):  # the second one also affects open connections
             cluster.sandbox.start_fault(dead, fault)
         assert [node.node_id for node in admin.list_groups().failed] == [dead]
         cluster.sandbox.heal()

@@ -1,4 +1,4 @@
-"""Hanging transactions: which are, which are not, what is left open, and their abort; in virtual time."""
+"""Hanging transactions in virtual time: detection, transactions that are only open, and abort."""
 
 import pytest
 
@@ -148,7 +148,7 @@ def test_verdict_is_left_open_while_a_broker_does_not_report_its_transactions() 
 
 
 def test_transaction_that_ends_during_the_look_is_none() -> None:
-    """The coordinator has completed it when it is asked; the second look at the partition shows that it is over."""
+    """The coordinator has completed the transaction before its response; the second read shows this."""
 
     def use(cluster: SimCluster, admin: Admin) -> None:
         for delay_ms in range(12):
@@ -186,7 +186,7 @@ def test_transaction_that_its_coordinator_does_not_time_out_is_overdue() -> None
 
 @pytest.mark.parametrize("fault", [Fault.RESET, Fault.SILENCE])
 def test_marker_whose_response_was_lost_is_not_written_again(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would end the next transaction of the same producer."""
+    """A second marker would end the next transaction of the producer."""
 
     def use(cluster: SimCluster, admin: Admin) -> None:
         hang(cluster, "alpha", 0)

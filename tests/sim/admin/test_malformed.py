@@ -1,4 +1,4 @@
-"""Responses that leave out what was requested, have it twice or are truncated: an error naming API and broker."""
+"""Responses with missing, duplicate, or truncated items: an error with API and broker."""
 
 import re
 from collections.abc import Callable
@@ -23,13 +23,13 @@ CONFIGS = [ConfigResource(ResourceType.TOPIC, name) for name in ("t", "u")]
 
 
 class Case(NamedTuple):
-    """A call, and where the items are in the response of one of its requests."""
+    """Call, and the path of the items in one of its responses."""
 
     api: str
     path: tuple[str, ...]
     call: Callable[[Admin], Any]
     has_members: bool = False
-    """Whether the groups `live` and `new` have members."""
+    """True if the groups `live` and `new` need members."""
 
 
 def members(admin: Admin) -> list[MemberToRemove]:

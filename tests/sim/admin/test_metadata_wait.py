@@ -129,7 +129,7 @@ LATE: dict[str, tuple[str, str]] = {
     ),
     "users delete a --execute": ("describe_user_scram_credentials", "users create a --password-from env:SECRET"),
 }
-"""Changes, what a broker is asked for to see them, and what has to be done before."""
+"""Commands, with the admin method that sees their change and the command to run before."""
 
 
 def _runs(cluster: SimCluster, bootstrap: str, timeout: str) -> Callable[[str], Ended]:
@@ -208,7 +208,7 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
 def test_silent_brokers_are_waited_for_no_longer_than_the_api_timeout(
     monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """Those that answer metadata and then fall silent were given two seconds each, so that a hundred took minutes."""
+    """Brokers that return metadata and then stop responding share one timeout."""
     asked, first = LATE[command]
 
     def use(cluster: SimCluster, topics: Topics) -> None:

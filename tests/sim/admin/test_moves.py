@@ -95,7 +95,7 @@ def with_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 
 def interrupt_looks(moves: Moves, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a look at the moves be ended as Ctrl-C ends it, once that was ordered."""
+    """Interrupt one look at the reassignments, if ordered."""
     from kctl.cli.exit_codes import ExitCode
     from kctl.cli.partitions import watch
 
@@ -279,7 +279,7 @@ def test_cancel_that_learns_nothing_ends_in_time_and_removes_the_throttle(
     def use(moves: Moves) -> None:
         moves.kill_after_start("--throttle", "1MB")
         moves.admin.alter_partition_reassignments(dict.fromkeys(TARGETS)).raise_first()
-        monkeypatch.setattr(Watch, "_outcome", lambda *_: None)  # no broker knows what became of the move
+        monkeypatch.setattr(Watch, "_outcome", lambda *_: None)  # no broker knows the result
         before_ms = moves.world.clock.now_ms()
         ended = moves.run("--cancel", "--api-timeout", "20s")
         assert (ended.code, moves.has_throttle()) == (17, False), ended

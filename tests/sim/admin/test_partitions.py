@@ -1,4 +1,4 @@
-"""create_partitions against the sandbox in virtual time: each topic by itself, and a lost response."""
+"""create_partitions against the sandbox in virtual time: separate topics, and a lost response."""
 
 from kctl.client.admin import Admin
 from kctl.client.broker_errors import ErrorCode, error_class

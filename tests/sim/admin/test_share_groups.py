@@ -86,7 +86,7 @@ def test_streams_groups_commit_as_consumer_groups_do() -> None:
 
 
 def test_other_protocols_are_refused_as_kafka_does() -> None:
-    """The codes are those of Kafka 4.3.1."""
+    """The error codes of Kafka 4.3.1 are expected."""
 
     def use(cluster: SimCluster, admin: Admin) -> None:
         share_heartbeat(admin, "share", "t")

@@ -1,4 +1,4 @@
-"""Long lists that any broker can answer, in parts from several brokers, in virtual time."""
+"""Long lists that are requested in parts from several brokers, in virtual time."""
 
 import contextlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Requests to leaders while one broker does not follow the metadata: another one is asked where they are."""
+"""Requests to leaders while one broker has outdated metadata: another broker is queried."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Changes whose response is lost: commands report `unknown`, and which command shows what became of the change."""
+"""Changes with a lost response: commands report `unknown`, and the command that shows the result."""
 
 import json
 

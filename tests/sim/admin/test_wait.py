@@ -1,4 +1,4 @@
-"""`kctl wait` in virtual time: it ends soon after what it waits for, or at the API timeout, naming the rest."""
+"""`kctl wait` in virtual time: it exits soon after the condition is met, or at the API timeout."""
 
 from collections.abc import Callable
 from functools import partial

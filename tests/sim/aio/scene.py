@@ -13,7 +13,7 @@ GROUP = "g"
 
 
 class AioCluster(SimCluster):
-    """A cluster with topic t of three partitions; its clients are those of asyncio."""
+    """Cluster with topic t of three partitions, and asyncio clients."""
 
     def async_consumer(self, **properties: object) -> AsyncConsumer:
         """Return a member of group g that starts at the earliest offset."""

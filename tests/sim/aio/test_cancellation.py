@@ -18,7 +18,7 @@ SEEDS = range(1, 21)
 
 
 class Reader:
-    """A consumer whose calls are cancelled, and what it was handed out."""
+    """Consumer whose calls are canceled, and the records it returned."""
 
     def __init__(self, cluster: AioCluster, chance: Random) -> None:
         self.cluster = cluster
@@ -68,7 +68,7 @@ class Reader:
         self.check_commits()
 
     async def run(self, is_written: asyncio.Event) -> None:
-        """Read all records, with a new consumer now and then: what was handed out is committed when one closes."""
+        """Read all records, with a new consumer from time to time; each commits on close."""
         while not (is_written.is_set() and sum(self.offsets.values()) == self.written()):
             settings = {"max_poll_records": 10, "auto_commit_interval_ms": 50}
             async with self.cluster.async_consumer(**settings) as self.consumer:

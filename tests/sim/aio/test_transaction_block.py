@@ -1,4 +1,4 @@
-"""The block of AsyncProducer.transaction(): how it ends, and the event loop meanwhile."""
+"""Block of AsyncProducer.transaction(): its end, and the event loop during it."""
 
 import asyncio
 from itertools import pairwise

@@ -1,9 +1,8 @@
-"""The applications of a run: each uses one consumer after the other, at random while there is chaos, calmly after it.
+"""Applications of a run: each uses one consumer after the other, randomly during chaos and calmly afterward.
 
-They poll, some polls are ended by Ctrl-C; or they loop over the consumer and leave the loop early.
-
-What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They write
-everything into the history and check nothing.
+They poll, with some polls interrupted by Ctrl-C, or iterate over the consumer and leave the loop early. Actions are
+drawn from named random streams, so that deleting a fault changes nothing else. Applications write the history and check
+nothing.
 """
 
 import re
@@ -47,7 +46,7 @@ MOST_BOUNDARIES = 150
 
 
 class Written(NamedTuple):
-    """What a record says of itself; `cuts`: how often its log had lost its end before."""
+    """Content of a record; `cuts` is the number of truncations of its log before."""
 
     topic: str
     incarnation: int
@@ -67,7 +66,7 @@ class Interrupt(KafkaError):
 
 
 class Listener(RebalanceListener):
-    """Writes the history; what it is told changes who owns what."""
+    """Rebalance listener that writes the history and updates the ownership."""
 
     def __init__(self, life: "Life") -> None:
         self._life = life
@@ -85,7 +84,7 @@ class Listener(RebalanceListener):
 
 
 def is_acceptance(event: ResponseReceived) -> bool:
-    """Return whether a broker has answered a request that is not part of the handshake."""
+    """Return whether a broker has responded to a request after the handshake."""
     return event.target.node_id >= 0 and event.api not in HANDSHAKE
 
 
@@ -98,7 +97,7 @@ class Life:
         self.proc = f"{plan.name}.{number}"
         self.rng = world.hub.rng(f"app.{self.proc}")
         self.manners = world.hub.rng(f"manners.{self.proc}")
-        """How it reads: by polls, in loops that end early, or interrupted by Ctrl-C."""
+        """Style of reading: polls, loops that end early, or interrupts."""
         # A group does not notice that a static member comes back with other topics (KIP-345): these want the same.
         wants_all = self.rng.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
         self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
@@ -168,7 +167,7 @@ class Life:
 
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
-        if polled is None:  # an error that may come at once again
+        if polled is None:  # an error that may repeat immediately
             self.world.hub.sleep_ms(self.rng.choice([1, 1, 20, 200]))
         records = polled or []
         for record in records:
@@ -214,7 +213,7 @@ class Life:
         self._look_around()
 
     def _runs(self, records: list[ConsumerRecord]) -> dict[str, Any]:
-        """What a poll returned: runs of offsets without a gap or a cut, and records that are not what was written."""
+        """Summarize a poll: runs of offsets without a gap or truncation, and unexpected records."""
         runs: list[list[Any]] = []
         wrong: list[str] = []
         for record in records:
@@ -230,18 +229,18 @@ class Life:
         return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
 
     def gave_up(self, tps: Sequence[TopicPartition]) -> None:
-        """Forget where it stood: what comes back under that name, even in the same poll, may be of another topic."""
+        """Forget the positions: a partition with this name may soon belong to another topic."""
         if self.has_ids:
             for tp in tps:
                 self.next.pop(tp, None)
 
     @property
     def has_ids(self) -> bool:
-        """Whether its group gives topics by id."""
+        """Return whether the group assigns topics by ID."""
         return self.plan.is_member and self.plan.properties.get("group.protocol") == "consumer"
 
     def _may_read(self, tp: TopicPartition, said: Written) -> bool:
-        """Whether a record is of the topic that the group has given by id, or of one that has had its name by now."""
+        """Return whether a record belongs to the assigned topic: by ID if possible, otherwise by its name."""
         if self.has_ids:
             return said.incarnation == self.world.incarnation_of.get(self.world.topic_id_of(self.proc, tp))
         return 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
@@ -304,7 +303,7 @@ class Life:
         self.rng.choices([action for _, action in actions], weights)[0]()
 
     def _sleep(self) -> None:
-        """Work on what was read; once in a while for longer than max.poll.interval.ms."""
+        """Work on the records; rarely for longer than max.poll.interval.ms."""
         if self.rng.random() < 0.03:
             self.world.hub.sleep_ms(self.rng.randint(1000, 30_000))
         else:
@@ -387,7 +386,7 @@ class Life:
         self.call("commit_sync", lambda: self.consumer.commit_sync(offsets, ms / 1000), ms, _plain(offsets))
 
     def _offsets(self) -> dict[TopicPartition, int] | None:
-        """Return what to commit: mostly everything, else something that was reached before."""
+        """Return the offsets to commit: None for all, or one earlier offset."""
         if self.rng.random() < 0.7 or not self.next:
             return None
         tp = self.rng.choice(list(self.next))
@@ -454,7 +453,7 @@ class Life:
             self.call("commit_sync", lambda: self.consumer.commit_sync(None, 10), 10_000)
 
     def has_arrived(self) -> bool:
-        """Whether it stands at the end of all that it has."""
+        """Return whether all owned partitions are read to the end."""
         return all(self.next.get(tp, 0) == self.world.end(tp) for tp in self.owned)
 
     # --- the end ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from tests.sim.virtual import Hub, SimResolver
 
 
 class Phase(Enum):
-    """How far a run is."""
+    """Phase of a run."""
 
     CHAOS = "chaos"
     HEAL = "heal"

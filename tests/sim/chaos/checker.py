@@ -1,7 +1,7 @@
-"""The checker: reads a history once and says which rules were broken, by the ids of the design.
+"""Checker: reads a history once and returns the broken rules, by the ids of the design.
 
-A rule is an object that sees each entry with the facts before it and answers with violations; those of producers are in
-tests/sim/chaos_producer/checker.py. The first violation names the run's failure.
+A rule gets each entry with the previous facts and returns violations. The rules of producers are in
+tests/sim/chaos_producer/checker.py. The first violation identifies the failure of the run.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ class Violation(NamedTuple):
 
 
 class Model(Protocol):
-    """What a history says, as far as one has read."""
+    """Facts of a history so far."""
 
     def see(self, entry: Entry) -> None:
         """Take one entry in, after the rules have seen it."""
@@ -51,7 +51,7 @@ class Rule(Protocol[Judged]):
         ...
 
     def end(self, facts: Judged) -> Iterable[Violation]:
-        """Return what is missing at the end."""
+        """Return the violations that are known only at the end."""
         ...
 
 

@@ -30,13 +30,13 @@ COVERAGE_FROM_SEEDS = 1000
 
 
 def say(text: str) -> None:
-    """Print a line at once."""
+    """Print a line and flush."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 class Report(NamedTuple):
-    """What one process tells of one run."""
+    """Result of one run, sent to the parent process."""
 
     name: str
     failure: str

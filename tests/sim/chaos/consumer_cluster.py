@@ -1,6 +1,6 @@
-"""Everything a run has beside its clients: hub, network, sandbox, what was written, who owns what, and the phase.
+"""State of a run without its clients: hub, network, sandbox, written records, owners of partitions, and the phase.
 
-It writes into the history what only the cluster knows. Actors and faults act on it.
+Writes facts that only the cluster knows into the history. Actors and faults act on it.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ REFUSALS = frozenset(
         ErrorCode.REBALANCE_IN_PROGRESS,
     }
 )
-"""Codes with which a group does not accept a member, or asks it to join again."""
+"""Codes with which a group rejects a member or requires it to rejoin."""
 
 
 class ConsumerCluster(ChaosCluster):
@@ -59,19 +59,19 @@ class ConsumerCluster(ChaosCluster):
         self.replies.on_request(self._note_request)
         self.incarnations = dict.fromkeys(PARTITIONS, 0)
         self.incarnation_of: dict[bytes, int] = {}
-        """By topic id, of those that had records; a topic that is made anew has another id."""
+        """Incarnations by topic ID, for topics with records. Recreated topics have another ID."""
         self.cuts: dict[TopicPartition, int] = {}
-        """How often the end of a log was lost."""
+        """Number of truncations of each log."""
         self.consumers: dict[str, Consumer] = {}
-        """By proc, while they live."""
+        """Live consumers by proc."""
         self.groups: dict[str, str] = {}
-        """By proc."""
+        """Groups by proc."""
         self.owners: dict[tuple[str, TopicPartition, bytes], str] = {}
-        """By group, partition and, where the group shares topics out by id, topic id."""
+        """Owners by group, partition, and, if the group assigns topics by ID, topic ID."""
         self._heard_ms: dict[str, int] = {}
-        """When a coordinator took the last sign of life of each proc."""
+        """Time of the last request of each proc that a coordinator received."""
         self._confirmed_ms: dict[str, int] = {}
-        """The same, and heartbeats answered with REBALANCE_IN_PROGRESS, which confirm the membership as well."""
+        """Time of the last confirmed membership of each proc, including heartbeats with REBALANCE_IN_PROGRESS."""
 
     # --- the log ----------------------------------------------------------------------------------------------------
 
@@ -86,15 +86,15 @@ class ConsumerCluster(ChaosCluster):
         return 0 if partition is None else partition.log.start_offset
 
     def write(self, tp: TopicPartition, count: int) -> None:
-        """Append a batch, where there is a leader.
+        """Append a batch if there is a leader.
 
-        Each value says where it is: topic, incarnation, partition, offset, and how often the log was cut before.
+        Each value has the topic, incarnation, partition, offset, and number of previous truncations.
         """
         partition = self.sandbox.cluster.partition(*tp)
         if partition is None or partition.leader_id == NO_LEADER:
             return
         topic_id = self.sandbox.cluster.topics[tp.topic].topic_id
-        if topic_id not in self.incarnation_of:  # clients create it, too
+        if topic_id not in self.incarnation_of:  # clients can create it
             self.incarnations[tp.topic] += 1
             self.incarnation_of[topic_id] = self.incarnations[tp.topic]
         first = partition.log.end_offset
@@ -178,25 +178,25 @@ class ConsumerCluster(ChaosCluster):
         return b"" if group is None else group.topic_ids.get(tp.topic, b"")
 
     def has_owner(self, group: str, tp: TopicPartition) -> bool:
-        """Whether a member has a partition of the topic that has that name now."""
+        """Return whether a member owns a partition of the current topic with this name."""
         topic = self.sandbox.cluster.topics.get(tp.topic)
         ids = (b"", b"" if topic is None else topic.topic_id)
         return any((group, tp, topic_id) in self.owners for topic_id in ids)
 
     def _was_given_up(self, proc: str) -> bool:
-        """Whether the group has removed a member that stood still or was cut off, which takes what it was told before.
+        """Return whether the group has removed a frozen or disconnected member, which still owns its partitions.
 
-        It cannot know better while nobody answers it; what it reads until then it cannot commit.
+        Without a response, the member cannot know this, and it cannot commit records that it reads.
         """
         heard_ms = self._heard_ms.get(proc, 0)
         return self.hub.now_ms - heard_ms >= SESSION_MS and not self._is_known(proc)
 
     def is_session_over(self, proc: str) -> bool:
-        """Whether a member knows by its own clock that its session is over: nothing confirmed it for too long."""
+        """Return whether a member knows that its session is over: its membership was not confirmed in time."""
         return self.hub.now_ms - self._confirmed_ms.get(proc, 0) > SESSION_MS
 
     def _is_known(self, proc: str) -> bool:
-        """Whether the group still counts on a member; one that it has removed may not know of that yet."""
+        """Return whether the group still includes a member, which may not know of its removal."""
         consumer = self.consumers.get(proc)
         group = self.sandbox.cluster.groups.get(self.groups[proc])
         if consumer is None or group is None:
@@ -206,15 +206,16 @@ class ConsumerCluster(ChaosCluster):
         side.mailbox.drain()
         member_id = side.group.metadata.member_id
         if isinstance(group, ConsumerGroup):
-            # Not what the group believes that it has: a member that reports too little would be robbed unnoticed. One
-            # that comes back under its id has released before what it had.
+            # Independent of the assignment in the group: members that report too little would lose partitions
+            # unnoticed. Members
+            # that return under their ID have released their previous partitions before.
             member = group.members.get(member_id)
             return member is not None and member.progress.epoch >= 0  # -2: static, away for a while
         assert isinstance(group, ClassicGroup)
-        # A static member that did not come to a rebalance in time is kept, and what it had is shared out (KIP-345).
+        # static members that miss a rebalance stay, without their partitions (KIP-345)
         return member_id in group.members and group.members[member_id].generation == group.roster.generation
 
-    # --- what nodes are asked ---------------------------------------------------------------------------------------
+    # --- requests to nodes --------------------------------------------------------------------------------------------
 
     def _note_request(self, call: Call, request: Any, response: Response | None) -> None:
         api = type(request).NAME

@@ -1,6 +1,6 @@
-"""Continuing: after a run, `kctl consume` is down for a moment, or its topic is recreated, or retention passes it.
+"""Continuing: after a run, `kctl consume` stops for a while, its topic is recreated, or retention passes its offset.
 
-Records that come meanwhile must be printed all the same, and none of them twice.
+Records that arrive in the meantime must be printed exactly once.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ REFUSALS = (
     ErrorCode.REQUEST_TIMED_OUT,
 )  # fmt: skip
 READING_MS = 4000
-"""After which a command has joined, and has read what was there."""
+"""Time after which a command has joined and has read the existing records, in ms."""
 IDLE_S = 8
 
 
@@ -121,7 +121,7 @@ class Story:
 
 
 def continue_reading(world: ConsumerCluster) -> None:
-    """Play one of the stories and write down what was printed."""
+    """Play one of the stories and record the printed lines."""
     rng = world.hub.rng("continuing")
     name = rng.choice(STORIES)
     story = Story(world, rng)

@@ -1,4 +1,4 @@
-"""What the runs have met: faults active while an API was answered, and calls with their outcomes."""
+"""Coverage of runs: faults that were active during responses of an API, and results of calls."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

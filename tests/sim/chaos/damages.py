@@ -1,4 +1,4 @@
-"""Ways to damage an answer, of whatever API it is. Shared by the simulation and the proxy before real brokers."""
+"""Damage to responses of any API. Shared by the simulation and the proxy before real brokers."""
 
 from collections.abc import Callable
 
@@ -13,11 +13,11 @@ UNREADABLE: tuple[Callable[[bytes], bytes], ...] = (
     lambda frame: (2**31 - 1).to_bytes(4, "big") + frame[4:],  # longer than any frame may be
     lambda frame: _framed(frame[4:8] + b"\xff" * 64),  # lengths and text that cannot be
 )
-"""What the client cannot read: the connection ends with it."""
+"""Damage that the client cannot read, so that it closes the connection."""
 
 
 def with_surplus(frame: bytes) -> bytes:
-    """Bytes after the end: the client reads the answer, and notes the surplus."""
+    """Append bytes: the client reads the response and reports the extra bytes."""
     return _framed(frame[4:] + bytes(3))
 
 

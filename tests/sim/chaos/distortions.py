@@ -16,7 +16,7 @@ _OFFSETS = (
 
 
 class Distortion(Enum):
-    """What is wrong with an answer; the value is the word in a plan."""
+    """Wrong content of a response; the value is the word in a plan."""
 
     PARTITION = "partition"
     """Partitions have negative numbers."""
@@ -29,15 +29,15 @@ class Distortion(Enum):
     NO_TOPICS = "no-topics"
     """Nothing is said about any topic."""
     NO_BROKERS = "no-brokers"
-    """No broker is named."""
+    """The list of brokers is empty."""
     TWICE = "twice"
     """Everything that is listed is listed twice."""
     THROTTLE = "throttle"
-    """The client is asked to wait for 24 days."""
+    """The throttle time is 24 days."""
 
 
 def distort(response: Response, how: Distortion, version: int) -> None:
-    """Change an answer in place; one that has nothing of the kind in this version stays as it is."""
+    """Change a response in place, if it has such fields in this version."""
     if how is Distortion.TWICE:
         for struct in list(_structs(response)):
             for field in type(struct).FIELDS:

@@ -1,7 +1,4 @@
-"""What a history says about the cluster, as far as one has read: logs, commits, phase, faults, who is who.
-
-Every rule reads it; none changes it.
-"""
+"""Facts in a history so far: logs, commits, phase, faults, and identities. Rules read them and never change them."""
 
 from bisect import bisect_right
 from typing import Any, Generic, TypeVar
@@ -28,7 +25,7 @@ class Timeline(Generic[V]):
         return self._values[-1]
 
     def at(self, at_ms: int) -> V:
-        """Return what it was before anything else happened at that instant."""
+        """Return the value before the changes at an instant."""
         return self._values[max(0, bisect_right(self._times, at_ms - 1) - 1)]
 
     def since(self, at_ms: int) -> list[V]:
@@ -47,14 +44,14 @@ class Facts:
         self.recreated: dict[str, int] = {}
         """Topics that were deleted, and when last: an offset may mean another record since."""
         self.cuts: dict[TopicPartition, list[int]] = {}
-        """Where each log ended after each loss of its end."""
+        """End of each log after each truncation."""
         self.blind: dict[tuple[str, TopicPartition], list[range]] = {}
-        """By group: offsets that were committed without a leader epoch and then cut off, which nobody can notice."""
+        """Offsets that were committed without a leader epoch and then truncated, which nobody can detect; by group."""
         self.groups: dict[str, str] = {}
         self.properties: dict[str, dict[str, Any]] = {}
-        """By proc, with `group` and `member` besides Kafka's."""
+        """Properties by proc, with `group` and `member` in addition to Kafka's."""
         self.faults: list[tuple[int, int]] = []
-        """From when to when."""
+        """Start and end of each fault."""
         self.healed_at_ms = 0
         self._epochs: dict[tuple[str, TopicPartition], int] = {}
         """The leader epoch of each last commit, -1 without."""
@@ -73,16 +70,16 @@ class Facts:
         return str(self.properties[proc].get("auto.offset.reset", "latest"))
 
     def is_eager(self, proc: str) -> bool:
-        """Whether a member gives everything up in each rebalance."""
+        """Return whether a member gives up all partitions in each rebalance."""
         strategy = self.properties[proc].get("partition.assignment.strategy", "")
         return strategy in ("range", "roundrobin", "sticky")
 
     def has_ids(self, proc: str) -> bool:
-        """Whether a member knows the topics that were given to it by id."""
+        """Return whether a member knows its topics by ID."""
         return bool(self.properties[proc]["member"]) and self.properties[proc].get("group.protocol") == "consumer"
 
     def is_quiet(self, since_ms: int) -> bool:
-        """Whether no fault has been on since then."""
+        """Return whether no fault was active since then."""
         return all(end_ms < since_ms for _, end_ms in self.faults)
 
     def see(self, entry: Entry) -> None:
@@ -139,7 +136,7 @@ class Facts:
         self.blind.setdefault((group, tp), []).append(offsets)
 
     def cuts_before(self, tp: TopicPartition, offset: int) -> int:
-        """Return how often the log of an offset had been cut when what is there now was written."""
+        """Return the number of truncations before the current record at an offset was written."""
         return max((number for number, end in enumerate(self.cuts.get(tp, ()), 1) if end <= offset), default=0)
 
     def _deleted(self, topic: str, at_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Carries out the faults of a plan on network, sandbox and hub, begun and ended on time, all healed at once."""
+"""Faults of a plan on network, sandbox, and hub: started and stopped on time, and all healed together."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ DAMAGES = (
     bytes([0xFF] * 16),
     (64).to_bytes(4, "big") + bytes([0x55] * 64),
 )
-"""Frames that no broker sends: of 2 GiB, of a negative size, and an answer to no request."""
+"""Frames that brokers never send: of 2 GiB, of a negative size, and an unexpected response."""
 _ENDINGS: dict[Kind, Callable[[Connection, int], None]] = {
     Kind.CUT: lambda connection, _: connection.cut(),
     Kind.HALF_CLOSE: lambda connection, _: connection.half_close(),
@@ -56,7 +56,7 @@ _SWIZZLE_STEP_MS = 70
 
 
 def ip_of(node: int) -> str:
-    """Return the address of a node; that of 0 stands for all."""
+    """Return the IP of a node; 0 means all nodes."""
     return f"10.0.0.{node}" if node else ""
 
 
@@ -209,7 +209,7 @@ class Trouble:
         return lambda: network.faults.stop(number)
 
     def _reject(self, fault: Fault) -> End:
-        """Let another server answer at the address of a node: a balancer without a backend, a TLS listener."""
+        """Replace a node by another server: a load balancer without a backend, or a TLS listener."""
         network, ip = self._world.network, ip_of(fault.node)
         for connection in network.connections_of(ip=ip):
             connection.cut()
@@ -218,7 +218,7 @@ class Trouble:
 
         def end() -> None:
             if ends:
-                ends.pop()()  # the latest first: each puts back what it found
+                ends.pop()()  # the latest first, so that each restores the previous listener
 
         return end
 
@@ -275,7 +275,7 @@ class Trouble:
         self._world.hub.call_later_ms(after_ms, "plan", lambda: self._world.create_topic("u"))
         return None
 
-    # --- answers and hosts ------------------------------------------------------------------------------------------
+    # --- responses and hosts ------------------------------------------------------------------------------------------
 
     def _throttle(self, fault: Fault) -> End:
         replies = self._world.replies
@@ -287,7 +287,7 @@ class Trouble:
         return end
 
     def _no_progress(self, fault: Fault) -> End:
-        """Have a node respond to fetches at once, without anything new."""
+        """Respond to fetches immediately, without new records."""
         replies = self._world.replies
         replies.without_progress[fault.node] = fault.number % 2 == 0
 

@@ -22,7 +22,7 @@ from tests.sim.virtual import Hub, SimNetwork, SimulationStuck
 
 MAX_STEPS_AT_ONCE = 5_000
 CALM_DOWN_MS = 6000
-"""What was begun before the calm has ended, and everybody has the newest metadata."""
+"""Time until earlier actions have completed and all metadata is current, in ms."""
 Body = Callable[[], None]
 
 
@@ -38,10 +38,10 @@ W = TypeVar("W", bound=ChaosCluster)
 
 
 class Outcome(NamedTuple):
-    """What became of a run.
+    """Result of a run.
 
     Attributes:
-        violations: what the checker found, the first first; empty when all is well.
+        violations: violations in order; empty if all is well.
         trace_hash: equal for equal runs.
     """
 
@@ -56,12 +56,12 @@ class Outcome(NamedTuple):
 
 
 class Referee(ABC):
-    """Leads a run through its phases; what it measures goes into the history.
+    """Leader of a run through its phases; writes measurements into the history.
 
     Args:
-        chaos_ms: how long there are faults.
-        heal_limit_ms: how long it may take after them until all is well.
-        client_count: how many are busy in the calm.
+        chaos_ms: duration of the faults.
+        heal_limit_ms: maximum time to recover after them.
+        client_count: number of clients that are active during the calm.
     """
 
     def __init__(
@@ -91,14 +91,14 @@ class Referee(ABC):
         world.phase = Phase.OVER
 
     def settle(self, limit_ms: int) -> str:
-        """Wait until all is as it should be; return what is not when the limit has come."""
+        """Wait until the cluster is settled. Return the missing condition if the limit is reached."""
         why = "somebody has ended the run"
         while self._cluster.phase is Phase.HEAL and (why := self.unsettled()) and self._cluster.hub.now_ms < limit_ms:
             self._cluster.hub.sleep_ms(100)
         return why
 
     def _stay_calm(self) -> None:
-        """Everything goes well at once, and nobody is busy."""
+        """Run the calm phase and record its steps."""
         world, hub = self._cluster, self._cluster.hub
         hub.sleep_ms(CALM_DOWN_MS)
         world.phase = Phase.STABLE
@@ -109,7 +109,7 @@ class Referee(ABC):
 
     @abstractmethod
     def unsettled(self) -> str:
-        """Return what is not as it should be yet."""
+        """Return a condition that is not met yet; empty if all are."""
 
     @abstractmethod
     def be_calm(self) -> None:
@@ -117,7 +117,7 @@ class Referee(ABC):
 
 
 class LoggedErrors(logging.Handler):
-    """Logged errors become part of the history, but for those that begin with what is expected."""
+    """Log handler that adds errors to the history, unless they begin with an expected text."""
 
     def __init__(self, history: History, *, but: str | None = None) -> None:
         super().__init__(logging.ERROR)
@@ -175,12 +175,12 @@ def play_out(
     *,
     drain_s: int = 0,
 ) -> None:
-    """Let everybody act until all have ended, then somebody who looks at what is left.
+    """Run all bodies to their end, then the bodies that check the rest.
 
     Args:
-        clients: those of the plan, which must have left nothing behind.
-        during, after: who acts, by name.
-        drain_s: how long what nobody waits for may be on its way when all have ended.
+        clients: clients of the plan, which must leave nothing behind.
+        during, after: bodies by name.
+        drain_s: maximum time for pending traffic after all have ended.
     """
     hub = world.hub
     trouble.schedule()
@@ -188,7 +188,7 @@ def play_out(
         hub.spawn(name, _guarded(world, body, name))
     try:
         hub.run()
-        hub.run(until_ms=hub.now_ms + 1000)  # loops of clients that were closed with 0 end by themselves
+        hub.run(until_ms=hub.now_ms + 1000)  # loops of clients closed with timeout 0 end later
         for _ in range(drain_s):
             if world.network.open_connections:
                 hub.run(until_ms=hub.now_ms + 1000)

@@ -1,7 +1,6 @@
-"""The history of a run: what was called, how it ended, and what happened, in order; the checker reads nothing else.
+"""History of a run: calls, their results, and events, in order. The checker reads nothing else.
 
-One schema for calls and events. A call is `invoke` and then `ok`, `fail` (certainly without effect) or `info` (nobody
-knows); what happens by itself is an `event`.
+Calls are `invoke` and then `ok`, `fail` (certainly without effect), or `info` (unknown). Other entries are an `event`.
 """
 
 import json
@@ -15,18 +14,18 @@ CLUSTER = "cluster"
 
 
 class Entry(NamedTuple):
-    """One line of a history.
+    """Line of a history.
 
     Attributes:
-        number: its place.
-        at_ms: when.
+        number: position.
+        at_ms: time.
         proc: the consumer, `c1.2` for the second one of c1, or `cluster`.
-        kind: invoke, ok, fail, info or event.
+        kind: invoke, ok, fail, info, or event.
         what: the call or the event.
         value: arguments or result, as plain data.
-        timeout_ms: of a call that may block; None when it may not.
-        error: the class of the error, empty without one.
-        stalled_ms: how much of the call the process stood still; only at its end.
+        timeout_ms: timeout of a blocking call, or None.
+        error: class of the error, or empty.
+        stalled_ms: time for which the process was frozen during the call; only at its end.
     """
 
     number: int

@@ -1,5 +1,5 @@
-"""The lives of an application: it makes a consumer, uses it, ends it and makes the next; and one
-that writes records.
+"""Lives of an application: it creates a consumer, uses it, closes it, and creates the next one. Another application
+writes.
 """
 
 from tests.sim.chaos.actors import CLOSE_MS, Life
@@ -8,7 +8,7 @@ from tests.sim.chaos.consumer_cluster import ConsumerCluster
 from tests.sim.chaos.plan import ClientPlan
 
 FAILING = 0.2
-"""The part of ends that are those of `with` by an exception."""
+"""Share of consumers that leave their `with` block with an exception."""
 EXITING = 0.2
 """The part of ends, of those that are left, that are the end of a program without close()."""
 
@@ -22,9 +22,9 @@ class Actor:
         self.rng = world.hub.rng(f"lives.{plan.name}")
         self.life: Life | None = None
         self.is_to_bounce = False
-        """Close, and come back at once."""
+        """Close the consumer and start the next one immediately."""
         self.is_settled = False
-        """It has seen that the faults are over."""
+        """True after the application has seen the end of the faults."""
         self._lives = 0
 
     def __call__(self) -> None:

@@ -1,7 +1,6 @@
-"""An hour of one consuming group in virtual time, with light faults: what is alive after it is what was alive early.
+"""Memory test: an hour of one consumer group in virtual time, with light faults, must not accumulate objects.
 
-Counts objects by type, which is exact where bytes are not. Started by `python -m tests.sim memory`; that a leak is seen
-is
+Counts objects by type, which is exact, unlike bytes. Started by `python -m tests.sim memory`.
 """
 
 import gc
@@ -22,12 +21,12 @@ MOST_GROWTH = 200
 """More objects of one type than this, between the two counts, are a leak: an hour has thousands of everything."""
 KEPT_BATCHES = 50
 SEGMENT_BYTES = 4096
-"""Of __consumer_offsets: commits are compacted soon, as those of hours are with larger segments."""
+"""Segment size of __consumer_offsets, so that commits are compacted soon."""
 SLOW_MS = 20
 
 
 class Growth(NamedTuple):
-    """How many objects there were of a type that has grown, early and at the end."""
+    """Number of objects of a growing type, early and at the end."""
 
     kind: str
     early: int

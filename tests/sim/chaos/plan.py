@@ -17,7 +17,7 @@ K = TypeVar("K")
 F = TypeVar("F")
 NODES = 3
 PARTITIONS = {"t": 4, "u": 2}
-"""The topics of every run; only `u` is ever deleted and made anew, or gets more partitions."""
+"""Topics of every run; only `u` is deleted and recreated, or gets more partitions."""
 SESSION_MS = 10_000
 MAX_POLL_MS = 20_000
 OLD_METADATA_MS = 300_000
@@ -26,7 +26,7 @@ WALL_JUMPS_MS = [-3_600_000, -1000, 1000, 3_600_000]
 
 
 class Kind(Enum):
-    """What can go wrong; the value is the word in a plan."""
+    """Kind of fault; the value is the word in a plan."""
 
     CLOG_REQUESTS = "clog-requests"
     CLOG_RESPONSES = "clog-responses"
@@ -104,16 +104,16 @@ LATE = ("JoinGroup", "JoinGroup", "SyncGroup", "OffsetCommit", "ConsumerGroupHea
 
 
 class Fault(NamedTuple):
-    """One thing that goes wrong.
+    """Fault of a plan.
 
     Attributes:
-        at_ms: when.
-        kind: what; the value of a `Kind`.
-        node: which node, 0 for all.
-        client: which client, empty for all.
-        duration_ms: how long; of no meaning to what happens at once.
-        number: a size, share or choice, as the kind takes it.
-        word: an API or a code, where the kind takes one.
+        at_ms: start.
+        kind: value of a `Kind`.
+        node: node, 0 for all.
+        client: client, empty for all.
+        duration_ms: duration; unused for momentary faults.
+        number: a size, share, or choice, depending on the kind.
+        word: an API or a code, depending on the kind.
     """
 
     at_ms: int
@@ -161,26 +161,26 @@ class Plan(NamedTuple):
 
     @property
     def may_miss_partitions(self) -> bool:
-        """Whether partitions that come or go while a leader is away may stay unnoticed.
+        """True if changes of partitions may stay unnoticed while a leader is away.
 
-        A leader that comes back as a static member is told to keep shares that it did not make (KIP-814). It takes the
-        metadata of that moment for what they were made of, as Java's does, and sees the next change only.
+        Static leaders that return must keep assignments that they did not compute (KIP-814). As in Java, they use the
+        metadata of that moment for comparison and detect only later changes.
         """
         return any(client.is_static and "group.protocol" not in client.properties for client in self.clients)
 
     @property
     def has_strange_bytes(self) -> bool:
-        """Whether clients get bytes that no broker sends."""
+        """True if clients get bytes that brokers never send."""
         return is_strange(self.faults)
 
     @property
     def cuts_logs(self) -> bool:
-        """Whether ends of logs are lost."""
+        """True if logs are truncated."""
         return any(fault.kind == Kind.CUT_LOG.value for fault in self.faults)
 
     @property
     def digest(self) -> str:
-        """A short name of what is in it."""
+        """A short hash of the plan."""
         return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
 
 
@@ -188,7 +188,7 @@ _STRANGE = frozenset({Kind.DAMAGE.value, Kind.UNREADABLE.value, Kind.REJECT.valu
 
 
 def is_strange(faults: Iterable[Fault]) -> bool:
-    """Return whether faults give clients bytes that no broker sends: a damaged frame, or another server's answer."""
+    """Return whether clients get bytes that brokers never send: a damaged frame, or a response of another server."""
     return any(fault.kind in _STRANGE for fault in faults)
 
 
@@ -319,12 +319,12 @@ def spread(
     most: int,
     make: Callable[[K, int], F],
 ) -> list[F]:
-    """Return what is drawn to happen in a chaos, in the order of time.
+    """Draw faults for the chaos, in order of time.
 
     Args:
-        kinds: what can happen, with its weight.
-        gaps_ms: the shortest and the longest mean distance between two.
-        make: gets a kind and its instant.
+        kinds: possible faults with their weights.
+        gaps_ms: minimum and maximum of the mean distance.
+        make: creates a fault from a kind and a time.
     """
     made: list[F] = []
     mean_ms = math.exp(rng.uniform(*(math.log(gap_ms) for gap_ms in gaps_ms)))

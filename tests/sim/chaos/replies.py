@@ -1,6 +1,6 @@
-"""What stands between a node and its handlers: answers with an error code, throttling, and notes of what was asked.
+"""Layer between a node and its handlers: error codes, throttling, and a record of requests.
 
-The handlers of the sandbox are wrapped for one run and put back after it.
+The handlers of the sandbox are wrapped for one run and restored after it.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,12 +25,12 @@ Noted = Callable[[Call, Any, Response | None], None]
 
 
 class Replies:
-    """What is wrong with the answers of all nodes now."""
+    """Current changes to the responses of all nodes."""
 
     def __init__(self) -> None:
         self.throttle_ms = 0
         self.late_ms: dict[str, int] = {}
-        """How late the responses of an API leave; later ones of the same connection wait behind them."""
+        """Delay of responses by API; later responses on the connection wait."""
         self.without_progress: dict[int, bool] = {}
         """Nodes whose fetch responses bring nothing new; True: the batch before the position, False: no records."""
         self.unanswered: set[str] = set()
@@ -40,15 +40,15 @@ class Replies:
         self._noted: list[Noted] = []
 
     def refuse(self, api: str, code: ErrorCode, times: int) -> None:
-        """Answer the next requests of an API with that code, without doing what they ask."""
+        """Fail the next requests of an API, without executing them."""
         self._refusals.setdefault(api, []).extend([code] * times)
 
     def distort(self, api: str, how: Distortion, times: int) -> None:
-        """Let the next answers of an API be such that no broker gives them."""
+        """Distort the next responses of an API."""
         self._distortions.setdefault(api, []).extend([how] * times)
 
     def heal(self) -> None:
-        """Let all answers be as they are."""
+        """Remove all changes to responses."""
         self._distortions.clear()
         self._refusals.clear()
         self.unanswered.clear()
@@ -57,7 +57,7 @@ class Replies:
         self.throttle_ms = 0
 
     def on_request(self, noted: Noted) -> None:
-        """Have every request noted, with the answer where there is one at once."""
+        """Call `noted` for every request, with its response if it is immediate."""
         self._noted.append(noted)
 
     def answer(self, handler: Handler[Any], call: Call, request: Request) -> Response | None:
@@ -85,7 +85,7 @@ class Replies:
     def _answer(self, handler: Handler[Any], call: Call, request: Request) -> Response | None:
         api = handler.request.NAME
         if isinstance(request, FetchRequest) and call.node.node_id in self.without_progress:
-            request.max_wait_ms = 0  # it responds at once
+            request.max_wait_ms = 0  # it responds immediately
         if api in self.unanswered:
             return None
         left = self._refusals.get(api)
@@ -113,11 +113,11 @@ class Replies:
             topic.partitions = []
 
     def is_without_progress(self, node_id: int, response: Response | None) -> bool:
-        """Whether that response to a fetch brings nothing new."""
+        """Return whether a fetch response brings no new records."""
         return node_id in self.without_progress and response is not None
 
     def _replace_records(self, call: Call, response: FetchResponse) -> None:
-        """Give the batch that ends before what was asked for, where there is one, in place of what follows it."""
+        """Replace records by the batch before them, if there is one."""
         for topic in response.responses:
             for data in topic.partitions:
                 if not data.records:
@@ -154,7 +154,7 @@ class Replies:
     @staticmethod
     @contextmanager
     def silent(api: str, is_silent: Callable[[], bool]) -> Iterator[None]:
-        """Let nodes leave the requests of an API without an answer while `is_silent`, for as long as this lasts."""
+        """Leave requests of an API without a response while `is_silent`, inside the block."""
         (key,) = [key for key, handler in HANDLERS.items() if api == handler.request.NAME]
         handler = HANDLERS[key]
         HANDLERS[key] = handler._replace(

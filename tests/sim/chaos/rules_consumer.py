@@ -1,23 +1,23 @@
-"""C1 to C15: what a consumer delivers, where it stands, and what it commits.
+"""Rules C1 to C15: records, positions, and commits of consumers.
 
 | id | rule |
 |---|---|
-| C1 poll-skip | within an assignment no record is left out; retention alone may take some away; \
-  where the end of a log was lost behind the position, reading goes on at the cut, or by the reset policy |
-| C2 nonmonotonic-poll | and none comes twice, unless a seek or a cut went back |
-| C3 int-poll-skip | the same between two runs of one poll |
-| C4 not-owned | only what is owned and not paused is delivered |
-| C5 position | position() is the offset after the last delivered |
-| C6 committed-too-far | nothing is committed that the application was not given before the call that committed it |
-| C7 wrong-start | a new owner starts at what is committed, |
-| C9 wrong-reset | and by the reset policy only where nothing is, or it is gone |
-| C8 unseen | after healing every record was delivered to every group that starts at the earliest |
-| C10 late | once all is calm, a record is delivered within twice fetch.max.wait.ms |
-| C11 wrong-record | a record is what was written at its offset, and never what a cut has taken, after what came then |
-| C12 fresh-read | at the end somebody new reads exactly what is in the log |
-| C14 committed-to-another | who knows its topics by id commits nothing to a topic that has taken the name of its own |
-| C15 not-continued | a command that was down, or whose offsets are gone, prints each record that came meanwhile, once |
-| C13 wrong-answer | end_offsets, beginning_offsets and committed tell what was so at some instant of the call |
+| C1 poll-skip | an assignment skips no record, except by retention; after a truncation, reading continues there or
+resets |
+| C2 nonmonotonic-poll | no record is repeated, except after a seek or a truncation |
+| C3 int-poll-skip | C1 and C2 hold between two runs of one poll |
+| C4 not-owned | only owned and unpaused partitions return records |
+| C5 position | position() is the offset after the last returned record |
+| C6 committed-too-far | commits cover only records that the application received before |
+| C7 wrong-start | a new owner starts at the committed offset |
+| C9 wrong-reset | the reset policy applies only if that offset is missing or gone |
+| C8 unseen | after healing, every group that starts at the earliest offset received every record |
+| C10 late | in the calm, records are returned within twice fetch.max.wait.ms |
+| C11 wrong-record | records are as written at their offset; truncated records never follow later ones |
+| C12 fresh-read | at the end, a new consumer reads exactly the log |
+| C14 committed-to-another | members that know topics by ID never commit to a recreated topic |
+| C15 not-continued | a restarted command, or one without offsets, prints each record of the meantime once |
+| C13 wrong-answer | end_offsets, beginning_offsets, and committed return a value of some instant of the call |
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ COMMITTING = ("poll", "next", "commit_sync", "commit_async", "close", "unsubscri
 
 
 class Place:
-    """Where one consumer stands in one partition of its assignment."""
+    """State of one consumer in one partition of its assignment."""
 
     __slots__ = ("cuts", "expected", "from_beginning", "knows_epoch", "reach", "since_ms")
 
@@ -47,9 +47,9 @@ class Place:
         self.reach = -1
         """Up to where this may be committed."""
         self.cuts = 0
-        """How often the log had been cut when the last record that was delivered was written."""
+        """Number of truncations before the last returned record was written."""
         self.knows_epoch = False
-        """Whether a record was delivered since somebody said where to start."""
+        """True if a record was returned since the position was set."""
 
 
 class ConsumerRules:
@@ -61,11 +61,11 @@ class ConsumerRules:
         self._reach: dict[tuple[str, TopicPartition], int] = {}
         """The furthest that a proc may commit, over all its assignments."""
         self._seen: dict[str, dict[TopicPartition, set[tuple[int, int]]]] = {}
-        """By group that must miss nothing."""
+        """Received records, by group that must receive all."""
         self._probes: dict[TopicPartition, dict[int, int]] = {}
-        """When each record of the calm phase was written."""
+        """Time of writing of each record of the calm phase."""
         self._read: set[tuple[str, TopicPartition, int]] = set()
-        """Which of them have reached whom."""
+        """Received records of the calm phase."""
         self._asked: dict[str, Entry] = {}
 
     # --- one entry --------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class ConsumerRules:
                 tp, offset = entry.value
                 place = places.get(tp, Place(entry.at_ms))  # none: Ctrl-C came while poll applied a revocation
                 place.expected, place.from_beginning = offset, False
-                place.cuts, place.knows_epoch = 0, False  # it may lie behind any cut
+                place.cuts, place.knows_epoch = 0, False  # it may be after any truncation
                 facts.is_set_blindly(facts.groups[entry.proc], tp, offset)
                 self._reached(entry.proc, tp, offset)
             case "seek_to_beginning":
@@ -188,9 +188,9 @@ class ConsumerRules:
     def _start(
         self, proc: str, tp: TopicPartition, place: Place, first: int, facts: Facts, cuts: int | None = None
     ) -> str:
-        """Return the rule that is broken by going on at `first`, or nothing.
+        """Return the rule that is broken by continuing at `first`, or an empty text.
 
-        Args: cuts: how often the log had been cut when that record was written, where there is one.
+        Args: cuts: number of truncations before the record was written, or None.
         """
         expected = place.expected
         if tp.topic in facts.recreated and not facts.has_ids(proc):

@@ -1,14 +1,14 @@
-"""D1 to D7: calls end by their deadlines, to the millisecond; while the process stands still nobody is late.
+"""Rules D1 to D8: calls return by their deadlines, to the millisecond, except while the process is frozen.
 
 | id | rule |
 |---|---|
-| D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
+| D1 late | a call returns at or before start + timeout; one without a timeout takes no time |
 | D2 early | an empty poll and a timeout error come at the deadline, not before |
-| D3 wrong-account | a timeout error names this call's limit and what elapsed; its time breakdown has all of it |
-| D4 slept-on-data | no poll ends empty while data has been there for a millisecond |
-| D5 close | once all is calm, close does everything and is done at once |
-| D7 slow | once all is calm, a commit is acknowledged within a quarter of a second |
-| D8 unexpected-error | a call raises nothing but what is its own to raise |
+| D3 wrong-account | a timeout error has the limit and the elapsed time of its call; its time breakdown is complete |
+| D4 slept-on-data | no poll returns empty while data has been available for a millisecond |
+| D5 close | in the calm, close completes everything immediately |
+| D7 slow | in the calm, a commit is acknowledged within a quarter of a second |
+| D8 unexpected-error | calls raise only their documented errors |
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ REFUSED = {
 OF_TOPICS = ("UnknownTopicOrPartitionError", "UnknownTopicIdError", "LogTruncationError")
 """Errors of calls about a topic that is gone, or was recreated with less in it."""
 OF_CUTS = ("poll", "next", "position")
-"""Calls that tell of a log that was cut, where no reset policy goes on."""
+"""Calls that report a truncated log if no reset policy applies."""
 
 
 class DeadlineRules:
@@ -65,7 +65,7 @@ class DeadlineRules:
         self._may_stand_still = any(fault.kind == "no-progress" for fault in plan.faults)
         self._is_calm = plan.kind == "calm"
         self._may_be_fenced: dict[str, bool] = {}
-        """By process that lives: whether a coordinator has moved since it began."""
+        """Processes that live, and whether a coordinator has moved since their start."""
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.proc == CLUSTER:
@@ -124,8 +124,9 @@ class DeadlineRules:
         if entry.error in self._refusals and entry.what in ("poll", "next", "commit_sync"):
             return
         if entry.error == "FencedInstanceIdError" and self._may_be_fenced.get(entry.proc):
-            # A coordinator forgets what it has not stored when it moves: also which process took a static member's
-            # place in a rebalance that did not complete. Kafka's coordinators do, and Java's member fails as well.
+            # Coordinators that move forget unstored state, such as the process that replaced a static member in an
+            # incomplete
+            # rebalance. Kafka behaves the same, and Java's member fails as well.
             return
         if entry.error == "NoProgressError" and entry.what in ("poll", "next") and self._may_stand_still:
             return

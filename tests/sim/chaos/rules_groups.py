@@ -1,17 +1,16 @@
-"""G1 to G9: who owns what, and whether a group comes to rest.
+"""Rules G1 to G9: ownership of partitions, and stability of groups.
 
 | id | rule |
 |---|---|
-| G1 two-owners | nobody is assigned what a member still holds that the group still counts on |
-| G2 wrong-change | what is revoked or lost was owned, what is assigned was not; eager members give up everything |
-| G3 generation-fell | the generation of a member id never falls |
-| G4 heartbeat | calm members give a sign of life in each interval; one that does not poll for too long gives none |
-| G5 not-settled | after healing all is owned and read within the limit, and then nothing moves |
-| G6 outsider | of what somebody had who found itself outside of the group, it owns nothing after a poll: the poll \
-  has told it of the loss, also when it is back by then |
-| G7 static | a static member that is back within its session moves nobody |
-| G8 fenced | after a commit_sync that the group refused as of an unknown member, none of its partitions has records |
-| G9 session-over | no record is handed out by a member whose session is over by its own clock |
+| G1 two-owners | no partition is assigned that another counted member still holds |
+| G2 wrong-change | revoked and lost partitions were owned, assigned ones were not; eager members give up all |
+| G3 generation-fell | the generation of a member ID never falls |
+| G4 heartbeat | calm members send heartbeats in each interval; members that stop polling send none |
+| G5 not-settled | after healing, all partitions are owned and read within the limit, and then nothing moves |
+| G6 outsider | after a poll, a removed member owns nothing of before: the poll reported the loss, even after a rejoin |
+| G7 static | a static member that returns within its session moves no other member |
+| G8 fenced | after a commit_sync rejected with an unknown member, its partitions return no records |
+| G9 session-over | no record is returned by a member whose session is over by the clock of its process |
 """
 
 from collections.abc import Iterator
@@ -35,18 +34,18 @@ class GroupRules:
         self._members: dict[str, tuple[str, int]] = {}
         self._beats: dict[str, int] = {}
         self._polled_ms: dict[str, int | None] = {}
-        """When the last poll ended; None inside of one."""
+        """End of the last poll; None during a poll."""
         self._has_polled: dict[str, bool] = {}
-        """Whether a poll has ended well since the last look at the membership."""
+        """True if a poll succeeded since the last check of the membership."""
         self._adrift: dict[str, dict[TopicPartition, None]] = {}
-        """What members had when they were seen outside, and have not been told of since."""
+        """Partitions of members seen outside of the group, until the loss is reported to them."""
         self._bounced = ""
         self._newest: dict[str, tuple[str, list[TopicPartition]]] = {}
         """The change that the listener was called with, until the poll has ended well."""
         self._repeated: dict[str, tuple[str, list[TopicPartition]]] = {}
-        """The same, where Ctrl-C has ended the poll: the next one may call the listener again."""
+        """Last change of an interrupted poll: the next poll may repeat the listener call."""
         self._fenced: dict[str, dict[TopicPartition, None]] = {}
-        """What members had when a commit of theirs was refused, until they have heard of the loss."""
+        """Partitions of members at a rejected commit, until the loss is reported to them."""
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
         # what members were told of a later generation is forgotten, and its number given again.
         self._may_fall = any(fault.kind in ("coordinator", "trouble") for fault in plan.faults)

@@ -1,12 +1,12 @@
-"""R12 to R14: what fails again and again is repeated no faster than the back-off allows.
+"""Rules R12 to R14: failures are retried with backoff.
 
 | id | rule |
 |---|---|
-| R12 errors | polls that follow each other at once raise errors with back-off |
-| R13 fetches | fetches whose responses bring nothing new have back-off |
-| R14 joins | a join that the group refuses, or asks to repeat, is repeated with back-off |
+| R12 errors | consecutive polls raise errors with backoff |
+| R13 fetches | fetches without new records have backoff |
+| R14 joins | a join that the group rejects, or that must be repeated, is retried with backoff |
 
-Back-off is retry.backoff.ms of 100 ms that doubles up to a second: five attempts in the first second.
+Backoff is retry.backoff.ms of 100 ms that doubles up to a second: five attempts in the first second.
 """
 
 from collections import deque
@@ -20,13 +20,13 @@ from tests.sim.chaos.plan import Plan
 ERRORS_A_SECOND = 12
 """Several partitions may fail at a time."""
 FETCHES_A_SECOND = 30
-"""Of one client from one node: each partition that is assigned or sought is fetched at once."""
+"""Limit of one client to one node: each newly assigned or sought partition is fetched immediately."""
 JOINS_A_SECOND = 8
 CALLER_MADE = ("WakeupError",)
 
 
 class Rate:
-    """How often each of several things has happened within the last second."""
+    """Count of several kinds of events within the last second."""
 
     def __init__(self, most: int) -> None:
         self._most = most

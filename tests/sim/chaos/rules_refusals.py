@@ -13,7 +13,7 @@ from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.history import CLUSTER, Entry
 
 REFUSALS = ("WrongPeerError", "RemoteProtocolError", "SaslRequired", "TlsNotAnswered")
-"""How a client calls a node that is no Kafka broker."""
+"""Errors of a client for a server that is not a Kafka broker."""
 NODES_A_SECOND = 8
 """Refusals that one client may report within two seconds: each of three nodes once a second, with some jitter."""
 
@@ -23,7 +23,7 @@ class RefusalRules:
 
     def __init__(self) -> None:
         self._accepted: dict[str, int] = {}
-        """By client: when."""
+        """Time of acceptance by client."""
         self._recent: dict[str, deque[int]] = {}
 
     def see(self, entry: Entry, facts: object) -> Iterator[Violation]:

@@ -1,14 +1,14 @@
-"""R1 to R9 (R12 to R14: rules_rates.py): nothing is left, nobody spins, and no exception gets lost.
+"""Rules R1 to R9 (R12 to R14: rules_rates.py): no leaks, no busy loops, and no lost exceptions.
 
 | id | rule |
 |---|---|
-| R1 sockets | no connection is left when all consumers are closed |
-| R2 entries | nothing is still to happen in the name of one of them: no wait, no timer, nothing on its links |
-| R3 actors | and no thread |
-| R6 exception | no exception but those of the API leaves a call or a loop, and nothing is logged as an error |
-| R7 busy | no instant has thousands of steps, and a calm second few |
-| R8 dials | a node that fails is dialled again with back-off |
-| R9 protocol | no answer is taken for something that it is not |
+| R1 sockets | no connection is left after all consumers are closed |
+| R2 entries | no wait, timer, or traffic of a closed consumer is left |
+| R3 actors | no thread of a closed consumer is left |
+| R6 exception | calls and loops raise only errors of the API, and nothing is logged as an error |
+| R7 busy | no instant has thousands of steps, and a calm second has few |
+| R8 dials | a failing node is dialed again with backoff |
+| R9 protocol | no response is mistaken for another |
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ from tests.sim.chaos.rules_rates import Rate
 DIALS_A_SECOND = 30
 """With reconnect.backoff.ms of 50 ms that doubles: five in a second, on three connections, and new consumers."""
 STEPS_A_SECOND = 250
-"""Of one client in a calm second, with what the nodes do for it."""
+"""Limit of one client in a calm second, including the steps of the nodes for it."""
 
 
 class ResourceRules:
-    """What is used up."""
+    """Use of resources."""
 
     def __init__(self, plan: Plan) -> None:
         self._dials = Rate(DIALS_A_SECOND)

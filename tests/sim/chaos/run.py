@@ -1,4 +1,4 @@
-"""One run of consumers: in the calm all is read soon and nothing rebalances, and a fresh reader reads what is left."""
+"""Run of consumers: in the calm, all records are read soon without rebalances, and a new reader reads the rest."""
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
@@ -15,7 +15,7 @@ from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 from tests.sim.virtual import sim_runtime
 
 HEAL_LIMIT_MS = 3 * MAX_POLL_MS + 60_000
-"""The last stall, a rebalance in which somebody is missing, and a request of 30 s that nobody answers, in a row."""
+"""Sum of the last stall, a rebalance with a missing member, and a request of 30 s without a response, in ms."""
 STABLE_MS = 12_000
 PROBES = 4
 MAX_STEPS = 600_000
@@ -39,7 +39,7 @@ class Referee(frame.Referee):
     def settle(self, limit_ms: int) -> str:
         why = super().settle(limit_ms)
         if not why:
-            # Somebody at the end may wait for an answer that was lost in the chaos: request.timeout.ms has to pass.
+            # a consumer at the end may wait for a lost response until request.timeout.ms
             for tp in self._world.partitions():
                 self._world.write(tp, 1)
             why = super().settle(limit_ms)
@@ -128,7 +128,7 @@ def _look_at_all(world: ConsumerCluster) -> None:
 
 
 def _read_everything(world: ConsumerCluster) -> None:
-    """Read all that is left in the log as somebody who comes anew."""
+    """Read the entire log with a new consumer."""
     for isolation in ("read_uncommitted", "read_committed"):
         properties = {"bootstrap.servers": BOOTSTRAP, "auto.offset.reset": "earliest", "isolation.level": isolation}
         consumer = Consumer(properties, sim_runtime(world.hub, "fresh", world.network, world.resolver))

@@ -63,7 +63,7 @@ def shrink(plan: P, fails: Callable[[P], bool], *, most_runs: int = 300) -> Shru
 
 
 def _fewer(items: tuple[T, ...], fails: Callable[[tuple[T, ...]], bool]) -> tuple[T, ...]:
-    """Delete what can be deleted: halves first, then smaller parts, at last single ones (ddmin)."""
+    """Delete unneeded items: halves first, then smaller parts, finally single ones (ddmin)."""
     size = len(items)
     while size >= 1 and items:
         at = 0

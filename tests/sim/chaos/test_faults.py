@@ -1,4 +1,4 @@
-"""Every kind of fault changes what happens; healing ends all of them, and answers that were told to fail fail once."""
+"""Every kind of fault has an effect, healing ends all of them, and injected errors occur once."""
 
 from random import Random
 
@@ -50,7 +50,7 @@ def test_every_kind_changes_something(kind: Kind, undisturbed: list[str]) -> Non
     whom = "c1" if kind is Kind.STALL else ""
     begin_ms = 0 if kind is Kind.LATE else BEGIN_MS  # the member joins at the beginning
     changed = []
-    for node in (1, 2, 3):  # where the node is what was so before, as with leaders, nothing changes
+    for node in (1, 2, 3):  # nothing changes if the node already is the new value, as with leaders
         fault = Fault(begin_ms, kind.value, node, whom, 3000, number, word)
         changed.append(play(fault, CUT)[1] != undisturbed)
     assert any(changed)

@@ -1,4 +1,4 @@
-"""Shrinking: what is not needed goes, a duration ends near the smallest that fails, and a plan survives its file."""
+"""Shrinking: unneeded items are removed, durations end near the smallest failing one, and plans survive their file."""
 
 from tests.sim.chaos.plan import Fault, Plan, draw, from_json, to_json
 from tests.sim.chaos.shrink import CLOSE_ENOUGH_MS, shrink

@@ -1,7 +1,7 @@
-"""The applications of a run: one producer after the other, used by several threads, at random while there is chaos.
+"""Applications of a run: one producer after the other, used by several threads, randomly during chaos.
 
-What they do is drawn from streams named after them, so that deleting a fault changes nothing else by itself. They write
-everything into the history and check nothing.
+Actions are drawn from named random streams, so that deleting a fault changes nothing else. Applications write the
+history and check nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,11 +41,11 @@ SHORT_OF_MEMORY_BYTES = 3000
 SHORT_BLOCK_MS = 100
 """A max.block.ms in which a record may not be acknowledged though all is well."""
 INPUT = TopicPartition("t", 0)
-"""What transactions commit offsets of, for a group that is called like the transactional id."""
+"""Input whose offsets transactions commit, for a group with the name of the transactional id."""
 ROWS = (0, 1, 2, 7, 40)
-"""How many records one call of send_columns may have."""
+"""Numbers of records in one call of send_columns."""
 MOST_RECORDS = 1500
-"""Of one producer in the chaos: a link of one byte a millisecond would make plans of minutes otherwise."""
+"""Maximum records of one producer during chaos: otherwise plans with a slow link take minutes."""
 
 
 class WrongClock(KafkaError):
@@ -61,15 +61,15 @@ class Life:
         self.proc = f"{plan.name}.{number}"
         self.is_closing = False
         self.threads = 0
-        """How many others use the producer."""
+        """Number of other threads that use the producer."""
         self.closes_others_ms: int | None = None
         """A close that another thread is to make at the same time."""
         self.futures: dict[str, SendFuture] = {}
         self.transactions = 0
         self.columns: dict[str, ColumnsFuture] = {}
-        """By the name of the first row."""
+        """Column futures by the name of the first row."""
         self._recent: list[tuple[list[str], SendFuture | ColumnsFuture]] = []
-        """The latest futures, those of columns with the names of their rows."""
+        """Latest futures with the names of their rows."""
         self._told = 0
         self._sent = 0
         self._is_accepted = False
@@ -261,7 +261,7 @@ class Life:
             partition = 99
         at_ms = rng.choice([None, None, 7, [rng.choice([None, number]) for number in range(count)]])
         column: Sequence[bytes] = values
-        if self._sent % 2:  # as they would stand in a file
+        if self._sent % 2:  # as in a file
             column = Lines(b"".join(value + b"\n" for value in values), b"\n")
 
         def outcome(future: ColumnsFuture) -> int:
@@ -280,7 +280,7 @@ class Life:
         return ended if isinstance(ended, KafkaError) else None
 
     def _on_run(self, run: RecordRun) -> None:
-        """Write down which rows are accepted now, and what they are."""
+        """Record the accepted rows and their content."""
         partition = None if run.partition == NO_PARTITION else run.partition
         for row, name in enumerate(names_of(run)):
             columns = run.rows
@@ -319,7 +319,7 @@ class Life:
         elif choice < 0.55 and self._sent < MOST_RECORDS:
             for _ in range(rng.choice([1, 1, 2, 5, 10])):
                 if self.send(who, rng) is not None:
-                    self.world.hub.sleep_ms(rng.randint(1, 100))  # an error that may come at once again
+                    self.world.hub.sleep_ms(rng.randint(1, 100))  # an error that may repeat immediately
                     return
         elif choice < 0.65:
             self.flush(who, rng.choice((*TIMEOUTS_MS, None)))
@@ -333,7 +333,7 @@ class Life:
         self.world.hub.sleep_ms(rng.choice([0, 1, 1, 5, 40, 300]))
 
     def run_thread(self, who: str) -> None:
-        """Use the producer beside the thread that leads, until it is closed."""
+        """Use the producer in parallel to the main thread, until it is closed."""
         rng = self.world.hub.rng(f"app.{self.proc}.{who}")
         while self.world.phase is Phase.CHAOS and not self.is_closing:
             self.step(who, rng)
@@ -417,7 +417,7 @@ class Life:
         self.call(who, "close", lambda: self.producer.close(timeout_ms / 1000), timeout_ms, None, _counts)
 
     def over(self) -> None:
-        """Write down what is left of a producer that is closed and used by nobody."""
+        """Record the state of a closed producer."""
         metrics = self.producer.metrics()
         futures: dict[str, SendFuture | ColumnsFuture] = {**self.futures, **self.columns}
         undone = [name for name, future in futures.items() if not future.done()]
@@ -448,7 +448,7 @@ class Actor:
         self.rng = world.hub.rng(f"lives.{plan.name}")
         self.life: Life | None = None
         self.is_settled = False
-        """It has seen that the faults are over, and all goes well."""
+        """True after the application has seen the end of the faults, and success."""
         self._lives = 0
 
     def __call__(self) -> None:

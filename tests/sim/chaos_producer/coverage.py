@@ -1,4 +1,4 @@
-"""What the runs of producers have to meet: a fault active while an API was answered."""
+"""Required coverage of producer runs: faults active during responses of an API."""
 
 from tests.sim.chaos.coverage import Coverage
 

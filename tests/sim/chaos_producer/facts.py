@@ -1,6 +1,6 @@
-"""What a history of producers says, as far as one has read: records and their fates, transactions, who lives.
+"""Facts in a history of producers so far: records and their results, transactions, and live producers.
 
-Every rule reads it; none changes it.
+Rules read them and never change them.
 """
 
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ class Record:
 
 
 class Transaction:
-    """One transaction, as its producer was told of it.
+    """Transaction in the view of its producer.
 
     Attributes:
-        end: committed or aborted once that is certain.
-        commit_invoked: the entry at which a commit was asked for first, or -1.
-        offset: what it has committed of the input, None without; unsure offsets count as committed or not.
+        end: committed or aborted, once certain.
+        commit_invoked: entry of the first commit call, or -1.
+        offset: committed offset of the input, or None; unsure offsets may be committed or not.
     """
 
     __slots__ = ("commit_invoked", "commit_ms", "end", "is_offset_sure", "life", "number", "offset", "records")
@@ -94,7 +94,7 @@ class Producing:
         self.records: list[Record] = []
         self.transactions: list[Transaction] = []
         self.closes = 0
-        """How many closes were called."""
+        """Number of close calls."""
         self.is_aborted_only = False
         self.is_fatal = False
         self.erred = -1
@@ -133,15 +133,15 @@ class Facts:
         self.records: dict[str, Record] = {}
         self.producers: dict[str, Producing] = {}
         self.cuts: dict[TopicPartition, list[tuple[int, int]]] = {}
-        """By partition: when its log lost its end, and where it ended then."""
+        """Entries of truncations, and the ends of the log after them, by partition."""
         self.expired: dict[TopicPartition, list[int]] = {}
-        """Where each log ended when it forgot its producers: what is repeated behind that is not recognised."""
+        """Ends of each log when its producers expired: later duplicates are not detected."""
         self.logs: dict[TopicPartition, list[tuple[int, str]]] = {}
-        """What is in the logs in the end, aborted records included."""
+        """Final content of the logs, including aborted records."""
         self.inits: dict[str, list[Init]] = {}
-        """By transactional id: who got it, in the order of the answers."""
+        """Producers of each transactional id, in the order of the responses."""
         self._sent: dict[str, int] = {}
-        """By record: the entry at which it was sent last; what acknowledges it was appended after that."""
+        """Entry of the last send of each record, before the acknowledged append."""
         self._unwatched: set[str] = set()
         """Records that were sent without a callback."""
         self._rows_read: dict[str, list[str]] = {}
@@ -311,19 +311,16 @@ class Facts:
         transaction.offset = (int(client) * 1000 + int(life)) * 10_000 + self._offset_calls[name]
         transaction.is_offset_sure = entry.kind == "ok"
 
-    # --- what rules ask -----------------------------------------------------------------------------------------------
+    # --- queries of rules ---------------------------------------------------------------------------------------------
 
     def is_cut(self, record: Record) -> bool:
-        """Whether the end of a log was lost that may have had the record, since it was sent last.
-
-        The log may lose it while the acknowledgement is on its way to the producer.
-        """
+        """Return whether a log may have lost a record after its last send, while the acknowledgment was in transit."""
         since = self._sent.get(record.name, record.reported_number)
         cuts = self.cuts.get(record.at, ())
         return any(end <= record.offset or record.offset < 0 for number, end in cuts if number > since)
 
     def is_repeated_unknown(self, found: Sequence[tuple[TopicPartition, int]]) -> bool:
-        """Whether the copies of a record lie before and behind an instant in which their log forgot its producers."""
+        """Return whether producers expired between the copies of a record."""
         offsets = sorted(offset for _, offset in found)
         return all(
             any(one < end <= other for end in self.expired.get(found[0][0], ())) for one, other in pairwise(offsets)

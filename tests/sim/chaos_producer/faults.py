@@ -1,4 +1,4 @@
-"""The faults that only producers meet, beside those of tests/sim/chaos/faults.py."""
+"""Faults for producers only, in addition to tests/sim/chaos/faults.py."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
@@ -48,7 +48,7 @@ class ProducerTrouble(Trouble):
         while self._away:
             self._set_right(self._away[0])
 
-    # --- the kinds of others, with what they mean to producers --------------------------------------------------------
+    # --- shared kinds, with their meaning for producers ---------------------------------------------------------------
 
     def _leader(self, fault: Fault) -> None:
         tp = self._chosen(fault)
@@ -56,7 +56,7 @@ class ProducerTrouble(Trouble):
             self._elect(tp, fault.node)
 
     def _elect(self, tp: TopicPartition, node: int) -> None:
-        """Let a replica that is in sync lead: what was acknowledged by the leader alone may be lost, and no more."""
+        """Elect an in-sync replica: only records that the leader alone acknowledged may be lost."""
         world = self._producers
         partition = world.partition(tp)
         candidates = [one for one in partition.in_sync if one != partition.leader_id] or list(partition.in_sync)
@@ -100,7 +100,7 @@ class ProducerTrouble(Trouble):
             super()._errors(fault)
 
     def _wall_clock(self, fault: Fault) -> End | None:
-        """Move all clocks for good, or that of one client for a while."""
+        """Change all clocks permanently, or the clock of one client for a while."""
         if not fault.client:
             return super()._wall_clock(fault)
         self._world.hub.jump_wall(fault.number, fault.client)
@@ -111,7 +111,7 @@ class ProducerTrouble(Trouble):
         self._away.remove(fault)
         self._world.hub.jump_wall(-fault.number, fault.client)
 
-    # --- kinds of their own -------------------------------------------------------------------------------------------
+    # --- additional kinds ---------------------------------------------------------------------------------------------
 
     def _expire_producers(self, fault: Fault) -> None:
         tp = self._chosen(fault)
@@ -155,7 +155,7 @@ class ProducerTrouble(Trouble):
         return lambda: sandbox.release_follower(*tp, fault.node)
 
     def _shrink(self, fault: Fault) -> End:
-        """Let leaders be alone: with a higher min.insync.replicas, what acks=all asks for is refused all along."""
+        """Stop all followers: with a higher min.insync.replicas, all requests with acks=all fail."""
         del fault
         held = [
             (*tp, node)
@@ -182,7 +182,7 @@ class ProducerTrouble(Trouble):
         return lambda: self._allow(None)
 
     def _allow(self, most_bytes: int | None) -> None:
-        """Let the topic take batches of so many bytes at most, as an operator may set; None: what it took first."""
+        """Set the maximum batch size of the topic; None restores it."""
         cluster = self._producers.sandbox.cluster
         most_bytes = cluster.settings.message_max_bytes if most_bytes is None else most_bytes
         for partition in cluster.topics["t"].partitions.values():

@@ -1,6 +1,6 @@
-"""The account of an input: after a run, `kctl produce` reads lines while brokers fail, for a while or for good.
+"""Account of an input: after a run, `kctl produce` reads lines while brokers fail, temporarily or permanently.
 
-What it prints and keeps must say of each line what became of it, and from which line on the input is to be sent again.
+Its output and files must state the result of each line, and the line from which to send the input again.
 """
 
 import json
@@ -23,7 +23,7 @@ INPUT = "input"
 PARTITIONS = 2
 API_MS = 4000
 SLACK_MS = 300
-"""What was begun before a fault may be delivered after it has begun."""
+"""Time after a fault in which earlier sends may be delivered."""
 BUFFER_BYTES = 20_000
 LINES = (1, 40, 300, 900)
 """Up to several buffers; the first fill none."""
@@ -35,7 +35,7 @@ _FAILED = re.compile(r"(?m)^kctl produce: (\d+) records? NOT delivered")
 
 
 def account(world: ProducerCluster) -> None:
-    """Play it, and write down what became of each line and what was said of it."""
+    """Play one case, and record the result and the report of each line."""
     rng = world.hub.rng("input account")
     world.sandbox.cluster.create_topic(INPUT, PARTITIONS)
     count, is_file, is_json, keeps = rng.choice(LINES), rng.random() < 0.5, rng.random() < 0.3, rng.random() < 0.5

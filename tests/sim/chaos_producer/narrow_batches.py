@@ -15,7 +15,7 @@ NARROW = "narrow"
 RECORD_BYTES = 90
 FEW, MANY = 60, 2000
 MOST_BATCHES = 64
-"""Of MANY records, where 16 would do: the limit that a producer has learned grows with what succeeds."""
+"""Maximum batches for MANY records, with a minimum of 16: the learned limit of a producer grows with success."""
 
 
 def narrow(world: ProducerCluster) -> None:

@@ -1,7 +1,7 @@
-"""The plan of a run of producers: the cluster, which applications there are, and what is wrong when; drawn whole.
+"""Plan of a producer run: cluster, applications, and faults, drawn in advance.
 
-Faults of links, nodes and leaders are those of tests/sim/chaos/plan.py; the others are here. Nothing here touches a
-client or the sandbox.
+Faults of links, nodes, and leaders are in tests/sim/chaos/plan.py; others are here. Independent of clients and the
+sandbox.
 """
 
 import json
@@ -21,7 +21,7 @@ SIGN = "producer"
 
 
 class Extra(Enum):
-    """What can go wrong besides `Kind`; the value is the word in a plan."""
+    """Kind of fault in addition to `Kind`; the value is the word in a plan."""
 
     EXPIRE_PRODUCERS = "expire-producers"
     HOLD_MARKERS = "hold-markers"
@@ -41,7 +41,7 @@ SHARED = (
 KINDS = (*(kind.value for kind in SHARED), *(kind.value for kind in Extra))
 _OF_CLIENTS = (*(kind.value for kind in LINK), Kind.STALL.value)
 BEFORE_1970_MS = -60 * 365 * 86_400_000
-"""How far the clock of one client jumps, to a time that no record can have."""
+"""Jump of a client's clock to a time that no record can have, in ms."""
 _LASTING = {"wall-clock": 3000, "hold": 20_000, "shrink": 10_000, "lag": 40_000, "quota": 5000, "hold-markers": 5000}
 """The longest that some kinds may last: a cluster without replicas for minutes tells nothing new."""
 
@@ -63,12 +63,12 @@ ERRORS: dict[str, tuple[str, ...]] = {
 
 
 class ClusterPlan(NamedTuple):
-    """What the brokers are configured to.
+    """Broker settings.
 
     Attributes:
-        replication_ms: how far followers are behind their leaders in time.
+        replication_ms: replication delay of followers.
         lag_ms: replica.lag.time.max.ms.
-        markers_ms: how long a decided transaction stays incomplete.
+        markers_ms: time to write the markers of a transaction.
     """
 
     transaction_version: int = 2
@@ -80,11 +80,11 @@ class ClusterPlan(NamedTuple):
 
 
 class ProducerClient(NamedTuple):
-    """One application: one producer after the other under one name.
+    """Application: one producer after the other under one name.
 
     Attributes:
-        properties: Kafka properties of its producers.
-        threads: how many others send on the same producer, beside the one that leads.
+        properties: Kafka properties of the producers.
+        threads: number of additional threads that use the producer.
         is_restless: whether its producers live for seconds.
         closes_in_callback: whether some of them are closed by a callback.
         is_rival: whether another application has its transactional.id; it ends with the chaos.
@@ -107,7 +107,7 @@ class ProducerClient(NamedTuple):
 
     @property
     def exit_limit_ms(self) -> int:
-        """How long its producers have when the program ends."""
+        """Maximum time of its producers at program exit, in ms."""
         return int(self.properties["max.block.ms" if self.transactional_id else "delivery.timeout.ms"])
 
     @property
@@ -132,12 +132,12 @@ class ProducerPlan(NamedTuple):
 
     @property
     def has_strange_bytes(self) -> bool:
-        """Whether clients get bytes that no broker sends."""
+        """True if clients get bytes that brokers never send."""
         return is_strange(self.faults)
 
     @property
     def digest(self) -> str:
-        """A short name of what is in it."""
+        """A short hash of the plan."""
         return blake2b(to_json(self).encode(), digest_size=4).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Everything a run has beside its producers: hub, network, sandbox, what every record was, and the phase.
+"""State of a run without its producers: hub, network, sandbox, sent records, and the phase.
 
-It writes into the history what only the cluster knows. Actors and faults act on it.
+Writes facts that only the cluster knows into the history. Actors and faults act on it.
 """
 
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ class ProducerCluster(ChaosCluster):
         super().__init__(hub, plan, sandbox, ProducerCoverage())
         self.replies.on_request(self._note_request)
         self.sent: dict[str, Sent] = {}
-        """By record, once it is accepted."""
+        """Accepted records by name."""
 
     def _note_request(self, call: Call, request: Any, response: Response | None) -> None:
         self.coverage.asked(type(request).NAME, call.node.node_id, (call.client_id or "").split(".")[0])
@@ -82,7 +82,7 @@ class ProducerCluster(ChaosCluster):
         return self.partition(tp).log.start_offset
 
     def records(self, tp: TopicPartition) -> list[list[Any]]:
-        """Return offset and name of every record in a log, those of open and aborted transactions included."""
+        """Return offset and name of every record in a log, including open and aborted transactions."""
         data = b"".join(stored.data for stored in self.partition(tp).log.batches)
         if not data:
             return []

@@ -1,4 +1,4 @@
-"""Who reads what the producers wrote: one consumer all along, one after the end, which sees only what is committed."""
+"""Readers of the written records: one consumer during the run, and one of committed records after it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ def _properties(isolation: str) -> dict[str, object]:
 
 
 def read_along(world: ProducerCluster) -> None:
-    """Read what is committed while the run goes on, and write down what was seen when."""
+    """Read committed records during the run, and record each with its time."""
     consumer = Consumer(_properties("read_committed"), sim_runtime(world.hub, "reader", world.network, world.resolver))
     owned: list[TopicPartition] = []
     while world.phase is not Phase.OVER:
@@ -42,7 +42,7 @@ def read_along(world: ProducerCluster) -> None:
 
 
 def read_at_the_end(world: ProducerCluster) -> None:
-    """Read all there is as somebody who comes anew, and what groups have committed."""
+    """Read the entire log with a new consumer, and the committed offsets of groups."""
     for isolation in ("read_uncommitted", "read_committed"):
         runtime = sim_runtime(world.hub, "fresh", world.network, world.resolver)
         with Consumer(_properties(isolation), runtime) as consumer:
@@ -74,7 +74,7 @@ def _plain(records: Iterable[ConsumerRecord]) -> list[list[Any]]:
 
 
 def _wrong(world: ProducerCluster, records: Iterable[ConsumerRecord]) -> list[str]:
-    """Return what is not as it was handed to `send`."""
+    """Return records that differ from the arguments of `send`."""
     wrong: list[str] = []
     for record in records:
         sent = world.sent.get(id_of(record.value))

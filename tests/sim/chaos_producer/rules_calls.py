@@ -1,26 +1,23 @@
-"""D1 to D8 and F1 to F3: calls end by their deadlines to the millisecond, and tell the truth.
+"""Rules D1 to D8, F1 to F7, and H1 to H3: calls return by their deadlines, to the millisecond, and report correctly.
 
 | id | rule |
 |---|---|
-| D1 late | a call ends at or before start + timeout; one without a timeout takes no time |
+| D1 late | a call returns at or before start + timeout; one without a timeout takes no time |
 | D2 early | a timeout error comes at the deadline, not before |
-| D3 wrong-account | a timeout error names this call's limit and what elapsed; its time breakdown has all of it |
-| D5 close | once all is calm, close delivers everything and is done at once |
-| D7 slow | once all is calm, flush and transactions end within a quarter of a second |
-| D8 unexpected-error | a call raises nothing but what is its own to raise |
-| F1 flush-lies | flush returns only when every record sent before it is delivered, or was reported by a flush before; \
-  one that begins at the instant at which a flush of another thread ends may be behind it |
-| F2 flush-count | the count in its error is that of the records that are not delivered |
-| F4 columns-counts | send_columns tells how many rows were accepted; its future counts them as they are told |
-| F5 lost-in-silence | when the program ends without close(), it says what is lost, and has used the time there was |
-| F6 unaccounted | `kctl produce` accounts for each line: written, kept, counted as not delivered, or behind the line \
-  from which on it names the input as not sent; once records fail it ends within --api-timeout |
-| F7 before-1970 | no record is accepted with the time of a clock that shows a time before 1970 |
-| F3 close-counts | what close returns, and the metrics, are the ends of the futures, all of which have ended; \
-  close counts those of aborted transactions as aborted |
-| H1 heal | after the faults are over everything goes well again within a bound |
-| H3 narrow | a producer whose batches a topic refused fills them again once the topic takes larger ones |
-| H2 starved | a producer that fills every in-flight slot learns of new topics and new leaders within a bound |
+| D3 wrong-account | a timeout error has the limit and the elapsed time of its call; its time breakdown is complete |
+| D5 close | in the calm, close delivers everything immediately |
+| D7 slow | in the calm, flush and transactions return within a quarter of a second |
+| D8 unexpected-error | calls raise only their documented errors |
+| F1 flush-lies | flush returns after all earlier records are delivered or reported; parallel flushes share reports |
+| F2 flush-count | the count in its error is the number of undelivered records |
+| F4 columns-counts | send_columns returns the number of accepted rows; its future counts their results |
+| F5 lost-in-silence | a program exit without close() reports lost records after the available time |
+| F6 unaccounted | `kctl produce` reports each line, or the line to continue from; it exits within --api-timeout |
+| F7 before-1970 | no record is accepted while the clock shows a time before 1970 |
+| F3 close-counts | the counts of close and metrics match the futures, all completed; aborted records are separate |
+| H1 heal | after the faults, everything works again within a bound |
+| H3 narrow | a producer with rejected batches fills them again once the topic accepts larger ones |
+| H2 starved | a producer with all in-flight slots used detects new topics and leaders within a bound |
 """
 
 from collections import Counter
@@ -60,15 +57,13 @@ class CallRules:
     def __init__(self) -> None:
         self._open: dict[str, Entry] = {}
         self._before_flush: dict[str, list[Record]] = {}
-        """By thread: the records that were accepted before the flush under way, and were not delivered then."""
+        """Accepted records that were not delivered at the start of the current flush, by thread."""
         self._counts: dict[str, list[tuple[Entry, bool]]] = {}
-        """By producer: the closes that have returned, and whether in a callback."""
+        """Completed close calls, and whether they were in a callback, by producer."""
         self._reported_ms: dict[str, int] = {}
-        """By record: when a flush has told that it is not delivered."""
+        """Time at which a flush reported a record as undelivered."""
         self._left_to: dict[str, tuple[Entry, set[str], int]] = {}
-        """By failed record: the flush that returned without it, the threads whose flush may have told of it at the same
-        instant, and by when it has to be told.
-        """
+        """Flush that omitted a failed record, threads whose parallel flush may report it, and the deadline for that."""
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         if entry.proc == CLUSTER:
@@ -155,7 +150,7 @@ class CallRules:
             begun_ms = max(began.at_ms, entry.stalled_ms)
             new = [record for record in failed if self._reported_ms.get(record.name, entry.at_ms + 1) > begun_ms]
             new = [record for record in new if not record.is_handed]
-            if new and not producer.transactional_id:  # the end of a transaction tells of its failures, too
+            if new and not producer.transactional_id:  # the end of a transaction also reports failures
                 is_instant = began.at_ms == entry.at_ms
                 others = {proc for proc in self._before_flush if is_instant and life_of(proc) == life_of(entry.proc)}
                 for record in new:
@@ -187,7 +182,7 @@ class CallRules:
                 yield broken("F5 lost-in-silence", entry, f"{record.name}: {used_ms} ms of {entry.timeout_ms} ms")
 
     def _unreported(self, entry: Entry) -> Iterator[Violation]:
-        """A failed record that a flush left out is told of by one of another thread, whose end it did not see yet."""
+        """Yield failed records that neither a flush nor a parallel flush of another thread has reported."""
         for name, (flushed, others, told_by_ms) in list(self._left_to.items()):
             others.discard(entry.proc)
             until_ms = max(told_by_ms, entry.stalled_ms)

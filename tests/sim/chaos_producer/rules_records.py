@@ -1,14 +1,14 @@
-"""P1 to P8: what a producer says about its records is what the logs hold.
+"""Rules P1 to P8: reports of a producer about its records match the logs.
 
 | id | rule |
 |---|---|
-| P1 lost-write | what is acknowledged is in the log; acks=1 may lose what only the old leader had, acks=0 anything |
-| P2 duplicate | with idempotence nothing appears twice |
-| P3 inconsistent-offsets | it is at the offset that was told, and every reader has seen it there |
+| P1 lost-write | acknowledged records are in the log; acks=1 may lose unreplicated records, acks=0 any |
+| P2 duplicate | with idempotence, no record is duplicated |
+| P3 inconsistent-offsets | a record is at its reported offset for every reader |
 | P4 nonmonotonic-send | records of one producer to one partition are in the order of send |
-| P6 failed-is-read | what is told as failed is in no log |
-| P7 completed-once | each future ends once, by delivery.timeout.ms to the millisecond, and none is left open |
-| P8 altered | key, headers, partition and timestamp are those sent |
+| P6 failed-is-read | failed records are in no log |
+| P7 completed-once | each future completes once, by delivery.timeout.ms to the millisecond, and none is left open |
+| P8 altered | key, headers, partition, and timestamp are as sent |
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class RecordRules:
 
     def __init__(self) -> None:
         self._seen: dict[tuple[int, int], str] = {}
-        """By partition and offset: what a reader of committed records has seen there."""
+        """Records received by a reader of committed records, by partition and offset."""
         self._is_over = False
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
@@ -132,7 +132,7 @@ class RecordRules:
                 for _, name in log
                 if name in facts.records and facts.records[name].life == producer.name
             ]
-            if not producer.is_idempotent:  # what is repeated may stand behind what it was sent before
+            if not producer.is_idempotent:  # duplicates may be behind later records
                 seen: dict[int, str] = {}
                 for number, name in numbers:
                     seen.setdefault(number, name)

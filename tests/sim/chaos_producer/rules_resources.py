@@ -16,7 +16,7 @@ from tests.sim.chaos_producer.facts import Facts
 
 
 class ProducerResourceRules:
-    """What is used up."""
+    """Use of resources."""
 
     def __init__(self) -> None:
         self._shared = ResourceRules(Plan(0, "", 0, (), ()))

@@ -1,14 +1,14 @@
-"""S1 to S5: what goes out to the brokers is what should, and in its order.
+"""Rules S1 to S5: producers send the right batches in order.
 
-A broker refuses most of what breaks these rules, so that only more faults at the same moment would make it show.
+Brokers reject most violations, so they would otherwise show only with several faults.
 
 | id | rule |
 |---|---|
-| S1 sent-after-end | a record that is told as delivered or failed is not sent any more |
-| S2 overtaken | records go out in the order of send; where order is promised, none while one before it is to go again |
-| S3 unproven | a broker that may know nothing of the producer's epoch gets one batch alone |
-| S4 in-flight | no partition has more batches on their way than max.in.flight.requests.per.connection |
-| S5 sent-after-close | nothing goes out once a close has returned, in a callback too |
+| S1 sent-after-end | a record reported as delivered or failed is not sent again |
+| S2 overtaken | records are sent in the order of send; with ordering, none overtakes a retried one |
+| S3 unproven | a broker that may not know the producer's epoch gets one batch only |
+| S4 in-flight | no partition has more batches in flight than max.in.flight.requests.per.connection |
+| S5 sent-after-close | nothing is sent after a close has returned, including in a callback |
 """
 
 from collections.abc import Iterator
@@ -22,16 +22,16 @@ _Key = tuple[str, int]
 
 
 class SendingRules:
-    """What is on its way, by producer and partition."""
+    """Records in flight, by producer and partition."""
 
     def __init__(self) -> None:
         self._newest: dict[_Key, int] = {}
         """The number of the newest record that was sent."""
         self._were_sent: dict[str, None] = {}
         self._in_flight: dict[_Key, dict[str, list[str]]] = {}
-        """By first record: the records of each batch that is on its way."""
+        """Records of each batch in flight, by first record."""
         self._resting: dict[_Key, dict[str, None]] = {}
-        """Records of batches that came back and may go again, as they were or cut anew."""
+        """Records of returned batches that may be sent again, possibly in other batches."""
         self._proven: dict[_Key, list[int]] = {}
         """Producer id and epoch of which a batch was acknowledged."""
         self._epoch: dict[_Key, list[int]] = {}
@@ -94,5 +94,5 @@ class SendingRules:
 
 
 def _open(names: list[str], facts: Facts) -> bool:
-    """Whether a record of a batch is not told yet."""
+    """Return whether a record of a batch has no result yet."""
     return any(not facts.records[name].word for name in names)

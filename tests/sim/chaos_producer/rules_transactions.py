@@ -1,14 +1,14 @@
-"""T1 to T9: a transaction is seen whole or not at all, by who may see it, and only when it was committed.
+"""Rules T1 to T9: transactions are visible entirely or not at all, and only after their commit.
 
 | id | rule |
 |---|---|
-| T1 aborted-read | nothing of a transaction that was aborted is seen |
-| T2 precommitted-read | nothing is seen before its commit was asked for |
-| T3 torn | a transaction is seen whole or not at all; a commit that returned has everything delivered and seen |
-| T4 offsets | the offset that counts is that of the last transaction that committed one |
+| T1 aborted-read | no record of an aborted transaction is visible |
+| T2 precommitted-read | no record is visible before the commit call |
+| T3 torn | a transaction is visible entirely or not at all; after commit, all its records are delivered and visible |
+| T4 offsets | the committed offset is the offset of the last transaction that committed one |
 | T5 fenced | nothing that was committed after another producer got the id becomes visible |
-| T7 illegal | after an abortable error only an abort goes well, after a fatal one only a close |
-| T9 close-lies | what close says of the transaction is what became of it |
+| T7 illegal | after an abortable error only an abort succeeds, after a fatal one only a close |
+| T9 close-lies | the report of close about the transaction is correct |
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from tests.sim.chaos_producer.facts import Facts, Producing, Record, Transaction
 
 
 class TransactionRules:
-    """What readers of committed records see."""
+    """Records visible to readers of committed records."""
 
     def __init__(self) -> None:
         self._seen: dict[str, None] = {}
         """Names of records that somebody has read as committed."""
         self._is_read = False
         self._invoked: dict[str, int] = {}
-        """By thread: the entry at which its call under way began."""
+        """Entry at which the current call of a thread began."""
         self._offsets: dict[str, int | None] = {}
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""One run of producers: in the calm all goes well at once, and readers along the way and at the end see it."""
+"""Run of producers: in the calm, all calls succeed immediately, and readers see all records."""
 
 from tests.sim.chaos import frame
 from tests.sim.chaos.frame import Outcome
@@ -14,7 +14,7 @@ from tests.sim.chaos_producer.reader import read_along, read_at_the_end
 from tests.sim.chaos_producer.saturation import saturate
 
 HEAL_LIMIT_MS = 120_000
-"""The last stall, a transaction that has to time out, and a request that nobody answers, in a row."""
+"""Sum of the last stall, a transaction timeout, and a request without a response, in ms."""
 STABLE_MS = 4000
 MAX_STEPS = 400_000
 DRAIN_S = 300

@@ -1,6 +1,6 @@
-"""Saturation: after a run a producer fills every in-flight slot; then a topic appears, or a leader dies or freezes.
+"""Saturation: after a run, a producer uses every in-flight slot; then a topic appears, or a leader dies or freezes.
 
-All brokers are well but slow, so the bounds are exact. The answers of a leader that died or is frozen name no new one
+All brokers are healthy but slow, so the bounds are exact. A dead or frozen leader cannot return the new leader
 (KIP-951): only metadata does.
 """
 
@@ -58,7 +58,7 @@ def saturate(world: ProducerCluster) -> None:
     for node in range(1, NODES + 1):
         world.sandbox.start_fault(node, Fault.DELAY, ms=rng.choice([5, 20, 50]))
     properties = _properties(rng)
-    if story == "frozen":  # with acks=all every leader waits for the follower that stands still
+    if story == "frozen":  # with acks=all, every leader waits for the frozen follower
         properties |= {"acks": "1", "enable.idempotence": "false"}
     producer = Producer(properties, sim_runtime(hub, "busy", world.network, world.resolver))
     producer.partitions_for(BUSY, 10)
@@ -101,7 +101,7 @@ def _learn_topic(world: ProducerCluster, producer: Producer) -> int:
 
 
 def _fail_over(world: ProducerCluster, node: int, limit_ms: int, *, is_frozen: bool) -> int:
-    """Let a broker die or stand still; return when each of its partitions has grown under its new leader."""
+    """Stop or freeze a broker. Return the time at which each of its partitions has grown under a new leader."""
     ip = f"10.0.0.{node}"
     if is_frozen:
         world.sandbox.start_fault(node, Fault.FREEZE)

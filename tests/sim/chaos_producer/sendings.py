@@ -1,7 +1,7 @@
-"""What producers hand to their connections, what became of each attempt, and of each row of send_columns.
+"""Batches that producers send, results of each attempt, and rows of send_columns.
 
-It is the one place that looks inside a producer: what is sent in vain, or in another order than was promised, shows at
-no broker as long as nothing else goes wrong, and of rows the caller is told the number only.
+The only place that inspects a producer: unneeded sends and wrong orders are invisible to brokers without further
+faults, and callers learn only the number of rows.
 """
 
 import struct
@@ -20,7 +20,7 @@ from tests.sim.chaos_producer.producer_cluster import id_of
 
 _PRODUCER_STATE = struct.Struct(">qhi")
 _PRODUCER_STATE_AT = 43
-"""Where a batch of the present format has producer id, epoch and first sequence number."""
+"""Position of producer ID, epoch, and first sequence number in a batch."""
 
 Note = Callable[[str, Any], None]
 OnOutcome = Callable[[RecordRun, Outcome], None]
@@ -82,10 +82,10 @@ def names_of(run: RecordRun) -> list[str]:
 
 
 def watch(producer: Producer, note: Note) -> None:
-    """Have every batch that is sent noted as `sent`, and what is decided about its attempt as `judged`.
+    """Record every sent batch as `sent`, and the result of its attempt as `judged`.
 
-    `sent`: partition, names of the records, [producer id, epoch], first sequence number. `judged`: partition, the name
-    of the first record, whether it is acknowledged.
+    `sent`: partition, names of the records, [producer ID, epoch], first sequence number. `judged`: partition, name of
+    the first record, whether it is acknowledged.
     """
     batches = producer._sender._batches
     responses = batches._responses

@@ -1,7 +1,6 @@
-"""A seed of producers: no rule is broken; another seed is equal in another process.
+"""A seed of producers breaks no rule, and a seed is equal in another process.
 
-The corpus of producers is played with that of consumers, in tests/sim/chaos/test_seeds.py; `make sim-seeds` plays more
-seeds.
+tests/sim/chaos/test_seeds.py plays the corpus of producers and consumers; `make sim-seeds` plays more seeds.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the calls promise besides their deadlines: lag, client instance id, the old poll, what arguments may be."""
+"""Consumer calls other than their deadlines: lag, client instance id, the old poll, and invalid arguments."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def cluster() -> Iterator[GroupCluster]:
 
 @pytest.fixture
 def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
-    """Let the sandbox answer the first GetTelemetrySubscriptions with an error that passes: the ids that it gave."""
+    """Fail the first GetTelemetrySubscriptions with a temporary error; yield the returned client IDs."""
     given: list[bytes] = []
     codes = [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NONE]
 

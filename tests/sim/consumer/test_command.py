@@ -196,7 +196,7 @@ def test_exit_on_loss_and_a_reset_policy_exclude_each_other(cluster: SimCluster)
 
 
 def test_group_commits_where_a_reset_policy_led(cluster: SimCluster) -> None:
-    """So that the next run neither resets again nor skips what came meanwhile."""
+    """The next run must neither reset again nor skip records."""
     cluster.play(lambda: cluster.commit("g", {("t", 0): 5}))
     cluster.write(0, 20)
     cluster.sandbox.delete_records("t", 0, 10)

@@ -72,7 +72,7 @@ def test_range_reader_ends_though_records_of_its_range_are_gone(cluster: SimClus
 
     cluster.hub.spawn("app", body)
     cluster.hub.run()
-    cluster.hub.run(until_ms=cluster.hub.now_ms + 1000)  # and the threads of what it closed have ended too
+    cluster.hub.run(until_ms=cluster.hub.now_ms + 1000)  # threads of closed clients have ended
     assert cluster.hub.live_actors == ()
 
 

@@ -1,4 +1,4 @@
-"""An assigned consumer against a healthy cluster: what is delivered, from where on, and in which order."""
+"""Assigned consumer with a healthy cluster: returned records, start positions, and order."""
 
 from collections.abc import Iterator
 

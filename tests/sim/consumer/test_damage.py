@@ -23,7 +23,7 @@ def cluster() -> Iterator[SimCluster]:
 
 
 def flip(cluster: SimCluster, number: int, at: int) -> bytes:
-    """Damage a byte of a stored batch and return what it was."""
+    """Damage a byte of a stored batch. Return the original batch."""
     log = cluster.log(0)
     stored = log.batches[number]
     data = bytearray(stored.data)

@@ -18,7 +18,7 @@ SLOW_MS = 20_000
 
 
 class Waits(NamedTuple):
-    """A call, which brokers it needs, and how its error names what it waited for."""
+    """Call, the brokers that it needs, and the expected text of its error."""
 
     call: Callable[[Consumer, TopicPartition, float], object]
     needs: tuple[str, ...]
@@ -152,7 +152,7 @@ def assert_is_not_blocked(cluster: GroupCluster, wanted: Waits, consumer: Consum
 
 
 def check(error: ApiTimeout, wanted: Waits, timeout_ms: int) -> None:
-    """The error of a call that ended says that it may be tried again, what it waited for, and where its time went."""
+    """Check that the error is retriable, and has the missing response and a complete time breakdown."""
     assert error.retriable
     assert (error.timeout_ms, error.elapsed_ms) == (timeout_ms, timeout_ms)
     assert error.waiting_for.startswith("waiting for")

@@ -1,4 +1,4 @@
-"""Every blocking call under every fault ends on its millisecond, says what it waited for, and close keeps its word."""
+"""Every blocking call under every fault ends on its millisecond with a correct error, and close honors its timeout."""
 
 from collections.abc import Callable, Iterator
 
@@ -76,7 +76,7 @@ def test_a_call_ends_on_its_deadline_when_nodes_break_later(cluster: SimCluster,
         with cluster.consumer() as consumer:
             consumer.assign(T)
             consumer.poll(timeout=0.2)
-            consumer.seek_to_beginning()  # so that position() has to ask
+            consumer.seek_to_beginning()  # so that position() sends a request
             cluster.break_all(fault)
             before_ms = cluster.hub.now_ms
             try:

@@ -53,7 +53,7 @@ class Watched:
         return [event.at_ms - self.started_at_ms for event in sent]
 
     def ends(self, *kinds: type[Event]) -> list[tuple[int, int]]:
-        """Return when requests of the API ended without an answer, since the call, and what they had been given."""
+        """Return times and limits of requests of the API that ended without a response, since the call."""
         return [
             (event.at_ms - self.started_at_ms, event.limit_ms)
             for event in self._events
@@ -62,7 +62,7 @@ class Watched:
         ]
 
     def expiries(self) -> list[tuple[int, int]]:
-        """Return when requests and attempts to connect expired, since the call, and what they had been given."""
+        """Return times and limits of requests and connection attempts that expired, since the call."""
         expired = [event for event in self._events if isinstance(event, Expired | RequestExpired)]
         return [(event.at_ms - self.started_at_ms, event.limit_ms) for event in expired]
 
@@ -94,7 +94,7 @@ def test_two_request_timeouts_and_an_answer_to_the_third_request(cluster: GroupC
 
 @pytest.mark.parametrize("call", CALLS)
 def test_the_third_request_gets_what_is_left_of_the_api_timeout(cluster: GroupCluster, call: str) -> None:
-    """Diagram 2: min(what is left of the call, request.timeout.ms). A look-up leaves its connection open then."""
+    """Diagram 2: min(remaining time of the call, request.timeout.ms). A lookup then keeps its connection open."""
 
     def body() -> None:
         watched = Watched(cluster, call)
@@ -135,7 +135,7 @@ def test_a_call_without_a_timeout_has_the_default_api_timeout(cluster: GroupClus
 def test_no_request_of_reconnecting_outlasts_the_request_timeout(
     cluster: GroupCluster, call: str, fault: Fault
 ) -> None:
-    """Diagram 1 with a broker that answers nothing: the second round is ApiVersions on a new connection."""
+    """Diagram 1 with a broker that never responds: the second round is ApiVersions on a new connection."""
 
     def body() -> None:
         watched = Watched(cluster, call)
@@ -151,7 +151,7 @@ def test_no_request_of_reconnecting_outlasts_the_request_timeout(
         expiries = watched.expiries()
         assert {limit_ms for _, limit_ms in expiries} == {REQUEST_MS}
         assert {(at_ms + SOON_MS) // REQUEST_MS for at_ms, _ in expiries} >= {1, 2}, "one after the other"
-        bound_ms = 3 * REQUEST_MS if fault is Fault.SILENCE else healed_ms  # FREEZE answers late what was sent
+        bound_ms = 3 * REQUEST_MS if fault is Fault.SILENCE else healed_ms  # FREEZE delays responses
         assert elapsed_ms <= bound_ms + SOON_MS
         watched.consumer.close()
 

@@ -58,12 +58,12 @@ def cluster() -> Iterator[GroupCluster]:
 
 @contextmanager
 def refusing(api: str, code: ErrorCode) -> Iterator[None]:
-    """Let the brokers put a code wherever their answers of that API have one that says that all is well."""
+    """Replace every successful error code in responses of an API."""
     handler = HANDLERS[API_KEYS[api]]
 
     def handle(call: Call, request: Request) -> Response | None:
         answer = handler.handle(call, request)
-        if answer is not None:  # a fetch without data is answered later, by itself
+        if answer is not None:  # a fetch without data responds later, without this function
             put(answer, code, api)
         return answer
 
@@ -90,7 +90,7 @@ def put(message: Any, code: ErrorCode, api: str) -> None:
 
 @contextmanager
 def lacking(api: str) -> Iterator[None]:
-    """Let the brokers not know an API, as those from before it do not."""
+    """Remove an API from the brokers, as before it existed."""
     handler = HANDLERS.pop(API_KEYS[api])
     api_versions.offer(HANDLERS.values())
     try:
@@ -101,7 +101,7 @@ def lacking(api: str) -> Iterator[None]:
 
 
 def usable(cluster: GroupCluster, consumer: Consumer) -> None:
-    """The consumer answers and closes as if nothing had happened."""
+    """Check that the consumer still works and closes."""
     cluster.sandbox.heal()
     assert list(consumer.end_offsets([T0], 60)) == [T0]
     consumer.close()

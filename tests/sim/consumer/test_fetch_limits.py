@@ -24,7 +24,7 @@ def fill(cluster: SimCluster, partition: int, batches: int) -> None:
 
 
 def held_bytes(consumer: Consumer) -> int:
-    """What lies fetched and not delivered; there is no public way to ask."""
+    """Return the size of fetched and undelivered data, which has no public method."""
     consumer.waiting_for()  # takes over what the network has handed over
     queues = consumer._side.data._queues.values()
     return sum(len(item.chunk.data) for queue in queues for item in queue if isinstance(item, Delivery))

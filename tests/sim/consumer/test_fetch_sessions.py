@@ -21,7 +21,7 @@ def cluster() -> Iterator[SimCluster]:
 
 
 def sessions(cluster: SimCluster) -> dict[int, int]:
-    """How many sessions each node keeps."""
+    """Return the number of sessions of each node."""
     return {node_id: len(node.fetch_sessions) for node_id, node in cluster.sandbox.cluster.nodes.items()}
 
 

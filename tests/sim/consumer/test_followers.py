@@ -16,7 +16,7 @@ class Racks:
     """Topic r on three nodes in the racks a, b and c; the consumer is in rack b, the leader is node 1."""
 
     def __init__(self, hub: Hub) -> None:
-        settings = ClusterSettings(replica_lag_time_max_ms=500)  # or a follower that stands still holds all back
+        settings = ClusterSettings(replica_lag_time_max_ms=500)  # limits the delay by a frozen follower
         self.scene = SimCluster(hub, racks=["a", "b", "c"], settings=settings)
         self.scene.sandbox.create_topic("r", 1, 3)
         self.scene.sandbox.move_leader("r", 0, 1)
@@ -26,7 +26,7 @@ class Racks:
         self.scene.write(0, count, first=first, topic="r")
 
     def read_from(self) -> set[int]:
-        """Which nodes were sent a Fetch since the last call."""
+        """Return the nodes that received a Fetch since the last call."""
         fetches = self.scene.sent("Fetch")
         new, self._seen = fetches[self._seen :], len(fetches)
         return {each.target.node_id for each in new}

@@ -25,7 +25,7 @@ MEMBER = {**QUICK, "auto_commit_interval_ms": 200, "heartbeat_interval_ms": 100}
 
 
 class Reader(RebalanceListener):
-    """A consumer, and what it has been given."""
+    """Consumer and the records it returned."""
 
     def __init__(self, cluster: SimCluster, interrupted: Interrupted, **properties: object) -> None:
         self.scene = cluster
@@ -33,9 +33,9 @@ class Reader(RebalanceListener):
         self.consumer: Consumer = cluster.consumer(**properties)
         self.seen: dict[TopicPartition, list[int]] = {tp: [] for tp in T}
         self.looped: list[Record] = []
-        """What `loop` was given and `see_looped` has not seen yet."""
+        """Records that `loop` received and `see_looped` has not processed."""
         self.owned: list[TopicPartition] = []
-        """By what the listener was called with."""
+        """Owned partitions, according to the listener."""
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
         self.owned += [tp for tp in topic_partitions if tp not in self.owned]
@@ -75,14 +75,14 @@ class Reader(RebalanceListener):
         self.looped.clear()
 
     def read_all(self) -> None:
-        """Read what is left."""
+        """Read all remaining records."""
         give_up_at_ms = self.scene.hub.now_ms + 20_000
         while any(len(offsets) < COUNT for offsets in self.seen.values()):
             self.poll()
             assert self.scene.hub.now_ms < give_up_at_ms, (self.seen, self.consumer.waiting_for())
 
     def check_committed(self) -> None:
-        """What is committed is what was given."""
+        """Check that committed offsets match the received records."""
         with self.scene.consumer(group_id="g") as other:
             found = other.committed(T)
         for tp, each in found.items():

@@ -24,7 +24,7 @@ def cluster() -> Iterator[SimCluster]:
 
 
 class Failure(Exception):
-    """What an application raises."""
+    """Error of an application."""
 
 
 def committed(cluster: SimCluster, tp: TopicPartition = T[0]) -> int | None:

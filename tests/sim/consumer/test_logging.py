@@ -1,4 +1,4 @@
-"""The log lines of clients: what is written at which level, how often, and for which logger."""
+"""Log lines of clients: level, frequency, and logger."""
 
 import logging
 from collections.abc import Iterator

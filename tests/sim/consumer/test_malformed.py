@@ -1,4 +1,4 @@
-"""Responses to a consumer that leave out what was requested, or have it twice: an error that names API and broker."""
+"""Responses to a consumer with missing or duplicate items: an error with API and broker."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[Consumer], object]] = {
     "ListOffsets": lambda consumer: consumer.end_offsets([T0, T1], timeout=5),
 }
 PARTITIONS = {"Fetch": "responses"}
-"""Where a response has its topics, unless it calls them topics."""
+"""Field of the topics in a response, if it is not `topics`."""
 
 
 def leave_out(items: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Where a consumer starts, and where it goes on when its offset does not exist; the latter is always told."""
+"""Start positions of a consumer, and resets if its offset does not exist, which are always reported."""
 
 from collections.abc import Iterator
 

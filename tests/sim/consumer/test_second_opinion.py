@@ -1,4 +1,4 @@
-"""One frozen broker of three holds up nobody: what any broker can answer is asked of another one."""
+"""One frozen broker of three delays no call: requests for any broker are sent to another one."""
 
 import pytest
 

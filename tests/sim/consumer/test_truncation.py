@@ -1,4 +1,4 @@
-"""Elections that lose records: what was read is not there any more, and a consumer says so (KIP-320)."""
+"""Elections that lose records: a consumer reports that read records are gone (KIP-320)."""
 
 from collections.abc import Callable, Iterator
 

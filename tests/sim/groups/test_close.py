@@ -1,4 +1,4 @@
-"""KIP-102, sentence by sentence: what close() does, in which order, for how long, and what it says of it."""
+"""KIP-102, sentence by sentence: actions of close(), their order, duration, and result."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +54,7 @@ class Member:
         self.events.clear()
 
     def close(self, timeout: float | None = None) -> tuple[int, tuple[bool | None, bool | None, str | None]]:
-        """Close and return how long it took and what was achieved."""
+        """Close the consumer. Return the elapsed time and the result."""
         before_ms = self.scene.hub.now_ms
         result = self.consumer.close(timeout)
         elapsed_ms = self.scene.hub.now_ms - before_ms
@@ -87,7 +87,7 @@ def freeze_all(cluster: GroupCluster) -> None:
         cluster.sandbox.start_fault(node_id, Fault.FREEZE)
 
 
-# --- what it does -----------------------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------------------
 
 
 def test_close_commits_and_leaves_the_group_before_the_coordinator_connection_is_closed(cluster: GroupCluster) -> None:
@@ -233,7 +233,7 @@ def test_a_negative_timeout_is_refused_and_the_consumer_stays_open(cluster: Grou
     play(cluster, body)
 
 
-# --- what it says -----------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_commit_was_in_time_and_the_goodbye_was_not(cluster: GroupCluster) -> None:
@@ -284,7 +284,7 @@ def test_a_second_close_says_the_same_and_does_nothing(cluster: GroupCluster) ->
     play(cluster, body)
 
 
-# --- what may happen on the way ---------------------------------------------------------------------------------------
+# --- interference -----------------------------------------------------------------------------------------------------
 
 
 def test_wakeup_cannot_be_used_to_interrupt_it(cluster: GroupCluster) -> None:

@@ -1,8 +1,8 @@
-"""KIP-848 members without their consumers, against the sandbox's coordinator, in virtual time.
+"""KIP-848 members without their consumers, with the sandbox's coordinator, in virtual time.
 
-Each member is the network side of a consumer alone: its loop applies what is reported after a drawn delay, as an
-application does. One table says who reads what; a partition that is taken while another member still reads it fails
-the test, unless the coordinator had given up on that one.
+Each member is the network side of a consumer. Its loop applies changes after a random delay, as an application does.
+One table has the reader of each partition. Assigning a partition that another member still reads fails the test, unless
+the coordinator had removed that member.
 """
 
 import re
@@ -35,7 +35,7 @@ PARTITIONS = 12
 SESSION_MS = 6000
 INTERVAL_MS = 1000
 SLOWEST_MS = 2500
-"""How long an application may take to apply a change."""
+"""Maximum time of an application to apply a change, in ms."""
 
 
 class MembershipCluster(SimCluster):
@@ -57,7 +57,7 @@ class MembershipCluster(SimCluster):
         return member
 
     def is_known(self, member: "Member") -> bool:
-        """Whether the coordinator still counts on the member with what it has."""
+        """Return whether the coordinator still includes the member."""
         group = self.sandbox.cluster.groups.get("g")
         return isinstance(group, ConsumerGroup) and member.member_id in group.members
 
@@ -78,7 +78,7 @@ class MembershipCluster(SimCluster):
         return self.hub.now_ms - began_ms
 
     def is_shared(self) -> bool:
-        """Whether every partition has a reader, and the live members have as many as the uniform assignor gives."""
+        """Return whether every partition has a reader, and live members have an even share."""
         sizes = [sum(reader is member for reader in self.readers.values()) for member in self.live()]
         return len(self.readers) == PARTITIONS and max(sizes) - min(sizes) <= 1 and sum(sizes) == PARTITIONS
 
@@ -166,7 +166,7 @@ class Member:
 
 
 def play(seed: int, body: Callable[[MembershipCluster], None]) -> None:
-    """Run `body` beside the members, then let all of them leave."""
+    """Run `body` in parallel to the members, then let all members leave."""
     with Hub(seed=seed) as hub:
         cluster = MembershipCluster(hub, seed)
 

@@ -1,7 +1,7 @@
-"""Members that the group has forgotten: they hand out no more records of the partitions they lost.
+"""Members that the group has removed return no more records of their lost partitions.
 
-An outage longer than the session ends for fetches and heartbeats at about the same time. What was fetched before is
-somebody else's by then, so it is handed out only after the coordinator has confirmed the membership.
+After an outage longer than the session, fetches and heartbeats succeed at about the same time. Fetched records may
+belong to another member, so they are returned only after the coordinator has confirmed the membership.
 """
 
 from collections.abc import Iterator

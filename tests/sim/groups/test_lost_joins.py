@@ -24,7 +24,7 @@ class Loser:
 
     def __init__(self, cluster: GroupCluster, number: int) -> None:
         self.sent: list[tuple[int, int]] = []
-        """When each was sent, and on which connection."""
+        """Time and node of each JoinGroup."""
         self._scene = cluster
         self._number = number
 

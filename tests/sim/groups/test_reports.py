@@ -1,4 +1,4 @@
-"""What goes wrong behind the application's back is reported: as typed events, and through logging."""
+"""Background problems are reported as typed events and through logging."""
 
 import logging
 from collections.abc import Iterator

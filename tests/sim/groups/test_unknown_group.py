@@ -1,4 +1,4 @@
-"""A coordinator that answers OffsetFetch with GROUP_ID_NOT_FOUND, as Kafka-like servers do for a new group."""
+"""Coordinator that returns GROUP_ID_NOT_FOUND for OffsetFetch, as Kafka-like servers do for a new group."""
 
 from collections.abc import Iterator
 

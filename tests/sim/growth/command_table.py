@@ -1,6 +1,6 @@
-"""Table of the commands: measured lines, what grows in the cluster, and the exponents that each cost may have.
+"""Table of commands: measured command lines, the growing part of the cluster, and allowed exponents of each cost.
 
-The input of each line is of the size, too.
+The input of each line grows with the size.
 """
 
 from collections.abc import Callable

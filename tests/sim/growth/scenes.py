@@ -14,12 +14,12 @@ SETTINGS = ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))
 
 
 class Scene(NamedTuple):
-    """How a cluster of size n is made.
+    """Cluster of size n.
 
     Attributes:
-        topics: their partitions by name.
-        nodes: the number of brokers.
-        fill: makes the rest by an admin client.
+        topics: partitions by topic.
+        nodes: number of brokers.
+        fill: creates the rest with an admin client.
     """
 
     topics: Callable[[int], Mapping[str, int]] = lambda _n: {"t": 4}
@@ -122,4 +122,4 @@ SCENES = {
     "open transactions": Scene(topics=lambda n: {"t": n}, fill=_open_transactions),
     "arguments": Scene(fill=lambda cluster, _admin, _n: cluster.commit("g", {("t", 0): 0})),
 }
-"""By what n is the number of."""
+"""Scenes by the growing object."""

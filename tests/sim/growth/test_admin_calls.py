@@ -1,4 +1,4 @@
-"""How the cost of the calls of Admin grows with the cluster and the arguments: lines, requests and bytes."""
+"""Growth of the cost of Admin calls with the cluster and the arguments: lines, requests, and bytes."""
 
 import inspect
 from collections.abc import Callable
@@ -175,7 +175,7 @@ ROWS = (
         "describe_replica_log_dirs",
         "partitions",
         lambda a, n: a.describe_replica_log_dirs(_replicas(n)),
-        Exponents(0.5, 0, 1),  # a replica costs few lines beside the conversation
+        Exponents(0.5, 0, 1),  # a replica costs few lines compared to the request
     ),
     Row("describe_topics", "topics", lambda a, n: a.describe_topics(_names("t", n))),
     Row("describe_topics", "partitions", lambda a, _: a.describe_topics(["t"])),
@@ -253,7 +253,7 @@ def _cost_at(row: Row, n: int) -> Cost:
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}, {row.scene}")
 def test_cost_of_admin_call_grows_as_its_row_says(row: Row) -> None:
-    _cost_at(row, SIZE)  # imports, and what is compiled once
+    _cost_at(row, SIZE)  # imports and caches
     costs = [_cost_at(row, SIZE * factor) for factor in (1, 2, 4)]
     assert wrong_exponents(exponents_of(costs), row.exponents) == {}, costs
 

@@ -1,4 +1,4 @@
-"""How the cost of the calls of Consumer and Producer grows with partitions: lines, requests and bytes."""
+"""Growth of the cost of Consumer and Producer calls with partitions: lines, requests, and bytes."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -208,7 +208,7 @@ CLIENTS: tuple[tuple[Make, tuple[Row, ...]], ...] = (
     ids=lambda given: given.name if isinstance(given, Row) else given.__name__.strip("_"),
 )
 def test_cost_of_call_grows_as_its_row_says(make: Make, row: Row) -> None:
-    _cost_at(make, row, SIZE)  # imports, and what is compiled once
+    _cost_at(make, row, SIZE)  # imports and caches
     costs = [_cost_at(make, row, SIZE * factor) for factor in (1, 2, 4)]
     assert wrong_exponents(exponents_of(costs), row.exponents) == {}, costs
 

@@ -1,4 +1,4 @@
-"""How the cost of commands grows: lines, requests and bytes at sizes n, 2n and 4n."""
+"""Growth of the cost of commands: lines, requests, and bytes at sizes n, 2n, and 4n."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def cost_at(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, n: int) -> 
 
 def costs_of(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, size: int) -> list[Cost]:
     sizes = [size * factor for factor in (1, 2, 4)]
-    cost_at(monkeypatch, folder, row, sizes[0])  # imports, and what is compiled once
+    cost_at(monkeypatch, folder, row, sizes[0])  # imports and caches
     return [cost_at(monkeypatch, folder, row, n) for n in sizes]
 
 

@@ -1,4 +1,4 @@
-"""How the cost of decisions without requests grows: plans and findings."""
+"""Growth of the cost of decisions without requests: plans and findings."""
 
 from collections.abc import Callable
 

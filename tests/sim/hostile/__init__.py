@@ -1,1 +1,1 @@
-"""Conversations of whole commands with brokers that answer anything: mutated, shuffled, or much of it."""
+"""Entire commands with hostile brokers: mutated, reordered, or oversized responses."""

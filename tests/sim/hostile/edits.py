@@ -61,17 +61,16 @@ def leaf_paths(cls: type[Struct], version: int, kind: str) -> Iterator[Path]:
 
 
 class OneBody:
-    """An edit: the responses of one class are one body, which is made once because clients retry.
+    """Edit that replaces all responses of one class by one body, cached because clients retry.
 
-    Attributes: make: gets a response and its version, and returns the bytes behind the correlation id, or None for
-        those of the response.
+    Attributes: make: returns the bytes after the correlation ID for a response and version, or None to keep them.
     """
 
     def __init__(self, cls: type[Response], make: Callable[[Response, int], bytes | None]) -> None:
         self._cls = cls
         self._make = make
         self._bodies: dict[int, bytes] = {}
-        """By version."""
+        """Bodies by version."""
 
     def __call__(self, response: Response, version: int, correlation_id: int) -> bytes | None:
         if type(response) is not self._cls:
@@ -117,9 +116,9 @@ def lengthened(response: Response, version: int, path: Path, data: bytes | str) 
 
 
 def stuffed(response: Response, version: int, path: Path, *, are_same: bool) -> bytes:
-    """Return the bytes behind the correlation id of a response of which one array fills a megabyte.
+    """Return the bytes after the correlation ID of a response with one array that fills a megabyte.
 
-    Args: are_same: its items are the same; otherwise each has a name or number of its own.
+    Args: are_same: repeat one item; otherwise each item has a unique name or number.
     """
     whole = copy.deepcopy(response)
     entry, _ = _make_place(whole, path)
@@ -186,7 +185,7 @@ class _Stuffing(_Encode):
 
 
 def _numbered(entry: Field, item: Any, number: int) -> Any:
-    """Return the item with a name and a number of its own."""
+    """Return the item with a unique name and number."""
     if not isinstance(item, Struct):
         return _plain_item(entry, number)
     for inner in type(item).FIELDS:
@@ -211,9 +210,9 @@ TEXTS = ("", "t", "u", "g", "live", "other", "\n", "x" * 1000, "0", "-1")
 
 
 def mutated(random: Random, response: Response, version: int, correlation_id: int, others: list[bytes]) -> bytes | None:
-    """Return another frame for a response: of other values, of other bytes, or one that answered something else.
+    """Return another frame for a response: with other values, other bytes, or a previous body.
 
-    Args: others: bodies that were sent before, behind the correlation id.
+    Args: others: bodies that were sent before, without the correlation ID.
     """
     kind = random.randrange(10)
     if kind == 0 and others:

@@ -12,7 +12,7 @@ from tests.unit.records.handmade import batch, message, record, varint
 
 WIRE_BYTES = 1_000_000
 PLAIN_BYTES = 60 << 20
-"""Of one compressed batch: below the limit of the command line."""
+"""Size of one decompressed batch, below the limit of the command line."""
 RecordSet = Callable[[int], bytes]
 """Gets the offset of the first record."""
 
@@ -40,7 +40,7 @@ def small_records(offset: int) -> bytes:
 
 
 def records_before_the_position(offset: int) -> bytes:
-    """Records with one offset, which is below that of the batch's end: none is wanted."""
+    """Return records with one offset below the batch's end: none is wanted."""
     one = record(0, None, None)
     count = PLAIN_BYTES // len(one)
     return _packed("zstd", max(0, offset - 1), count, one * count, last=10)
@@ -66,7 +66,7 @@ def empty_batches(offset: int) -> bytes:
 
 
 def one_record_of_many_headers(offset: int) -> bytes:
-    """As many headers as a record may have."""
+    """Return a record with the maximum number of headers."""
     return _packed("zstd", offset, 1, record(tail=_headers(100_000)))
 
 

@@ -1,7 +1,6 @@
-"""Stage: runs command lines on a simulated cluster whose responses are edited, and measures each run.
+"""Stage: runs command lines on a simulated cluster with edited responses, and measures each run.
 
-Work is CPU time of the process and memory its resident set, as Linux counts them. CPU time of the sandbox is not
-measured, nor that of editing.
+Measures CPU time of the process and its resident memory on Linux, without the CPU time of the sandbox and of editing.
 """
 
 import gc
@@ -31,18 +30,17 @@ from tests.support.in_process import Ended, run_in_process
 
 MOST_CPU_S = bound(2)
 WRITTEN_BYTES_A_S, YAML_BYTES_A_S, DECOMPRESSED_BYTES_A_S = 50e6, 5e6, 1e9
-"""Records that were asked for cost CPU as they are written, and batches as they are decompressed, however small they
-were on the wire. YAML is as slow as its library."""
+"""Rates for the CPU limit: output costs CPU by its size, and batches by their decompressed size. YAML is slow."""
 MOST_MEMORY_BYTES = (300 - 35) << 20
 """The limit of a process, without what kctl takes for any command."""
 LARGE_BYTES, MEMORY_FOR_A_BYTE = 2_000_000, 20
-"""Responses that are larger in all, because an edited one made the command ask for more, may take more memory."""
+"""Total response size above which more memory is allowed, because an edit caused more requests, and the factor."""
 API_TIMEOUT = "5s"
 SETTINGS = ClusterSettings(authorizer=True, super_users=("User:ANONYMOUS",))
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _CLEAR_PEAK = "5"
 BUG = ("which is a bug", "Traceback")
-"""What an exception that nothing expected leaves on stderr."""
+"""Text of an unexpected exception on stderr."""
 
 Answer = tuple[type[Response], int]
 """A response and its version."""
@@ -55,7 +53,7 @@ class Exceeded(BaseException):
 
 
 class Run(NamedTuple):
-    """How a command ended, and what it took."""
+    """Result and cost of a command."""
 
     ended: Ended
     cpu_s: float
@@ -63,11 +61,11 @@ class Run(NamedTuple):
     edited: int
     """Responses that were edited."""
     received_bytes: int
-    """Of all responses."""
+    """Size of all responses."""
     written_bytes: int
-    """Of the output on stdout, whose end is not kept."""
+    """Size of stdout, whose end is not kept."""
     decompressed_bytes: int
-    """Of all batches."""
+    """Size of all decompressed batches."""
     is_yaml: bool
 
     def wrong(self) -> str:
@@ -135,13 +133,13 @@ class Stage:
         return *counts, "--export" in self._line
 
     def decompress(self, codec: str, data: memoryview, max_bytes: int) -> bytes:
-        """Decompress a batch; stands for the function of the reader of batches."""
+        """Decompress a batch; replaces the function of the batch reader."""
         plain = decompress(codec, data, max_bytes)
         self._decompressed_bytes += len(plain)
         return plain
 
     def encode(self, response: Response, version: int, correlation_id: int) -> bytes:
-        """Return the frame of a response; stands for the function of the sandbox's connections."""
+        """Return the frame of a response; replaces the function of the sandbox's connections."""
         self.conversation.append((type(response), version))
         if self._edit is not _leave:
             self._peak_bytes = max(self._peak_bytes, _peak_bytes())
@@ -191,7 +189,7 @@ def play(monkeypatch: pytest.MonkeyPatch, scene: Callable[[Stage], None]) -> Non
 
 
 def run_alone(line: str, stdin: bytes = b"", edit: Edit | None = None) -> tuple[Run, Sequence[Answer]]:
-    """Return how a command line ended on a cluster of its own, and the responses that it got."""
+    """Return the result of a command line on a new cluster, and the responses it got."""
     stages: list[Stage] = []
     runs: list[Run] = []
     with pytest.MonkeyPatch.context() as monkeypatch, suppress(Exceeded), Hub(seed=7) as hub:

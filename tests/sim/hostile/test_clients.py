@@ -1,6 +1,4 @@
-"""Clients of the library in conversations with a broker that answers anything: each call ends, with no other error than
-one of Kafka.
-"""
+"""Clients of the library with a hostile broker: each call returns, or raises an error of Kafka."""
 
 from collections.abc import Callable
 from contextlib import suppress

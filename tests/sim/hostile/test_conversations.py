@@ -1,4 +1,4 @@
-"""Whole commands in conversations with a broker that answers anything: they end, with an exit code of their own."""
+"""Entire commands with a hostile broker: they exit with a documented exit code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -152,7 +152,7 @@ def check_megabytes(line: str, api: str | None) -> None:
 
 
 def test_each_command_is_attacked() -> None:
-    """Commands without a broker as their peer are attacked in the test that is named; jobs of Spark are not."""
+    """Commands without a broker are tested in the listed file; jobs of Spark are not."""
     commands = {command.name.removeprefix("kctl ") for command in read_tree().walk() if command.runs}
     elsewhere = {name for name in commands if name in ELSEWHERE or name.split()[0] in ELSEWHERE}
     attacked = {" ".join(line.split()[: 1 if line.split()[0] in ONE_WORD else 2]) for line in COMMANDS}

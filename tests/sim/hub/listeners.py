@@ -7,7 +7,7 @@ from kctl.sandbox.runtime import Wire
 
 
 class EchoEnd:
-    """Sends back what it gets."""
+    """Endpoint that returns all bytes."""
 
     def __init__(self, wire: Wire, on_gone: Callable[[], None]) -> None:
         self._wire = wire

@@ -1,4 +1,4 @@
-"""Listeners that are no broker, at the address of one: what a balancer or a node under maintenance answers."""
+"""Listeners at the address of a broker that are not brokers, such as a load balancer."""
 
 from kctl.sandbox.faults import OnConnect
 from kctl.sandbox.runtime import Wire
@@ -27,7 +27,7 @@ class StrangerEnd:
 
 
 class Stranger:
-    """Accepts every connection and answers the same."""
+    """Listener that accepts every connection and always sends the same bytes."""
 
     def __init__(self, answer: bytes = UNAVAILABLE) -> None:
         self._answer = answer

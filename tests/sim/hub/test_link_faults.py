@@ -1,4 +1,4 @@
-"""Faults of one link in virtual time: late, in pieces, never answered, or ended by a reset; nothing gets lost."""
+"""Faults of one link in virtual time: delays, pieces, no response, or a reset; no bytes are lost."""
 
 import errno
 

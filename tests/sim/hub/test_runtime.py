@@ -1,4 +1,4 @@
-"""What a client takes from its surroundings, as one value."""
+"""Runtime of a client as one value."""
 
 from kctl.client.clock import Clock
 from kctl.client.runtime import Runtime, SocketOptions

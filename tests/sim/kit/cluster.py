@@ -32,7 +32,7 @@ MOST_ROUNDS = 60
 
 
 def dotted(properties: Mapping[str, object]) -> dict[str, object]:
-    """Return client properties by Kafka's names; `fetch_max_wait_ms` stands for fetch.max.wait.ms."""
+    """Return client properties by Kafka's names, such as fetch.max.wait.ms for `fetch_max_wait_ms`."""
     return {name.replace("_", "."): value for name, value in properties.items()}
 
 
@@ -65,9 +65,9 @@ class SimCluster(SimNodes):
     # --- clients ----------------------------------------------------------------------------------------------------
 
     def consumer(self, **properties: object) -> Consumer:
-        """Return a consumer that starts at the earliest offset; `fetch_max_wait_ms=50` stands for fetch.max.wait.ms.
+        """Return a consumer that starts at the earliest offset; `fetch_max_wait_ms=50` sets fetch.max.wait.ms.
 
-        `prefetch_bytes` is the argument of `Consumer` of that name.
+        `prefetch_bytes` is an argument of `Consumer`.
         """
         self._consumers += 1
         prefetch_bytes = properties.pop("prefetch_bytes", PREFETCH_BYTES)

@@ -39,7 +39,7 @@ class Journal:
                 del self.owner[tp]
 
     def is_known(self, name: str) -> bool:
-        """Whether the group still counts on a member; one that it has removed may not know of that yet."""
+        """Return whether the group still includes a member, which may not know of its removal."""
         if name in self.ended:
             return False
         side = self.consumers[name]._side  # not the public call: another actor may be inside of one
@@ -50,7 +50,7 @@ class Journal:
         return isinstance(group, ClassicGroup) and member_id in group.members
 
     def of(self, name: str, *kinds: str) -> list[tuple[int, str, tuple[int, ...]]]:
-        """What happened to one member: (instant, what, partitions)."""
+        """Return the events of one member: (time, event, partitions)."""
         return [
             (at, what, parts) for at, who, what, parts in self.lines if who == name and (not kinds or what in kinds)
         ]
@@ -89,7 +89,7 @@ class GroupCluster(SimCluster):
         super().__init__(hub, nodes=nodes, topics=topics, settings=settings, security=security)
         self.journal = Journal(hub, self.sandbox)
         self.seen: dict[tuple[int, int], int] = {}
-        """How often each record was delivered, by partition and offset."""
+        """Number of deliveries of each record, by partition and offset."""
 
     def member(self, name: str, **properties: object) -> Consumer:
         """A member that is subscribed; its intervals are short, so that tests are."""
@@ -100,7 +100,7 @@ class GroupCluster(SimCluster):
         return consumer
 
     def read(self, consumer: Consumer, seconds: float, *, step: float = 0.3) -> list[ConsumerRecord]:
-        """Poll for so long and count what comes; every poll ends by its deadline."""
+        """Poll for some seconds and count the records; every poll must return by its deadline."""
         records: list[ConsumerRecord] = []
         end_ms = self.hub.now_ms + round(seconds * 1000)
         while self.hub.now_ms < end_ms:

@@ -1,4 +1,4 @@
-"""ScriptedCluster: nodes that answer by a script, and a network client or a prober among them, in virtual time."""
+"""ScriptedCluster: scripted nodes with a network client or a prober, in virtual time."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -85,13 +85,13 @@ class NetworkClientCluster(ScriptedCluster):
         return self.poll_until(lambda: self.client.any_ready_node() is not None, until_ms=until_ms)
 
     def ask(self, node_id: int = -1, *, timeout_ms: int = 1000) -> list[Answer]:
-        """Send a Metadata request; the answer will be in the list."""
+        """Send a Metadata request. The response will be in the returned list."""
         answers: list[Answer] = []
         self.client.send(Outgoing(node_id, MetadataRequest(), timeout_ms, answers.append))
         return answers
 
     def fetch_metadata(self, *, until_ms: int = 60_000) -> Response | KafkaError | None:
-        """Ask any node for metadata and return the answer, its error, or None when the time was up."""
+        """Request metadata from any node. Return the response, its error, or None after the timeout."""
         if not self.connect_any(until_ms=until_ms):
             return None
         node = self.client.any_ready_node()

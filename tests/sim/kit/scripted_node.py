@@ -1,4 +1,4 @@
-"""A node for tests of the network: answers ApiVersions and Metadata as told, with the faults of the sandbox."""
+"""Node for tests of the network: scripted responses to ApiVersions and Metadata, with the faults of the sandbox."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ SPOKEN: tuple[type[Request], ...] = (ApiVersionsRequest, MetadataRequest)
 
 
 class ScriptedNode:
-    """Counts what it is asked; `answer` may be replaced, and may return None to stay silent."""
+    """Node that records its requests. `answer` can be replaced, and may return None for no response."""
 
     def __init__(self) -> None:
         self.faults = NodeFaults()

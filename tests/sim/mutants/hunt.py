@@ -1,6 +1,6 @@
-"""Plants one bug after the other in a copy of the client and runs the corpus, then seeds, until one fails.
+"""Mutation test: adds one bug after the other to a copy of the client, and runs the corpus and seeds until one fails.
 
-The copy lies in a temporary folder; this tree is never touched. Started by `python -m tests.sim mutants`.
+The copy is in a temporary directory. Started by `python -m tests.sim mutants`.
 """
 
 import os

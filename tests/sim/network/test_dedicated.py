@@ -1,4 +1,4 @@
-"""A dedicated connection: made when asked for, chosen for nothing else, kept when the list of nodes changes."""
+"""Dedicated connection: created on request, used for nothing else, and kept when the list of nodes changes."""
 
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError

@@ -90,7 +90,7 @@ def test_damaged_frame_on_a_ready_connection_is_a_disconnect(damage: bytes) -> N
 
 
 def test_damaged_first_answer_to_a_client_that_was_never_accepted_is_a_refusal() -> None:
-    """A server that speaks another dialect of Kafka is named at once."""
+    """A server with another dialect of Kafka is reported immediately."""
     with Hub() as hub:
         cluster = NetworkClientCluster(hub)
         answers = ask_and_damage(cluster)
@@ -116,7 +116,7 @@ def test_damaged_first_answer_of_one_node_is_asked_again_of_another() -> None:
 
 
 def ask_and_damage(cluster: NetworkClientCluster) -> list[Answer]:
-    """Return what becomes of the first request of a client to node -1, which answers with bytes that are no Kafka."""
+    """Return the results of the first request to node -1, which returns bytes that are not Kafka."""
     cluster.connect()
     cluster.nodes[0].answer = lambda _: None
     answers = cluster.ask()

@@ -1,4 +1,4 @@
-"""Requests in virtual time: answered, expired on their millisecond, failed with their connection; idle connections."""
+"""Requests in virtual time: completed, expired on their millisecond, or failed; idle connections."""
 
 import pytest
 
@@ -180,7 +180,7 @@ def test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay() -> Non
 
 
 def test_writing_keeps_a_connection_from_being_idle() -> None:
-    """Produce with acks=0 gets no answers."""
+    """Produce with acks=0 gets no response."""
     with Hub() as hub:
         cluster = NetworkClientCluster(hub, connections_max_idle_ms=1000)
         cluster.connect()
@@ -206,7 +206,7 @@ def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
         assert is_metadata(answers[0].response)
         cluster.client.poll(0)
         assert [event.reason for event in cluster.seen(Closed)] == ["left the cluster"]
-        assert cluster.client.node(-1).port == 9092  # messages about that answer name it
+        assert cluster.client.node(-1).port == 9092  # messages about that response include it
         assert not cluster.client.is_ready(-1)
 
 

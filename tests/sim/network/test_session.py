@@ -1,4 +1,4 @@
-"""SASL sessions that expire (KIP-368): renewed in place, behind what is in flight, without losing the connection."""
+"""SASL sessions that expire (KIP-368): renewed in place, after the requests in flight."""
 
 from itertools import pairwise
 
@@ -53,12 +53,12 @@ class SessionCluster(SimCluster):
         return sum(isinstance(event, kind) for event in self.events)
 
     def sent_at_ms(self, api: str) -> list[int]:
-        """When the requests of an API were sent."""
+        """Return the times at which requests of an API were sent."""
         return [event.at_ms for event in self.sent(api)]
 
 
 def ask_until(cluster: SessionCluster, until_ms: int, *, every_ms: int) -> list[Answer]:
-    """Ask for metadata whenever the node takes a request, and return the answers."""
+    """Request metadata whenever the node is ready. Return the responses."""
     answers: list[Answer] = []
 
     def app() -> None:

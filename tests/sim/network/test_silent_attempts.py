@@ -1,4 +1,4 @@
-"""A node whose connections stay dead after a fault, which is dialled beside the dead attempt."""
+"""Node whose connections stay dead after a fault: a second connection is started in parallel."""
 
 import pytest
 

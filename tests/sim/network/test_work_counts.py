@@ -1,4 +1,4 @@
-"""What a turn of a loop takes counts as waited: a wait ends at its instant, however long was worked before it began."""
+"""Work of a loop iteration counts as waiting: a wait ends at its deadline, regardless of the work before it."""
 
 from collections.abc import Callable
 from typing import Any, cast

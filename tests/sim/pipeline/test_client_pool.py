@@ -157,7 +157,7 @@ SINK_LIMIT_MS = 60_000
 
 
 def write_to(cluster: SimCluster, batch: pa.RecordBatch, pool: ClientPool[Producer] | None = None) -> int:
-    """Write a batch with a timeout that is long beside what a writer takes to notice a recreated topic."""
+    """Write a batch with a timeout that suffices to detect a recreated topic."""
     given = {**properties(cluster), "max.block.ms": SINK_LIMIT_MS}
     return write_batches(given, [batch], topic="t", pool=pool, runtime=runtime(cluster, f"task {cluster.hub.now_ms}"))
 
@@ -211,7 +211,7 @@ def test_write_to_a_sink_that_was_just_recreated_with_fewer_partitions_fails_bef
 
 
 def test_slow_write_reports_failures_of_before_a_look_at_the_sink(cluster: SimCluster) -> None:
-    """Rows of one partition fail at once, those of another are acknowledged only after the writer has looked."""
+    """Rows of one partition fail immediately; others are acknowledged only after a check of the sink."""
 
     def body() -> None:
         cluster.sandbox.start_fault(2, Fault.FREEZE)

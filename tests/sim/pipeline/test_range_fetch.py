@@ -1,4 +1,4 @@
-"""Ranges that share a consumer: each in its turn, whole and in order, whatever comes of the others meanwhile."""
+"""Ranges that share a consumer: each is read in turn, entirely and in order, while data of others arrives."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -33,7 +33,7 @@ def cluster() -> Iterator[SimCluster]:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
-    """What the consumers of ranges do."""
+    """Yield the events of the consumers of ranges."""
     found: list[Event] = []
     monkeypatch.setattr(range_fetch, "Consumer", partial(Consumer, events=found.append))
     return found
@@ -114,7 +114,7 @@ def test_chunks_that_come_early_are_held_up_to_a_limit(cluster: SimCluster, monk
 
 
 def test_a_range_that_is_lost_waits_for_its_turn(cluster: SimCluster) -> None:
-    """The error is of the range that has it; those before it are read, and with loss allowed those after it, too."""
+    """The error belongs to its range. Ranges before it are read, and, if loss is allowed, ranges after it."""
     pool = ClientPool[Consumer]()
 
     def body() -> None:

@@ -41,7 +41,7 @@ def runtime(cluster: SimCluster, name: str = "driver") -> Runtime:
 
 
 def run(cluster: SimCluster, body: Callable[[], None]) -> None:
-    """Run the body; a second later the threads of what it closed have ended too."""
+    """Run the body, and check a second later that all threads of closed clients have ended."""
     cluster.hub.spawn("app", body)
     cluster.hub.run()
     cluster.hub.run(until_ms=cluster.hub.now_ms + 1000)
@@ -311,7 +311,7 @@ def test_writing_to_nobody_ends_on_its_limit(cluster: SimCluster, fault: Fault) 
 
 
 def test_offsets_that_are_not_written_are_named(cluster: SimCluster) -> None:
-    """The leader of partition 1 alone stands still; what the others have stays written."""
+    """Only the leader of partition 1 is frozen; rows of other partitions stay written."""
 
     def body() -> None:
         cluster.sandbox.start_fault(2, Fault.FREEZE)

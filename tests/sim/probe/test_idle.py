@@ -1,4 +1,4 @@
-"""The test of idleness in virtual time: the wait ends on its millisecond, and whatever ends it early is told."""
+"""Idle test in virtual time: the wait ends on its millisecond, and an early end is reported."""
 
 import pytest
 

@@ -31,12 +31,12 @@ def numbers(first: int, end: int) -> list[bytes | None]:
 
 
 def lines(first: int, end: int) -> Lines:
-    """The same as they stand in a file: encoded where they lie, except what fills less than half a batch."""
+    """Return numbers as lines of a file: encoded in place if they fill half a batch."""
     return Lines(b"".join(b"%d\n" % number for number in range(first, end)), b"\n")
 
 
 def packed(first: int, end: int) -> PackedColumn:
-    """The same as an Arrow array has them, encoded where they lie, too."""
+    """Return numbers as an Arrow array, encoded in place."""
     return packed_column(numbers(first, end))
 
 

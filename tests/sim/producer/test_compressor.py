@@ -20,7 +20,7 @@ Slow = Callable[[int], None]
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
-    """Let the helper compress small batches, too, each in the given milliseconds; callers need no time."""
+    """Let the helper compress small batches, each in the given milliseconds; callers need no time."""
     monkeypatch.setattr(encoding, "LEAST_HELPED_BYTES", 0)
     taken_ms = [0]
     compress = BatchCompressor._compress
@@ -105,7 +105,7 @@ def test_a_record_fails_by_its_deadline_while_the_helper_has_it(slow: Slow) -> N
         with pytest.raises(UndeliveredError, match=r"300 records not delivered.*delivery\.timeout\.ms"):
             columns.result()
         assert cluster.hub.now_ms == sent_at_ms + 300
-        last.result()  # what waited behind it goes at once
+        last.result()  # waiting batches are sent immediately
         assert cluster.hub.now_ms <= sent_at_ms + 320
         result = producer.close()
         assert (result.delivered, result.failed, result.unknown) == (2, 300, 0)

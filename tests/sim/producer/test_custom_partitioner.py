@@ -1,4 +1,4 @@
-"""A partitioner of the application: its choice, its errors, and its time, which is that of send."""
+"""Partitioner of the application: its choice, its errors, and its time, which counts for send."""
 
 from collections.abc import Sequence
 

@@ -122,7 +122,7 @@ def test_a_dead_leader_is_left_for_the_next_one() -> None:
 
 @pytest.mark.parametrize("acks", ["all", "1"])
 def test_a_leader_that_steps_down_may_have_written_what_acks_all_waits_for(acks: str) -> None:
-    """It says NOT_LEADER_OR_FOLLOWER of a batch that its follower has: nobody may call that failed for certain."""
+    """The leader returns NOT_LEADER_OR_FOLLOWER for a batch that its follower has: it may not be a certain failure."""
 
     def app(cluster: SimCluster) -> None:
         cluster.sandbox.create_topic("r", 1, 3)
@@ -160,7 +160,7 @@ def test_a_leader_that_cannot_be_reached_for_a_while(fault: Fault) -> None:
 
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_a_lost_answer_repeats_a_batch_only_without_idempotence(idempotent: bool) -> None:
-    """The broker writes the batch and answers after the client has given the request up."""
+    """The broker writes the batch and responds after the client has abandoned the request."""
 
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer(
@@ -230,7 +230,7 @@ def test_limit_of_a_topic_that_is_raised_again_is_used_again() -> None:
 
 
 def test_records_expire_each_at_its_own_deadline() -> None:
-    """The leader freezes; records sent 100 ms apart fail 100 ms apart, exactly, and say what they waited for."""
+    """The leader freezes. Records sent 100 ms apart fail exactly 100 ms apart, with the correct error."""
 
     def app(cluster: SimCluster) -> None:
         limits = {"delivery.timeout.ms": "3000", "request.timeout.ms": "2000", "linger.ms": "0"}
@@ -321,7 +321,7 @@ def test_topics_are_created_by_sending_to_them() -> None:
 
 
 def test_a_callback_of_a_failed_record_may_send_it_again() -> None:
-    """What is sent in a callback, on the loop itself, needs no wake-up to go out."""
+    """A record sent in a callback, on the loop itself, needs no wakeup."""
 
     def app(cluster: SimCluster) -> None:
         producer = cluster.producer({"delivery.timeout.ms": "2000", "request.timeout.ms": "1000"})

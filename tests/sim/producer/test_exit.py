@@ -1,4 +1,4 @@
-"""The end of a program without close(), in virtual time: what is delivered, for how long, and what is said."""
+"""Program exit without close(), in virtual time: delivered records, duration, and messages."""
 
 import logging
 
@@ -136,7 +136,7 @@ def test_wait_of_more_than_a_second_is_logged(caplog: pytest.LogCaptureFixture) 
 
 
 class Exit(RuntimeError):
-    """As those of click and typer."""
+    """Exception like Exit of click and typer."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)

@@ -1,4 +1,4 @@
-"""What a program has at hand where the error of a record reaches it is freed with the program's last use of it."""
+"""Objects of a program that handles the error of a record are freed after their last use."""
 
 import gc
 import weakref

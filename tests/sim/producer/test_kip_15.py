@@ -1,4 +1,4 @@
-"""KIP-15, what it says about time: each sentence of the proposal is a test here, in virtual time, to the millisecond.
+"""KIP-15 about time: each sentence of the proposal is a test, in virtual time, to the millisecond.
 
 Threads are in tests/loopback/producer/test_kip_15.py.
 """
@@ -97,7 +97,7 @@ def test_after_a_forced_close_nothing_more_is_sent() -> None:
         cluster.hub.sleep_ms(120_000)
         assert len(requests) == sent
 
-    assert run(app).values(0) == [b"first", b"0", b"1"]  # what was on its way, and told as unknown
+    assert run(app).values(0) == [b"first", b"0", b"1"]  # records in flight, reported as unknown
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -235,7 +235,7 @@ def test_a_later_close_with_an_earlier_deadline_cuts_the_first_short() -> None:
     run(app)
 
 
-# --- who is woken, what is waited for, what is left -------------------------------------------------------------------
+# --- wakeups, waits, and remains --------------------------------------------------------------------------------------
 
 
 def test_a_forced_close_wakes_who_waits_in_send_flush_result_and_partitions_for() -> None:

@@ -1,4 +1,4 @@
-"""Batches of a producer over many partitions: they are full of what was sent, however much the loop takes at once."""
+"""Batches of a producer with many partitions: they are full, regardless of the size of a loop iteration."""
 
 import pytest
 
@@ -13,7 +13,7 @@ EVENTS = 10
 
 
 def batches_sent(cluster: SimCluster, partitions: int, *, linger_ms: int) -> int:
-    """Send records to all partitions in turns over ready connections, and return the number of batches."""
+    """Send records to all partitions in rotation over ready connections. Return the number of batches."""
     with cluster.producer({"linger.ms": linger_ms, "batch.size": 16_384}) as producer:
         for number in range(partitions):
             producer.send("t", b"first", partition=number)

@@ -46,7 +46,7 @@ class Load:
 
 
 def saturate(cluster: SimCluster, properties: dict[str, object] | None = None) -> tuple[Producer, Load]:
-    """Return a producer whose brokers all have five requests in flight, and each free slot is taken at once."""
+    """Return a producer with five requests in flight to each broker; free slots are used immediately."""
     for node in (1, 2, 3):
         cluster.sandbox.start_fault(node, Fault.DELAY, ms=ANSWER_MS)
     producer = cluster.producer({**SATURATED, **(properties or {})})

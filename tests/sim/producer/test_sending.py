@@ -1,4 +1,4 @@
-"""What goes to which node, and when: limits in flight, throttling, leaders that are named, topics that are not used."""
+"""Requests of a producer: nodes, in-flight limits, throttling, leaders in errors, and unused topics."""
 
 import sys
 
@@ -76,7 +76,7 @@ def test_records_that_cannot_be_sent_before_a_response_do_not_wake_the_network_l
 
 
 def test_a_throttled_node_is_left_alone_and_what_it_has_does_not_expire() -> None:
-    """The broker makes us wait for many times request.timeout.ms; the requests it has meanwhile are not given up."""
+    """The broker throttles the client for longer than request.timeout.ms; pending requests do not expire."""
 
     def app(cluster: SimCluster) -> None:
         producer, events = watched(cluster, {"batch.size": 0, "linger.ms": 0, "request.timeout.ms": 1000})

@@ -1,7 +1,7 @@
-"""Transactions in virtual time: all or nothing for who reads committed, each call by its deadline, whatever fails.
+"""Transactions in virtual time: all or nothing for readers of committed records, and calls by their deadline.
 
-Names of the rules are those of the simulation's invariants: T1 aborted values are never read, T2 none before its
-commit, T3 whole or not at all, T5 fenced, T7 what is legal after errors, T8 late ends of older transactions.
+Rule names are the invariants of the simulation: T1 aborted values are never read, T2 no value is read before its
+commit, T3 all or nothing, T5 fenced, T7 legal calls after errors, T8 late ends of older transactions.
 """
 
 import pytest
@@ -109,7 +109,7 @@ def test_abort_does_not_send_waiting_records(version: int) -> None:
     run_version(version, app)
 
 
-# --- what is legal ----------------------------------------------------------------------------------------------------
+# --- legal calls ------------------------------------------------------------------------------------------------------
 
 
 def test_records_need_an_open_transaction_and_calls_no_callback() -> None:

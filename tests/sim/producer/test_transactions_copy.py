@@ -1,9 +1,9 @@
-"""Read, process, write under seeded faults: every record of the input is in the output exactly once.
+"""Read, process, write under seeded faults: every input record is in the output exactly once.
 
-Names of the rules are those of the simulation's invariants: T3 a transaction whole or not at all, T4 exactly once, and
-the committed offset equal to it; D1 each call by its deadline.
+Rule names are the invariants of the simulation: T3 a transaction entirely or not at all, T4 exactly once, with the
+committed offset equal to it; D1 each call by its deadline.
 
-    python -m tests.sim.producer.test_transactions_copy 0 1000      # other seeds than those that are always run
+    python -m tests.sim.producer.test_transactions_copy 0 1000      # seeds other than the default ones
 """
 
 import sys
@@ -85,7 +85,7 @@ class Copier:
         self.rng = rng
         self.properties = properties
         self.done: dict[TopicPartition, int] = {}
-        """Where the input is read on from after the last commit that succeeded."""
+        """Next input offsets after the last successful commit."""
         self.transactions = 0
         self.aborts = 0
         self.instances = 0
@@ -107,7 +107,7 @@ class Copier:
                     "auto.offset.reset": "earliest",
                     "max.poll.records": 7,
                     "session.timeout.ms": 6000,
-                    "max.poll.interval.ms": 20_000,  # a JoinGroup whose answer is lost is given up only then
+                    "max.poll.interval.ms": 20_000,  # a JoinGroup with a lost response expires only then
                     "isolation.level": "read_committed",
                 },
                 self.world.runtime,
@@ -181,7 +181,7 @@ class Copier:
             assert self.world.clock.now_ms() - before_ms <= CALL_MS, "D1"
 
     def _go_back(self, consumer: Consumer) -> None:
-        """Read on from what is committed; without an answer that is found by the next instance."""
+        """Seek to the committed offsets. Without a response, the next instance does so."""
         try:
             for partition, found in consumer.committed(list(consumer.assignment), timeout=20).items():
                 consumer.seek(partition, 0 if found is None else found.offset)
@@ -200,7 +200,7 @@ class Copier:
 
 
 def copy(seed: int) -> Copier:
-    """Run one seed and check what it left behind."""
+    """Run one seed and check the output."""
     rng = Random(seed)
     version = rng.choice([1, 2])
     properties: dict[str, object] = {

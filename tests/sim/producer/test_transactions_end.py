@@ -1,7 +1,7 @@
-"""The ends of transactional producers in virtual time: fenced by a second instance or a rebalance, closed, timed out.
+"""Ends of transactional producers in virtual time: fenced by a second instance or a rebalance, closed, or timed out.
 
-Names of the rules are those of the simulation's invariants: T5 nothing of a fenced instance becomes visible, T7 what is
-legal after errors.
+Rule names are the invariants of the simulation: T5 records of a fenced instance never become visible, T7 legal calls
+after errors.
 """
 
 import contextlib

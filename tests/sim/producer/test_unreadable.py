@@ -1,7 +1,6 @@
-"""Answers that cannot be read: the request may have been done, so it is repeated, and nothing is lost or doubled.
+"""Unreadable responses: requests may have been executed, so they are retried, and no record is lost or duplicated.
 
-The connection ends with such an answer, and every request in flight on it with the same error. An answer with bytes
-after its end is read.
+The response ends the connection, and fails every request in flight on it. A response with extra bytes is read.
 """
 
 import pytest
@@ -18,7 +17,7 @@ EACH_DAMAGE = pytest.mark.parametrize("how", range(len(CHANGES)))
 
 
 def damage(cluster: SimCluster, how: int) -> None:
-    """Damage the next answer on each connection."""
+    """Damage the next response on each connection."""
     for connection in cluster.network.connections_of():
         connection.damage(CHANGES[how])
 
@@ -117,7 +116,7 @@ def test_transaction_survives_an_unreadable_answer(how: int, version: int, call:
 
     def app(cluster: SimCluster) -> None:
         producer = transactional(cluster)
-        for number in range(3):  # what comes after it is as good as before
+        for number in range(3):  # later calls work as before
             producer.begin_transaction()
             if call == "send":
                 damage(cluster, how)

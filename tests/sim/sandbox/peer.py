@@ -44,7 +44,7 @@ class SimPeer:
         return correlation_id
 
     def call(self, channel: int, request: Request, response: type[R], version: int, limit_ms: int = 1_000) -> R | None:
-        """Return the answer to a request, None when the limit passed before.
+        """Return the response to a request, or None after the limit.
 
         Raises:
             Lost: the connection ended.
@@ -55,7 +55,7 @@ class SimPeer:
     def receive(
         self, channel: int, response: type[R], version: int, correlation_id: int, limit_ms: int = 1_000
     ) -> R | None:
-        """Return the next answer; see `call`."""
+        """Return the next response; see `call`."""
         self._wait(limit_ms, lambda: bool(self._frames[channel]) or channel in self.lost)
         if not self._frames[channel]:
             if channel in self.lost:

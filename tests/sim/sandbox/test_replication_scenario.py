@@ -12,7 +12,7 @@ PATIENCE_STEPS = 6_000
 
 
 class BenchLine:
-    """A connection; its answers come as time goes on."""
+    """Connection whose responses arrive as time passes."""
 
     def __init__(self, bench: Scenario, client: Client) -> None:
         self._bench = bench

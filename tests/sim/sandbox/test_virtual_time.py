@@ -1,4 +1,4 @@
-"""The sandbox in virtual time: every answer and every fault on its exact millisecond."""
+"""Sandbox in virtual time: every response and every fault on its exact millisecond."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Typed producers and consumers in virtual time: values, bad records, handlers, and what comes again."""
+"""Typed producers and consumers in virtual time: values, invalid records, handlers, and repeated records."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

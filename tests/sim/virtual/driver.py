@@ -41,7 +41,7 @@ class SimTask:
 
 
 class SimDriver:
-    """Runs loops beside the application, one at a time."""
+    """Driver that runs loops in parallel to the application, one at a time."""
 
     def __init__(self, hub: Hub, name: str) -> None:
         self._hub = hub
@@ -71,7 +71,7 @@ class SimDriver:
         return was_up
 
     def spawn(self, loop: Callable[[], None], name: str) -> SimTask:
-        """Run `loop` to its end beside the caller.
+        """Run `loop` to its end in parallel to the caller.
 
         Raises:
             RuntimeError: greenlet is not installed.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FOREVER_US = FOREVER_MS * MS
 EPOCH_WALL_MS = 1_700_000_000_000
-"""What the wall clock of a simulation shows at instant 0."""
+"""Wall-clock time of a simulation at instant 0, in ms."""
 
 
 def _greenlet_class() -> "type[greenlet]":
@@ -64,7 +64,7 @@ class Pause:
             self._hub.call_at(at_us, self.owner, self._end)
             return
         if self.is_over:
-            return  # woken and expired while the process stood still: it goes on once
+            return  # woken and expired while the process was frozen: continue once
         self.is_over = True
         self._resume()
 
@@ -154,14 +154,14 @@ class Hub(Schedule):
         """Return what the wall clock of that process shows."""
         return self.now_ms + self.wall_offset_ms + self._wall_jumps_ms.get(process, 0)
 
-    # --- processes that stand still ---------------------------------------------------------------------------------
+    # --- frozen processes ---------------------------------------------------------------------------------------------
 
     def stall(self, process: str, ms: int) -> None:
         """Let no wait of that process end for so long; its actors are `process` and `process.something`."""
         self._stalled_until_us[process] = max(self.now_us + ms * MS, self._stalled_until_us.get(process, 0))
 
     def stalled_until_us(self, owner: str) -> int:
-        """Return until when the process of that actor stands still; an instant that has passed means not."""
+        """Return the time until which the process of an actor is frozen; a past time means that it is not."""
         if not self._stalled_until_us:
             return 0
         process = owner.split(".")[0].split("#")[0]
@@ -197,14 +197,14 @@ class Hub(Schedule):
     # --- waiting ----------------------------------------------------------------------------------------------------
 
     def pause(self, why: str, at_us: int, start: Callable[[Pause], None]) -> bool:
-        """Wait until somebody wakes the pause or the instant `at_us` has come; return whether it was woken.
+        """Wait until the pause is woken or the instant `at_us` has come. Return whether it was woken.
 
         Args:
-            why: what for; shown when nothing can ever happen again.
-            at_us: the deadline; the present still lets all others of this instant run that were due before.
-            start: gets the pause before the wait, and hands it to whoever will wake it.
+            why: reason, shown if nothing can happen any more.
+            at_us: deadline; the present first runs everything that is due at this instant.
+            start: gets the pause before the wait, to pass it to the code that wakes it.
         Raises:
-            SimulationStuck: nothing is left that could end it.
+            SimulationStuck: nothing is left that could end the wait.
         """
         if self._is_closed:
             raise SimulationStuck(f"the simulation is over; nobody can wait for {why} any more")
@@ -250,10 +250,10 @@ class Hub(Schedule):
         """Run until every foreground actor has ended; without any, until nothing is left to happen.
 
         Args:
-            until_ms: stop at this instant instead, after everything due then; time is then exactly that.
+            until_ms: stop at this instant instead, after everything due then.
         Raises:
-            SimulationStuck: actors wait for what can never happen.
-            Exception: whatever an actor raised.
+            SimulationStuck: actors wait for something that can never happen.
+            Exception: any exception of an actor.
         """
         if self._is_inside_step:
             raise RuntimeError("run() inside the simulation: only the code outside of it can run it")

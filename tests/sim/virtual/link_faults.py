@@ -1,7 +1,7 @@
-"""What can be wrong with the link between a client and a node: one table, asked by the connections of `SimNetwork`.
+"""Faults of the link between a client and a node, as one table for the connections of `SimNetwork`.
 
-Bytes of a live connection are never lost, only late, cut into pieces or ended by a reset: TCP is honest. A client or
-node that is left out stands for all.
+As with TCP, bytes of a live connection are never lost, only delayed, split, or ended by a reset. An omitted client or
+node means all.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class LinkFault(Enum):
     CLOG_RESPONSES = "clog-responses"
     """Nothing of the node arrives until it ends."""
     BLACKHOLE = "blackhole"
-    """Connection attempts get no answer; kernels repeat them, so one may succeed after the end."""
+    """Connection attempts get no response; kernels retry, so one may succeed after the fault."""
     REFUSE = "refuse"
     """Connection attempts are refused."""
     SLOW = "slow"

@@ -21,16 +21,16 @@ from tests.sim.virtual.schedule import MS
 
 FIRST_SYN_RETRY_MS = 1000
 MOST_PIECES = 64
-"""However small the pieces, one write is cut into about twice as many at most: else a large answer costs minutes."""
+"""Limit for the pieces of one write, reached approximately: otherwise a large response takes minutes."""
 NO_LIMIT = 1 << 62
-"""Bytes a millisecond, where nothing slows a link down."""
+"""Bytes per millisecond of an unlimited link."""
 
 
 class LinkProfile(NamedTuple):
-    """How a connection carries bytes.
+    """Profile of a connection.
 
-    `latency_ms` is one way, so a connect takes twice that; `jitter_ms` is the most that is drawn on top for each
-    write; `segment_bytes` is the most that arrives in one piece, sizes being drawn (0: pieces arrive as written).
+    `latency_ms` is one way, so a connect takes twice that; `jitter_ms` is the maximum random delay of each write;
+    `segment_bytes` is the maximum size of a piece, drawn at random (0: pieces arrive as written).
     """
 
     latency_ms: int = 1
@@ -39,7 +39,7 @@ class LinkProfile(NamedTuple):
 
 
 class ClientEnd(Protocol):
-    """What the network tells the side that dialled."""
+    """Notifications to the side that dialed."""
 
     def on_connected(self, local: str) -> None: ...
 
@@ -62,7 +62,7 @@ class _Direction:
         self._queue: deque[tuple[str, Callable[[], None]]] = deque()
         self._last_at_us = 0
         self._held = 0
-        """How many heads were due while the way was clogged."""
+        """Number of queue heads that were due while the direction was clogged."""
         self._is_shut = False
 
     def write(self, data: bytes, deliver: Callable[[bytes], None]) -> None:
@@ -95,7 +95,7 @@ class _Direction:
         hub.call_at(self._last_at_us, self._name, self._deliver_head)
 
     def drop(self) -> None:
-        """Lose what is under way."""
+        """Drop all bytes in transit."""
         self._queue.clear()
 
     def shut(self) -> None:
@@ -103,7 +103,7 @@ class _Direction:
         self._is_shut = True
 
     def open(self) -> None:
-        """Deliver again, what was due meanwhile first."""
+        """Deliver again, starting with held bytes."""
         self._is_shut = False
         self._flush()
 
@@ -115,7 +115,7 @@ class _Direction:
         self._deliver()
 
     def _flush(self) -> None:
-        """Deliver what was held, at this instant and in order."""
+        """Deliver held bytes at this instant and in order."""
         held, self._held = self._held, 0
         for _ in range(held):
             self._network.hub.call_at(self._network.hub.now_us, self._name, self._deliver_head)
@@ -155,7 +155,7 @@ class Connection:
         self._syns_lost = 0
         self._answers = 0
         self._damages: list[Callable[[bytes], bytes]] = []
-        """What happens to the next answers."""
+        """Changes to the next responses."""
         self._up.send("SYN", lambda: self._arrive(address))
 
     # --- the broker's side --------------------------------------------------------------------------------------------
@@ -181,14 +181,14 @@ class Connection:
             self._network.opened(self)
 
     def _say_syn_again(self, address: Address) -> None:
-        """A kernel repeats a SYN that nobody answers, after 1 s, 2 s more, 4 s more, ..."""
+        """Retry a SYN without a response after 1 s, 2 s, 4 s, and so on, as kernels do."""
         wait_ms = FIRST_SYN_RETRY_MS << self._syns_lost
         self._syns_lost += 1
         self._network.hub.call_later_ms(wait_ms, "kernel", lambda: self._up.send("SYN", lambda: self._arrive(address)))
 
     @property
     def is_full(self) -> bool:
-        """Return False: the simulated kernel takes everything at once."""
+        """Return False: the simulated kernel accepts all bytes."""
         return False
 
     def write(self, data: bytes) -> None:
@@ -211,7 +211,7 @@ class Connection:
         self._end("RST", _os_error(errno.ECONNRESET))
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Change nothing: the simulated kernel takes everything at once."""
+        """Change nothing: the simulated kernel accepts all bytes."""
 
     def _end(self, how: str, error: OSError | None) -> None:
         self._forget_server()
@@ -247,7 +247,7 @@ class Connection:
 
     @property
     def unsent_bytes(self) -> int:
-        """What the client's kernel has not taken yet."""
+        """Number of bytes that the client's kernel has not accepted."""
         return len(self._unsent)
 
     def _write_on(self) -> None:
@@ -283,7 +283,7 @@ class Connection:
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def cut(self) -> None:
-        """End it on both sides at once; all that is under way is lost."""
+        """End the connection on both sides immediately; bytes in transit are lost."""
         self._up.drop()
         self._down.drop()
         self._client_gone()
@@ -295,7 +295,7 @@ class Connection:
             self._down.write(data, self._received)
 
     def half_close(self) -> None:
-        """The broker has closed: what it wrote arrives, and then the client sees the end."""
+        """Close the broker's side: its pending bytes arrive, and then the client sees the end."""
         self._up.drop()
         server = self._server
         self.close()
@@ -303,15 +303,15 @@ class Connection:
             server.disconnected()
 
     def forget_broker(self) -> None:
-        """The broker's side is gone and nobody says so: bytes of the client get no answer, not even a reset."""
+        """Remove the broker's side silently: bytes of the client get no response, not even a reset."""
         self._client_gone()
 
     def damage(self, change: Callable[[bytes], bytes]) -> None:
-        """Let the next answer, a whole frame, arrive changed; the first one of a connection is that to ApiVersions."""
+        """Change the next response, an entire frame; the first response of a connection is ApiVersions."""
         self._damages.append(change)
 
     def orphan(self, execute_after_ms: int) -> None:
-        """The client sees a reset now, and the broker still gets what was under way, so much later."""
+        """Reset the client's side now, and deliver bytes in transit to the broker after a delay."""
         self._up.shut()
         self._disconnected(_os_error(errno.ECONNRESET))
 
@@ -343,11 +343,11 @@ class SimNetwork:
         self._ports = 40_000
 
     def listen(self, ip: str, port: int, listener: Listener) -> None:
-        """Let `listener` answer for `ip:port`."""
+        """Let `listener` accept connections to `ip:port`."""
         self._listeners[ip, port] = listener
 
     def replace_listener(self, ip: str, listener: Listener) -> Callable[[], None]:
-        """Let `listener` answer for every port of an address that is listened on; return what ends that."""
+        """Let `listener` accept connections to every used port of an address. Return the function that ends this."""
         before = {place: present for place, present in self._listeners.items() if place[0] == ip}
         self._listeners |= dict.fromkeys(before, listener)
 
@@ -357,11 +357,11 @@ class SimNetwork:
         return restore
 
     def stop_listening(self, ip: str, port: int) -> None:
-        """Let nobody answer for `ip:port`: connects are refused."""
+        """Refuse connections to `ip:port`."""
         self._listeners.pop((ip, port), None)
 
     def listener_at(self, address: Address) -> Listener | None:
-        """Return who answers for `address`."""
+        """Return the listener of `address`, or None."""
         return self._listeners.get((address.ip, address.port))
 
     def dial(self, name: str, client: ClientEnd, address: Address) -> Connection:
@@ -385,7 +385,7 @@ class SimNetwork:
         return self._ports
 
     def next_number(self) -> int:
-        """Return a number that names a direction."""
+        """Return the number of a new direction."""
         self._numbers += 1
         return self._numbers
 
@@ -407,7 +407,7 @@ class SimNetwork:
 
     @property
     def open_connections(self) -> int:
-        """How many accepted connections the brokers still hold: zero after every client has closed."""
+        """Number of accepted connections that brokers still hold: zero after every client has closed."""
         return len(self._open)
 
 

@@ -80,7 +80,7 @@ class SimResolver:
         return lookup
 
     def hold_work(self) -> None:
-        """Let work from now on not end, as that of a token endpoint that is silent."""
+        """Hold further work without an end, as with a silent token endpoint."""
         self._holds_work = True
 
     def end_work(self) -> None:

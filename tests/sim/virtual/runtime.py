@@ -62,13 +62,13 @@ class SimEntropy:
 
 
 def sim_runtime(hub: Hub, name: str, network: SimNetwork, resolver: SimResolver | None = None) -> Runtime:
-    """Return the surroundings of one client.
+    """Return the runtime of one client.
 
     Args:
-        hub: where its time comes from.
-        name: what its actors, channels and chance are called; a stable word, such as `c1`.
-        network: what it can dial.
-        resolver: the names it knows; numeric addresses need none.
+        hub: source of time.
+        name: name of its actors, channels, and random streams; a stable word such as `c1`.
+        network: network to dial in.
+        resolver: known names; numeric addresses need none.
     """
 
     def make_selector(_: SocketOptions) -> SimSelector:

@@ -39,7 +39,7 @@ class SimSelector:
         self._name = hub.unique(f"{name}.io")
         self._connections: dict[int, Connection] = {}
         self._lost_bytes: dict[int, int] = {}
-        """By channel that the network ended: what its kernel never took."""
+        """Unsent bytes of channels that the network ended."""
         self._events: list[IoEvent] = []
         self._is_woken = False
         self.was_woken = False
@@ -83,7 +83,7 @@ class SimSelector:
         self._events = [event for event in self._events if event.channel != channel]
 
     def poll(self, until_ms: int) -> list[IoEvent]:
-        """Wait in virtual time until the instant `until_ms`; if that has passed, only what is due now happens first."""
+        """Wait in virtual time until `until_ms`; if it has passed, only events due now happen first."""
         if self._is_shut:
             raise RuntimeError(f"{self._name}: poll after shutdown")
         self._hub.count_step(self._name)
@@ -111,7 +111,7 @@ class SimSelector:
 
     @property
     def open_channels(self) -> int:
-        """How many channels are connected or connecting: zero after shutdown."""
+        """Number of channels that are connected or connecting: zero after shutdown."""
         return len(self._connections)
 
     def happened(self, event: IoEvent) -> None:

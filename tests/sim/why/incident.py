@@ -63,7 +63,7 @@ class Live(Story):
         self.report = Report("", "")
         """The cause that the last command has named."""
         self.during: Callable[[], None] | None = None
-        """What happens in the middle of a command that takes two samples, or after it."""
+        """Called in the middle of a command that takes two samples, or after it."""
         self._is_over = False
         self._actors = self._acts = 0
 
@@ -72,7 +72,7 @@ class Live(Story):
         return self.sim.sandbox
 
     def create(self, topic: str = "r", partitions: int = 3, *, replicas: int = 3, **configs: str) -> None:
-        """Create a topic; `min_insync_replicas` stands for min.insync.replicas."""
+        """Create a topic with configs such as `min_insync_replicas` for min.insync.replicas."""
         dotted = {name.replace("_", "."): value for name, value in configs.items()}
         self.sandbox.create_topic(topic, partitions, replicas, dotted)
 
@@ -119,11 +119,11 @@ class Live(Story):
         self.meanwhile(write)
 
     def own_runtime(self, name: str) -> Runtime:
-        """Return the runtime of what goes on beside the commands."""
+        """Return a runtime for parallel activity."""
         return sim_runtime(self.sim.hub, name, self.sim.network)
 
     def pause(self, runtime: Runtime, ms: int) -> None:
-        """Let time pass for what goes on."""
+        """Let time pass in a parallel activity."""
         runtime.driver.wait(runtime.driver.waiter(), self.sim.clock.now_ms() + ms)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Stories for `kctl why`: a simulated cluster with groups, one or two looks, and what they found."""
+"""Stories for `kctl why`: a simulated cluster with groups, one or two looks, and their findings."""
 
 from collections.abc import Callable, Mapping
 

@@ -14,7 +14,7 @@ NOTES = {"preferred-leader-away", "leader-skew"}
 
 
 def found_of(cleaner: str, *, wait_ms: int = 3 * 3_600_000, keys: int = 10, **properties: str) -> dict[str, Finding]:
-    """Return what is found of a compacted topic with 600 records, some hours after they were written."""
+    """Return the findings about a compacted topic with 600 records, some hours after they were written."""
     found: dict[str, Finding] = {}
     settings = ClusterSettings(log_cleaner_backoff_ms=BACKOFF_MS[cleaner])
 

@@ -25,7 +25,7 @@ QUICK = (2,)
 MANY = sorted({*range(int(os.environ.get("KCTL_HEALTHY_CLUSTERS", "40")))} - {*QUICK})
 """`make sim-long` has 200; these take a minute."""
 TESTED = (0, 3, 8, 9)
-"""Those of `make test`: the smallest of the first ten."""
+"""Seeds of `make test`: the smallest of the first ten."""
 
 
 class Healthy:
@@ -57,9 +57,9 @@ class Healthy:
         self.read: dict[TopicPartition, int] = {}
 
     def run(self, ms: int, *, is_calm: bool = True) -> None:
-        """Produce and consume for a while; every group reads faster than records come.
+        """Produce and consume for a while; every group reads faster than records arrive.
 
-        Args: is_calm: all brokers are there, so that calls that wait for them end at once.
+        Args: is_calm: whether all brokers are available, so that blocking calls return immediately.
         """
         until_ms = self.world.clock.now_ms() + ms
         while self.world.clock.now_ms() < until_ms:
@@ -125,7 +125,7 @@ def play(seed: int, use: Callable[[Healthy, Callable[[], Looks]], None]) -> None
 
 
 def false_findings(looks: Looks) -> list[Finding]:
-    """Return what was found though all is well; nothing may be left unchecked either."""
+    """Return the findings about a healthy cluster; all findings must be checked."""
     diagnosis = diagnose(looks, tuple(Scope))
     assert diagnosis.unchecked == ()
     return [finding for finding in diagnosis.findings if finding.id not in TRUE_NOTES]

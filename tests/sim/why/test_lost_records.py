@@ -13,7 +13,7 @@ def lose_end(story: Story, keep: int) -> None:
 
 
 def committed_and_elected(keep: int) -> dict[str, Finding]:
-    """Return what is found of a group that has read 8 records, after an election that keeps the first of them."""
+    """Return the findings about a group that has read 8 records, after an election that keeps the first of them."""
     found: dict[str, Finding] = {}
 
     def body(story: Story) -> None:

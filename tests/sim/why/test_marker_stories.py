@@ -107,7 +107,7 @@ def test_group_without_members_behind_an_aborted_record_waits_for_it() -> None:
 
 @pytest.mark.parametrize("is_read", [True, False])
 def test_partition_without_commit_is_found_if_it_has_not_only_markers(is_read: bool) -> None:
-    """The records are deleted, as by retention, and their last marker is left: or the last record is, too."""
+    """The records are deleted, as by retention. The last marker is left, or also the last record."""
 
     def body(story: Story) -> None:
         transact(story, 3)

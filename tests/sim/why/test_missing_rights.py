@@ -68,7 +68,7 @@ INJECTED = {
     "ListTransactions": (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Describe on the transactional.ids"),
     "OffsetFetch": (ErrorCode.GROUP_AUTHORIZATION_FAILED, "Describe on the group"),
 }
-"""Requests that rules do not refuse: what may not be described is left out of lists, so that it is not asked about."""
+"""Requests that rules do not deny: lists omit objects without permission, so no request is sent about them."""
 
 
 def rule(kind: AclResourceType, name: str, operation: AclOperation, permission: AclPermission) -> AclRule:
@@ -100,7 +100,7 @@ def look_without(story: Story, denied: Denied | None) -> Looks:
 
 
 def refused(look: Look) -> dict[str, set[str | None]]:
-    """Return the rights that are named as missing, by request."""
+    """Return the missing permissions by request."""
     found: dict[str, set[str | None]] = {}
     for gap in look.gaps:
         assert isinstance(gap.error, AuthorizationError), gap

@@ -224,7 +224,7 @@ def test_records_that_an_unclean_election_loses_are_counted(story: Live) -> Step
     "why topic t", "transaction-hanging", "it hangs", fix="kctl transactions abort t:0 --start-offset 0 --execute"
 )
 def test_transaction_whose_marker_is_lost_is_aborted_by_the_fix(story: Live) -> Steps:
-    """Consumers of committed records stood still for hours, though the log grew and no error was logged."""
+    """Consumers of committed records stalled for hours, though the log grew and no error was logged."""
     yield
     story.sandbox.lose_markers("copier")
     with story.sim.producer({"transactional.id": "copier"}) as producer:

@@ -1,4 +1,4 @@
-"""Quotas of other clients: those of the members of a group, seen from outside."""
+"""Quotas of other clients: members of a group, observed from outside."""
 
 from collections.abc import Mapping
 

@@ -11,7 +11,7 @@ BUDGET = 200
 
 
 def watched(story: Story, budget: int = BUDGET) -> Looks:
-    """Return two looks at the group g, with what was seen between them."""
+    """Return two looks at the group g, with the glimpses between them."""
     sim = story.sim
     with story.admin.within(40), story.admin.request_budget(budget):
         return take_looks(story.admin, sim.runtime, Timer(sim.clock, 40_000), Selection(groups=("g",)), APART_MS)
@@ -23,7 +23,7 @@ def storm_in(looks: Looks) -> Finding | None:
 
 
 def beside(story: Story, actor: Callable[[SimCluster], None]) -> Looks:
-    """Return what is seen of a group with one lasting member while an actor does something to it."""
+    """Return the looks at a group with one permanent member while an actor acts on it."""
     sim = story.sim
     member = story.enter(sim.classic_member("g"))
     settle(member)

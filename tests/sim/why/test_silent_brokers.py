@@ -1,4 +1,4 @@
-"""Silent brokers: named once, with what was waited for and the timeout of the user, and not waited for twice."""
+"""Silent brokers: reported once with the missing response and the user's timeout, without a second wait."""
 
 import re
 
@@ -54,7 +54,7 @@ def test_silent_broker_is_named_once_with_the_timeout_of_the_user() -> None:
 
 
 def test_broker_that_refuses_and_is_no_bootstrap_server_has_one_finding() -> None:
-    """The probe finds that its address does not work, which is no second trouble while it answers nowhere else."""
+    """The probe finds that the address does not work, which is the same problem if the broker responds nowhere else."""
 
     def body(story: Story) -> None:
         story.sim.sandbox.start_fault(2, Fault.REFUSE)

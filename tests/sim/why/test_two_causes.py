@@ -1,4 +1,4 @@
-"""Incidents with two causes at once: both are found, the graver first."""
+"""Incidents with two simultaneous causes: both are found, the more severe one first."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,7 +24,7 @@ def nothing(_scene: Story) -> None:
 
 
 class Cause(NamedTuple):
-    """What goes wrong before the first look, and between the two; the finding that it has to be."""
+    """Expected finding, and its causes before the first look and between the looks."""
 
     finding: str
     before: Callable[[Story], None]

@@ -1,4 +1,4 @@
-"""A producer's words on the bench: what it asks for transactions, in versions 1 and 2."""
+"""Producer requests for transactions of versions 1 and 2."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ class ProducerSide:
 
 
 def produced(client: Client, records: bytes, partition: int = 0, version: int = 12, acks: int = -1) -> ErrorCode:
-    """Produce a batch to `t` and return what became of it."""
+    """Produce a batch to `t` and return its error code."""
     data = [PartitionProduceData(index=partition, records=records)]
     topics = [TopicProduceData(name="t", partition_data=data)]
     request = ProduceRequest(transactional_id=TX, acks=acks, topic_data=topics)
@@ -124,7 +124,7 @@ def produced(client: Client, records: bytes, partition: int = 0, version: int = 
 
 
 def fetched(client: Client, partition: int = 0, **more: Any) -> PartitionData:
-    """Fetch a partition of `t` from its start, by default what is committed."""
+    """Fetch a partition of `t` from its start, by default committed records only."""
     asked = FetchPartition(partition=partition, partition_max_bytes=100_000)
     fields: dict[str, Any] = {
         "isolation_level": 1,

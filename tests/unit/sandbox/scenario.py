@@ -32,7 +32,7 @@ class _Timer:
 
 
 class ManualScheduler(ManualClock):
-    """Time moves only with `advance`, which runs what became due."""
+    """Scheduler whose time moves only with `advance`, which runs due timers."""
 
     def __init__(self) -> None:
         super().__init__(wall_ms=WALL_MS)
@@ -55,7 +55,7 @@ class ManualScheduler(ManualClock):
 
     @property
     def pending(self) -> int:
-        """How many timers would still do something."""
+        """Return the number of pending timers."""
         return sum(not timer.is_cancelled for _, _, timer in self._timers)
 
 
@@ -113,20 +113,20 @@ class Client:
 
     @property
     def frames(self) -> list[bytes]:
-        """The answers that have come and were not taken yet."""
+        """The responses that have arrived and were not taken."""
         fresh, self._read = self.wire.written[self._read :], len(self.wire.written)
         self._frames += self._reader.feed(fresh)
         return self._frames
 
     def take(self, response: type[R], version: int, correlation_id: int) -> R:
-        """Return the next answer, which has to be the one of `correlation_id`."""
+        """Return the next response, which must have this correlation ID."""
         assert self.frames, "no answer"
         got_id, message = decode_response(response, self.frames.pop(0), version)
         assert got_id == correlation_id
         return message
 
     def call(self, request: Request, response: type[R], version: int = -1) -> R:
-        """Send a request and return its answer, which has to come at once; -1 is the highest version."""
+        """Send a request and return its immediate response; -1 is the highest version."""
         if version == -1:
             version = request.VALID_VERSIONS[1] - request.LATEST_VERSION_UNSTABLE
         return self.take(response, version, self.send(request, version))
@@ -175,7 +175,7 @@ def _sized(data: bytes | None) -> bytes:
 def records_of(
     values: Sequence[bytes | None], timestamps_ms: Sequence[int], keys: Sequence[bytes | None] | None = None
 ) -> bytes:
-    """Return records as they lie in a batch, uncompressed."""
+    """Return the encoded, uncompressed records of a batch."""
     parts = []
     keys = keys or [None] * len(values)
     for index, (key, value, timestamp_ms) in enumerate(zip(keys, values, timestamps_ms, strict=True)):

@@ -1,4 +1,4 @@
-"""What a broker refuses of a produced batch, and what it writes into one."""
+"""Checks of produced batches by a broker, and the fields that it changes."""
 
 import struct
 
@@ -71,7 +71,7 @@ def test_every_cut_and_every_flipped_byte_is_refused() -> None:
     for at in range(len(data)):
         with pytest.raises(BatchRefused):
             produced_batch(data[:at])
-        if at >= 16:  # what comes before is the broker's, and the length
+        if at >= 16:  # earlier bytes are the broker's fields and the length
             flipped = data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :]
             with pytest.raises(BatchRefused):
                 produced_batch(flipped)

@@ -1,4 +1,4 @@
-"""When logs are cleaned: in the broker's time, as settings say, and with no timer while there is nothing to do."""
+"""Schedule of log cleanup: in the broker's time, by the settings, and without a timer if there is nothing to do."""
 
 from kctl.client.protocol.api.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from kctl.sandbox.settings import ClusterSettings

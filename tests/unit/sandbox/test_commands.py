@@ -1,4 +1,4 @@
-"""What a sandbox can be told in words, and what it says to words that make no sense."""
+"""Commands of a sandbox, and errors for invalid commands."""
 
 import re
 from collections.abc import Callable

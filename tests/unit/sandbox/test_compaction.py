@@ -1,4 +1,4 @@
-"""Compaction of one log: what is left of keys, tombstones, transactions and sequence numbers, and when it is due."""
+"""Compaction of one log: remaining keys, tombstones, transactions, and sequence numbers, and its schedule."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What faults do to the bytes of an open connection."""
+"""Effect of faults on the bytes of an open connection."""
 
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.api.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

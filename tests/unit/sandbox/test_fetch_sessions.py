@@ -1,4 +1,4 @@
-"""Fetch sessions: what is left out, whose turn it is, and who loses a slot."""
+"""Fetch sessions: omitted partitions, order of partitions, and eviction."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which epoch starts where, and where one ends."""
+"""Start and end of leader epochs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Followers in time: who has what, what is committed, who is in sync, and what a new leader lacks."""
+"""Followers in time: their logs, the high watermark, in-sync replicas, and records missing on a new leader."""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ from tests.unit.sandbox.scenario import Scenario, batch
 CODE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 FAILING = [(key, version) for key, version in EVERY_VERSION if has_error_code(HANDLERS[key].request)]
 BY_ITEM = (0, 2, 8, 15, 19, 20, 21, 23, 28, 32, 33, 34, 42, 61, 65, 69)
-"""Each item that is asked for has one code, and nothing else has."""
+"""Numbers of APIs whose responses have a code for each requested item, and no other."""
 
 
 def _codes(message: Struct) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Retention of one log: by time and size, whole segments, never what is not committed yet."""
+"""Retention of one log: by time and size, entire segments, never uncommitted records."""
 
 import pytest
 

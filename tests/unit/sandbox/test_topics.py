@@ -1,4 +1,4 @@
-"""Topics and leaders: what is refused, what has an effect, ids that repeat from run to run."""
+"""Topics and leaders: rejected requests, effective settings, and reproducible IDs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which requests fail, and that nodes which share a trigger count together."""
+"""Requests that fail, and nodes that share a trigger."""
 
 import pytest
 

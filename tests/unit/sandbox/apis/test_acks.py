@@ -43,7 +43,7 @@ def send(client: Client, value: bytes, *, acks: int = -1, timeout_ms: int = 5000
 
 
 def answer(client: Client, correlation_id: int) -> tuple[ErrorCode, int]:
-    """Return code and offset of the answer, which has to be there."""
+    """Return code and offset of the pending response."""
     part = client.take(ProduceResponse, VERSION, correlation_id).responses[0].partition_responses[0]
     return code_of(part.error_code), part.base_offset
 
@@ -113,7 +113,7 @@ def test_too_few_in_sync_before_and_after_the_batch_is_appended() -> None:
 
 
 def test_replicas_that_are_lost_after_all_had_the_batch() -> None:
-    """In Kafka, too, this takes two things between two looks; so it is asked for here without a request."""
+    """In Kafka, this needs two events between two checks, so no request is sent."""
     _, _, partition = replicated(min_insync_replicas=3)
     partition.log.append(batch(b"a"), 0, WALL_MS)
     assert partition.high_watermark == 1

@@ -1,4 +1,4 @@
-"""DescribeConfigs, IncrementalAlterConfigs and CreatePartitions of the sandbox, as Kafka answers them."""
+"""DescribeConfigs, IncrementalAlterConfigs, and CreatePartitions of the sandbox, compared with Kafka."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every API, in every version that is advertised: a request is answered with bytes of that version."""
+"""Every API in every advertised version: a request gets a response of that version."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ EVERY_VERSION = [(key, version) for key, api in HANDLERS.items() for version in 
 
 
 def content_request(scenario: Scenario, key: int, version: int) -> Request:
-    """Return a request that is answered with content, in what the version can say."""
+    """Return a request whose response has content, in this version."""
     topic_id = scenario.topic_id("t")
     names = {
         0: {"topic_id": topic_id} if version >= 13 else {"name": "t"},
@@ -132,7 +132,7 @@ def content_request(scenario: Scenario, key: int, version: int) -> Request:
 
 
 def _further_request(key: int, version: int) -> Request:
-    """Return a request about epochs or groups; what needs no content for an answer gets none."""
+    """Return a request about epochs or groups, with content only if the response needs it."""
     match key:
         case 11:
             offers = [JoinGroupRequestProtocol(name="range")]
@@ -221,7 +221,7 @@ def _transactions_request(key: int, version: int) -> Request:
         case 65:
             return DescribeTransactionsRequest(transactional_ids=["tx", "other"])
     request: Request = HANDLERS[key].request()
-    if "error_code" not in {each.name for each in request.RESPONSE.FIELDS}:  # answered item by item: ask for one
+    if "error_code" not in {each.name for each in request.RESPONSE.FIELDS}:  # errors are per item: request one
         for each in request.FIELDS:
             if each.is_array and each.is_in(version):
                 setattr(request, each.name, ["t" if isinstance(each.kind, str) else each.kind()])

@@ -1,4 +1,4 @@
-"""Fetch: what is returned at once, what waits and for what, limits, epochs, ids."""
+"""Fetch: immediate and delayed responses, limits, epochs, and IDs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Racks: the leader names a follower that is near, and followers answer. Source: KIP-392."""
+"""Racks: the leader redirects to a follower in the rack, and followers respond. Source: KIP-392."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Produce: what is appended, and which partition is told what."""
+"""Produce: appended batches, and errors by partition."""
 
 import pytest
 

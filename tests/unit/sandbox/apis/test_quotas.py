@@ -1,4 +1,4 @@
-"""Clients that take more than their quota: what they are told, and for how long nothing is read from them."""
+"""Clients above their quota: throttle times, and the time without reads."""
 
 from typing import Any
 

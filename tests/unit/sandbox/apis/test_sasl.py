@@ -55,7 +55,7 @@ def test_scram(name: str) -> None:
 
 
 def _bare(client: Client, token: bytes) -> bytes | None:
-    """Send a token without a header and return the one that answers it; None when the connection ends instead."""
+    """Send a token without a header. Return the token of the response, or None if the connection ends."""
     client.end.receive(len(token).to_bytes(4, "big") + token)
     return client.frames.pop(0) if client.frames else None
 

@@ -1,4 +1,4 @@
-"""Telemetry: nothing is wanted, everybody gets an id, and what comes too soon is refused. Source: KIP-714."""
+"""Telemetry: no metrics are requested, every client gets an ID, and early pushes are rejected. Source: KIP-714."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What transactions change for others: fetches, offsets of groups, lossy elections, replicas and retention."""
+"""Effects of transactions on fetches, group offsets, lossy elections, replicas, and retention."""
 
 import pytest
 
@@ -108,7 +108,7 @@ def test_an_election_that_loses_the_transaction_leaves_nothing_of_it() -> None:
     scenario.sandbox.move_leader("t", 0, 1, end_offset=1)
     found = fetched(side.client)
     assert (found.high_watermark, found.last_stable_offset) == (1, 1)
-    # What comes next has lost what was before it.
+    # the earlier batches of the producer are lost
     assert side.produce() is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 

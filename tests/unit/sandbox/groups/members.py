@@ -1,4 +1,4 @@
-"""Members of groups in protocol bytes: each has a connection for what may wait and one for what may not."""
+"""Group members in protocol bytes: each has one connection for requests that wait and one for others."""
 
 import struct
 from typing import Any
@@ -99,11 +99,11 @@ class ClassicPeer:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no answer has come."""
+        """Return whether no response has arrived."""
         return not self.waits.frames
 
     def joined(self) -> JoinGroupResponse:
-        """Take the answer."""
+        """Receive the response."""
         answer = self.waits.take(JoinGroupResponse, self.version, self._sent)
         if answer.error_code == ErrorCode.NONE:
             self.member_id, self.generation = answer.member_id, answer.generation_id
@@ -111,7 +111,7 @@ class ClassicPeer:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What most requests say."""
+        """Common fields of requests."""
         return {"group_id": "g", "member_id": self.member_id, "group_instance_id": self.instance_id}
 
     def send_sync(self, **assignments: bytes) -> None:
@@ -127,12 +127,12 @@ class ClassicPeer:
         self._sent = self.waits.send(request, 5)
 
     def synced(self) -> tuple[ErrorCode, bytes]:
-        """Take the answer."""
+        """Receive the response."""
         answer = self.waits.take(SyncGroupResponse, 5, self._sent)
         return CODES[answer.error_code], answer.assignment
 
     def heartbeat(self) -> ErrorCode:
-        """Return what a heartbeat is answered."""
+        """Send a heartbeat and return its error code."""
         request = HeartbeatRequest(**self.fields, generation_id=self.generation)
         return CODES[self.talks.call(request, HeartbeatResponse, 4).error_code]
 
@@ -166,7 +166,7 @@ def stable_group(scenario: Scenario, *instances: str | None) -> list[ClassicPeer
 
 
 class ConsumerPeer:
-    """One member of the consumer group g that does what it is told at once, unless `is_slow`."""
+    """Member of the consumer group g that follows assignments immediately, unless `is_slow`."""
 
     def __init__(self, scenario: Scenario, member_id: str, instance_id: str | None = None, node_id: int = 1) -> None:
         self.scenario = scenario
@@ -179,7 +179,7 @@ class ConsumerPeer:
         self.is_slow = False
 
     def beat(self, **more: Any) -> ErrorCode:
-        """Send a heartbeat, follow the answer, and return its code."""
+        """Send a heartbeat, follow the response, and return its code."""
         fields: dict[str, Any] = {"instance_id": self.instance_id, "topic_partitions": self._partitions()}
         if self.epoch == 0:
             fields |= {"rebalance_timeout_ms": REBALANCE_MS, "subscribed_topic_names": ["t"], "topic_partitions": []}
@@ -199,7 +199,7 @@ class ConsumerPeer:
         return code
 
     def follow(self) -> None:
-        """Give up and take what was told."""
+        """Own the assigned partitions."""
         self.owned = set(self.told)
 
     def _partitions(self) -> list[TopicPartitions]:

@@ -1,4 +1,4 @@
-"""Groups as administrators see them: listed by their own node, described, deleted; offsets of topics in use stay."""
+"""Groups in admin requests: listed by their coordinator, described, deleted; offsets of topics in use stay."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Coordinators that move, are in trouble, or stand still."""
+"""Coordinators that move, return errors, or freeze."""
 
 import pytest
 

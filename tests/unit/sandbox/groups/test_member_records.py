@@ -1,4 +1,4 @@
-"""Consumer groups in __consumer_offsets: what is written when, and that what is left after compaction is the group."""
+"""Consumer groups in __consumer_offsets: their records, and the state after compaction."""
 
 from random import Random
 

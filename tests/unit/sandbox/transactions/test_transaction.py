@@ -1,4 +1,4 @@
-"""One transactional id by itself: who may go on, who is fenced, and what ends a transaction twice."""
+"""One transactional ID: producers that may continue, fencing, and repeated ends."""
 
 from itertools import count
 
