@@ -404,7 +404,6 @@ def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
 
 
 def _as_written(char: str) -> bytes:
-    """Return a pattern for a character and its JSON escapes."""
     plain = re.escape(char.encode("utf-8", "surrogateescape"))
     units = char.encode("utf-16-be", "surrogatepass").hex()
     escaped = "".join(rf"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()

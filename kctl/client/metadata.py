@@ -217,7 +217,6 @@ class Metadata:
         return True
 
     def _note_created(self, answered: Iterable[TopicInfo]) -> None:
-        """Record created topics, and request the creation of missing ones immediately."""
         for info in answered:
             if info.name in self._to_create and info.partitions:
                 self._to_create.discard(info.name)
@@ -381,6 +380,5 @@ def _is_unknown(info: TopicInfo | None) -> bool:
 
 
 def _is_missing(info: TopicInfo) -> bool:
-    """Return whether a refresh may find a missing leader or topic."""
     errors = [info.error, *(part.error for part in info.partitions.values())]
     return any(error is not None and error.code in STALE_METADATA for error in errors)

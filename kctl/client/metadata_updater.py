@@ -68,7 +68,6 @@ class MetadataUpdater:
         return self._trigger_at_ms()
 
     def _source(self) -> Node | None:
-        """Return the broker to query; another one than the last if its metadata is in doubt."""
         node = self._network.any_ready_node(self._sources) if self._metadata.is_source_doubted else None
         return node or self._network.any_ready_node()
 

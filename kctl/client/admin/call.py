@@ -310,7 +310,6 @@ class Call:
         return found[0]
 
     def _unresolved_controller(self, route: Route) -> KafkaError | None:
-        """Return the error of the controller's address if waiting does not help."""
         node = self.client.metadata.cluster.controller() if route is controller else None
         error = None if node is None else self.client.network.status.node_error(node.node_id)
         return error if isinstance(error, AdvertisedAddressError) and not error.retriable else None
@@ -392,12 +391,10 @@ class Call:
         return ended
 
     def _check_deadline(self) -> bool:
-        """Update the timer; return whether the deadline has passed."""
         self.timer.update()
         return self.timer.is_expired
 
     def _limit(self, *, has_results: bool) -> None:
-        """Set the end of the wait for remaining results."""
         self.timer.deadline_at_ms = self._partial_at_ms if has_results else self._deadline_at_ms
 
     def _names(self, node_ids: Iterable[int]) -> str:

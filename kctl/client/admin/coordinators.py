@@ -143,7 +143,6 @@ class Coordinators:
     # --- the look-up ------------------------------------------------------------------------------------------------
 
     def _find(self, group_ids: Sequence[str]) -> dict[str, KafkaError]:
-        """Find the unknown coordinators; return the errors of the rest."""
         failed: dict[str, KafkaError] = {}
         missing = [group_id for group_id in group_ids if group_id not in self._found]
         while missing:

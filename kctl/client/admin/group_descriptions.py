@@ -84,7 +84,6 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
 
 
 def _further(response: Response, others: list[str]) -> Request | None:
-    """Return the next request for groups that a response does not describe."""
     if isinstance(response, ConsumerGroupDescribeResponse):
         return DescribeGroupsRequest(groups=others)
     if isinstance(response, DescribeGroupsResponse):

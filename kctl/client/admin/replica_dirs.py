@@ -90,7 +90,6 @@ def describe_replica_log_dirs(call: Call, replicas: Iterable[Replica]) -> Result
 
 
 def _places(dirs: list[DescribeLogDirsResult] | KafkaError) -> dict[TopicPartition, ReplicaLogDir] | KafkaError:
-    """Return the directory of each replica on a broker, and the target of its move."""
     if isinstance(dirs, KafkaError):
         return dirs
     present: dict[TopicPartition, tuple[str, int, int]] = {}

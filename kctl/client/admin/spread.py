@@ -74,7 +74,6 @@ class BrokersBehind:
         return bool(nodes) and nodes.keys() <= set(self._ids())
 
     def _ids(self) -> tuple[int, ...]:
-        """Return the ids of the brokers that are behind, in the cluster and as bootstrap servers."""
         places = {(each.host, each.port) for each in self._nodes}
         known = [*self._nodes, *self._client.metadata.cluster.nodes.values()]
         return tuple({each.node_id for each in known if (each.host, each.port) in places})

@@ -49,14 +49,11 @@ class AsyncRebalanceListener:
 
 
 def _settle(result: object) -> None:
-    """Await the result of an application's function if it is a coroutine."""
     if isawaitable(result):
         await_in_bridge(result)
 
 
 class _Awaiting(RebalanceListener):
-    """Listener that calls functions or coroutine functions."""
-
     def __init__(self, listener: RebalanceListener | AsyncRebalanceListener) -> None:
         self._listener = listener
 

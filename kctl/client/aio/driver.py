@@ -29,8 +29,6 @@ def runs_here(user: object) -> TypeGuard[asyncio.Task[object]]:
 
 
 class _Sleeper:
-    """One wait of a coroutine."""
-
     __slots__ = ("_future", "_loop", "_wakes")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

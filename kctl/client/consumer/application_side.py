@@ -189,7 +189,6 @@ class ApplicationSide:
             self._polls.ended(timer.now_ms)
 
     def _advance(self) -> None:
-        """Apply the events of the network thread, and post new changes."""
         self.mailbox.look()
         if self.group is not None:
             self.group.advance()

@@ -343,7 +343,6 @@ class FetchedData:
 
 
 def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]:
-    """Return the records of a chunk for a poll that already has `start` records."""
     chunk = delivery.chunk
     delivery.fill(limit - start)
     decoded, room = delivery.decoded, limit - start

@@ -265,7 +265,6 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- close --------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
-        """Stop fetching, close the fetch sessions, and leave the group."""
         has_no_time = now_ms >= request.deadline_at_ms
         if not self._is_closing:
             self._is_closing = True

@@ -156,7 +156,6 @@ class OffsetQueries:
         return Poll(requests, deadline_at_ms)
 
     def _requests_of(self, call: OffsetCall, now_ms: int) -> list[Outgoing]:
-        """Return one request for each ready leader of the call's waiting queries."""
         requests = []
         for node_id, found in self._by_leader(call, now_ms).items():
             entries = [(query, info) for query, info in found if self._is_open(query)]

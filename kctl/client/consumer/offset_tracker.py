@@ -19,8 +19,6 @@ DEFAULT_LIMIT = 10_000
 
 
 class _Entry:
-    """A record that is not committable yet."""
-
     __slots__ = ("is_done", "leader_epoch", "offset")
 
     def __init__(self, offset: int, leader_epoch: int) -> None:

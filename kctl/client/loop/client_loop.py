@@ -70,7 +70,6 @@ class ClientLoop(ABC, Generic[E]):
         self._client.poll(until_ms)
 
     def _poll(self, managers: Iterable[RequestManager], now_ms: int, until_ms: int) -> int:
-        """Send the requests of the managers; return the earliest deadline of the next poll."""
         for manager in managers:
             wanted = manager.poll(now_ms)
             until_ms = min(until_ms, wanted.next_deadline_at_ms)

@@ -224,7 +224,6 @@ def _own_id(response: DescribeConfigsResponse) -> int | None:
 
 
 def _replicas(response: MetadataResponse) -> ReplicaReport | None:
-    """Return the replicas of all partitions; None if the node does not report them."""
     topics = described_topics(response)
     if isinstance(topics, KafkaError):
         return None

@@ -276,7 +276,6 @@ def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding
 
 
 def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
-    """Yield connections that were closed or dropped while idle."""
     for report in reports:
         if report.idle is None or report.idle.error is None:
             continue
@@ -368,7 +367,6 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return every advertised broker once, including fenced ones."""
     views = [report.view for report in reports if report.view is not None]
     return list({broker: None for view in views for broker in (*view.brokers, *view.fenced)})
 

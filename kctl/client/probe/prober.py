@@ -261,7 +261,6 @@ class Prober:
         *,
         instead: str | None = None,
     ) -> None:
-        """Open a connection for a report; `instead`: another protocol, without credentials."""
         target = report.target
         node = Node(target.node_id, target.host, target.port)
         connection = self._factory.connection(
@@ -318,7 +317,6 @@ class Prober:
             self._events(PhaseDone(now_ms, attempt.connection.target, Phase.METADATA, elapsed_ms, detail))
 
     def _go_on(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Send the next request of a ready connection, or finish it."""
         report, connection = attempt.report, attempt.connection
         if attempt.is_retry:
             self._go_on_again(attempt, now_ms)
@@ -367,7 +365,6 @@ class Prober:
             self._done(attempt, now_ms)
 
     def _ask_group(self) -> str | None:
-        """Return the group for the first ready node; None for others."""
         if self._options.group is None or self.coordinator is not None:
             return None
         self.coordinator = CoordinatorReport(self._options.group, None, None)
@@ -474,7 +471,6 @@ class Prober:
             self._failed(attempt, error, now_ms)
 
     def _take_notes(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Copy the state of the connection to its report."""
         if attempt.is_retry or attempt.idle is not None:
             return
         report, connection = attempt.report, attempt.connection

@@ -230,7 +230,6 @@ class Accumulator:
         self._complete(queue, done)
 
     def _drop_expired(self, queue: PartitionQueue, batch: Batch, outcome: Outcome) -> Outcome:
-        """Take the expired records out of their batch; return their outcome."""
         if batch.is_expired:
             if batch.is_in_flight and batch.base_sequence != NO_SEQUENCE:
                 return outcome  # its place is needed until the response decides how later batches are numbered
@@ -302,7 +301,6 @@ class Accumulator:
         return None if is_too_large else encoded
 
     def _fill(self, builder: RecordBatchBuilder, waiting: deque[RecordRun], limit_bytes: int) -> list[RecordRun]:
-        """Append runs to the builder until it is full or the next run is encoded; return them."""
         runs: list[RecordRun] = []
         while waiting and not (runs and (waiting[0].is_compressing or self._encoded(waiting[0], limit_bytes))):
             run = waiting[0]

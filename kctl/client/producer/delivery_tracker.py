@@ -157,7 +157,6 @@ class DeliveryTracker:
             record.callback = None
 
     def _call_back(self, callback: Callable[[T], object], argument: T) -> None:
-        """Run a callback; log an exception, which affects no other record."""
         self.running_callback = argument
         try:
             callback(argument)

@@ -138,7 +138,6 @@ class GivenPacked:
         return min(self._room_bytes, total_bytes // max(batches, 1) + packed.longest_bytes + _ROW_BYTES)
 
     def _undivided_runs(self, packed: PackedRows, future: ColumnsFuture) -> Iterator[RecordRun]:
-        """Yield runs of rows whose keys choose partitions."""
         at, room_bytes = 0, min(_KEYED_RUN_BATCHES * self._batch_room_bytes, self._quarter_bytes)
         while at < packed.behind:
             end = packed.end_within(at, _ROW_BYTES, room_bytes, self._most_rows)

@@ -223,7 +223,6 @@ def _is_available(topic: TopicInfo, partition: int) -> bool:
 
 
 def _available(topic: TopicInfo) -> list[int]:
-    """Return the partitions with a leader; all partitions if none has one."""
     return [number for number in topic.partitions if _is_available(topic, number)] or list(topic.partitions)
 
 

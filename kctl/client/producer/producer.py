@@ -289,7 +289,6 @@ class Producer(TransactionMethods, NotCopied):
             raise wrong_type("callback", callback, "a function")
 
     def _chosen(self, record: ProducerRecord, timer: Timer) -> int | None:
-        """Return the partition that the application's partitioner chooses."""
         assert self._partitioner is not None
         while (info := self._metadata.cluster.topics.get(record.topic)) is None or not info.partitions:
             self._wait_to_choose(record.topic, timer)
@@ -308,7 +307,6 @@ class Producer(TransactionMethods, NotCopied):
             raise
 
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
-        """Wait for the topic's metadata, then acquire memory."""
         try:
             if not self._is_known(record.topic, partition):
                 self._wait_for_topic(record.topic, partition, timer)
@@ -319,7 +317,6 @@ class Producer(TransactionMethods, NotCopied):
             raise
 
     def _withdraw(self, future: SendFuture, error: BaseException) -> None:
-        """Undo the preparation of a record that is not accepted."""
         self._memory.withdraw(future)
         if isinstance(error, KafkaError):  # it was not posted
             future.callback = None  # it may hold the error, whose traceback leads to the future

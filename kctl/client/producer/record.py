@@ -143,7 +143,6 @@ def checked_headers_bytes(headers: Headers) -> int:
 
 
 def _check_encodable(name: str) -> None:
-    """Raise ValueError for a header name that cannot be encoded."""
     try:
         name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:

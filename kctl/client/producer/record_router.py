@@ -24,8 +24,6 @@ from kctl.client.requests.retry import PRODUCER_METADATA
 
 
 class _Asked:
-    """A pending wait for a topic, with the metadata version and time at its start."""
-
     __slots__ = ("time_mark", "version", "wait")
 
     def __init__(self, wait: TopicWait, version: int, time_mark: TimeMark) -> None:
@@ -107,7 +105,6 @@ class RecordRouter:
             self._place(run, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
-        """Return the topic if its records can be placed now."""
         if name not in self._used_in_turn:
             self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)

@@ -200,7 +200,6 @@ class Sender(ClientLoop[Posted]):
         return self._accumulator.last_error() or self._client.last_error()
 
     def _account_of(self, flush: FlushMark) -> Account:
-        """Return the network activity since a flush was taken."""
         return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:

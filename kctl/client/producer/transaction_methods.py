@@ -142,7 +142,6 @@ class TransactionMethods:
             raise
 
     def _undo(self, consumer: TransactionalReader | None, timeout: float | timedelta | None) -> None:
-        """Abort the transaction and reset the consumer to its committed offsets."""
         try:
             self.abort_transaction(timeout)
         finally:

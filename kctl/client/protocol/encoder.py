@@ -38,7 +38,6 @@ class _Encoder(Source):
             self.run = []
 
     def _packed(self, run: list[tuple[str, str]]) -> str:
-        """Return the statement that packs adjacent fixed-width values."""
         values, letters = zip(*run, strict=True)
         if letters == ("B",) and values == ("0",):
             return f'{self.writer}(b"\\0")'

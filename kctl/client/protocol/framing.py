@@ -261,7 +261,6 @@ _join = b"".join
 
 
 def _frame_pieces(parts: list[bytes]) -> list[bytes]:
-    """Return the size and the parts of a frame; small parts are joined."""
     pieces: list[bytes] = []
     small = [sum(map(len, parts)).to_bytes(_SIZE_BYTES, "big")]
     for part in parts:

@@ -182,7 +182,6 @@ def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write 
 
 
 def _writer(entry: Field, version: int) -> Write | None:
-    """Return the converter for an item of a field, or None."""
     if isinstance(entry.kind, type):
         return partial(to_json, version=version)
     if entry.kind == "uuid":

@@ -49,7 +49,6 @@ class NodeVersions:
         )
 
     def _common(self, request_cls: type[Request], at_most: int | None) -> int:
-        """Return the highest common version, or -1."""
         low, high = _spoken(request_cls, at_most)
         offered_low, offered_high = self.ranges.get(request_cls.API_KEY, (0, -1))
         best = min(high, offered_high)

@@ -90,7 +90,6 @@ def _parse(
 def _unwrap(
     source: Source, outer: Message, codec: str, at: int, check_crcs: bool, max_decompressed_bytes: int
 ) -> list[Message]:
-    """Return the messages inside a wrapper, with absolute offsets."""
     if outer.value is None:
         raise source.damaged("a wrapper message without messages", outer.offset, at)
     value = repair_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value

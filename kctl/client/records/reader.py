@@ -192,7 +192,6 @@ class BatchReader:
                 raise
 
     def _take(self, cursor: RecordCursor, room: int, take: Callable[[RecordCursor, int], None]) -> None:
-        """Read from the cursor, which is kept as the current one unless it is done."""
         self._cursor = cursor
         already, left_out_already = cursor.given, cursor.left_out
         try:
@@ -268,7 +267,6 @@ class BatchReader:
         return message.info, message.records
 
     def _open(self, frame: Frame, info: BatchInfo, message: bytes | None) -> RecordCursor:
-        """Return a cursor over the batch in the frame, decompressed."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if message is not None:
             return self._cursor_over(info, message)

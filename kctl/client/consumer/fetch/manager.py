@@ -205,7 +205,6 @@ class FetchManager:
         return Poll(requests, now_ms if is_due_again else deadline_at_ms)
 
     def _add_checks(self, requests: list[Outgoing], to_check: dict[int, list[Entry]]) -> bool:
-        """Add requests to new leaders; return whether partitions can be fetched without a check."""
         is_due_again = False
         for node_id, entries in to_check.items():
             if not self._leaders.is_ready(node_id):
@@ -268,7 +267,6 @@ class FetchManager:
             self._end_idle(node_id)
 
     def _join_idle(self, to_fetch: dict[int, list[Entry]]) -> bool:
-        """End repeated fetches to nodes with additional partitions; return whether there were any."""
         joined = self._requests.idle.keys() & to_fetch.keys()
         for node_id in joined:
             del to_fetch[node_id]  # fetched with the others in the next poll
@@ -365,7 +363,6 @@ class FetchManager:
             self._on_nothing(tp, state, now_ms)
 
     def _on_nothing(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
-        """Report why a partition returned no data, unless the response had no room for it."""
         state.attempts = 0
         state.checked_epoch = state.asked_epoch
         offset = state.next_offset
@@ -467,7 +464,6 @@ class FetchManager:
             self._reports.retry(tp, state, error, now_ms)
 
     def _knows_newer(self, tp: TopicPartition, state: FetchState, data: PartitionData) -> bool:
-        """Return whether a newer leader than the requested one is known."""
         if data.error_code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
             return False
         info = self._leaders.find(tp)

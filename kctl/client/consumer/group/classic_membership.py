@@ -109,7 +109,6 @@ class ClassicMembership(Membership):
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Join again if the basis of the assignment has changed."""
         if self._place.state is MemberState.STABLE:
             assert self._choice is not None
             reason = self._rebalance.outdated(self._choice.topics)

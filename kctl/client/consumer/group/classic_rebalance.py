@@ -132,7 +132,6 @@ class Rebalance:
         return not self._place.member_id and self._config.group_instance_id is None
 
     def _are_connected(self) -> bool:
-        """Return whether JoinGroup can be sent; connects both connections in parallel."""
         has_held = self._coordinator.ready(HELD)
         return (not self._is_new or self._coordinator.ready(PROMPT)) and has_held
 

@@ -268,7 +268,6 @@ class CommitManager:
             self._on_error(commit, error, answer.received_at_ms)
 
     def _read(self, commit: PendingCommit, response: OffsetCommitResponse) -> KafkaError | None:
-        """Remove confirmed offsets from the commit, and return the error of the rest."""
         refused: dict[int, TopicPartition] = {}
         wrong: KafkaError | None = None
         codes = codes_in(response.topics, commit.event.topic_ids)
@@ -323,7 +322,6 @@ class CommitManager:
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
-        """End expired commits; blocking calls create their own timeout error."""
         for each in list(self._queue):
             if not isinstance(each, PendingCommit) or each.is_in_flight or now_ms < each.event.deadline_at_ms:
                 continue

@@ -117,7 +117,6 @@ class GroupCoordinatorClient:
         self.membership.subscribe(event)
 
     def _report(self, event: Report) -> None:
-        """Pass on a report of the membership, with the term of its subscription, and publish changes."""
         if isinstance(event, MemberChanged):
             self._member_id = event.metadata.member_id or self._member_id
             if event.metadata.generation >= 0:

@@ -154,7 +154,6 @@ class PendingCalls:
 
 
 def _gives_up(earlier: TransactionCall, call: TransactionCall) -> bool:
-    """Return whether a call makes the earlier one pointless: an abort after offsets."""
     return earlier.step is Step.OFFSETS and call.step is Step.ABORT
 
 

@@ -133,7 +133,6 @@ class TransactionWork:
     # --- the requests of each state -----------------------------------------------------------------------------------
 
     def _settle_records(self) -> None:
-        """Fail the records that can no longer be part of a committed transaction."""
         if not self._records.outstanding:
             return
         if self._status.state is State.FATAL_ERROR:

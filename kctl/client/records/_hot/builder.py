@@ -194,7 +194,6 @@ class RecordBatchBuilder:
         return number
 
     def _is_too_far(self, timestamp_ms: i64) -> bool:
-        """Return whether the difference from the first timestamp exceeds 64 bits."""
         base_ms = self.base_timestamp_ms
         if base_ms < 0:
             return timestamp_ms >= 0 and timestamp_ms > LAST_TIMESTAMP_MS + base_ms

@@ -185,7 +185,6 @@ class RecordCursor:
         return taken, room_left
 
     def _plain_deltas(self) -> tuple[i64, i64]:
-        """Return the range of offset deltas that may be read."""
         first = max(self._delta + 1, self._start_delta, 0)
         return first, min(self._stop_delta, self.batch.last_offset - self.batch.base_offset + 1)
 

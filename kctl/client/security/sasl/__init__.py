@@ -100,7 +100,6 @@ def _context(source: "Callable[[str], SecurityContext] | None", host: str) -> "S
 
 
 def _entry(config: ClientConfig, module: str) -> JaasEntry:
-    """Return the JAAS entry, which must be for the module of the mechanism."""
     if config.sasl_jaas_config is None:
         raise ConfigError(f"sasl.mechanism={config.sasl_mechanism} needs {KEY} with a {module}", key=KEY)
     entry = read_jaas(config.sasl_jaas_config)
