@@ -20,7 +20,7 @@ Q = TypeVar("Q", bound=Request)
 
 
 class Call:
-    """A request in the view of its handler."""
+    """Request, as its handler sees it."""
 
     __slots__ = (
         "_answer",

@@ -52,7 +52,7 @@ class Fault(Enum):
 
 
 class Effect(NamedTuple):
-    """Effect of a fault; the defaults are healthy."""
+    """Effect of a fault; the defaults have no effect."""
 
     on_connect: OnConnect = OnConnect.ACCEPT
     on_request: OnRequest = OnRequest.ANSWER

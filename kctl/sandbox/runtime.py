@@ -75,7 +75,7 @@ class Endpoint(Protocol):
 
 
 class Listener(Protocol):
-    """Node in the view of the code that accepts its connections."""
+    """Node, as seen by the code that accepts its connections."""
 
     def on_connect(self) -> OnConnect:
         """Return the outcome of a connection attempt."""

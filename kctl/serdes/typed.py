@@ -93,8 +93,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
         stays at the record; seek to skip it.
         Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-        not respond,
-            or as `Consumer.poll`.
+        not respond, or as `Consumer.poll`.
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []

@@ -83,7 +83,7 @@ def downgraded(group: ConsumerGroup, surroundings: Surroundings) -> ClassicGroup
 
 
 class ClassicSide:
-    """Consumer group in the view of its classic members."""
+    """Consumer group, as seen by its classic members."""
 
     def __init__(self, group: ConsumerGroup, surroundings: Surroundings) -> None:
         self._group = group

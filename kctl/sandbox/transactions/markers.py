@@ -24,7 +24,7 @@ class _Written(NamedTuple):
 
 
 class Markers:
-    """Missing markers of one transaction."""
+    """Markers of one transaction that are still to be written."""
 
     def __init__(
         self,

@@ -2,8 +2,7 @@
 
 | id | rule |
 |---|---|
-| C1 poll-skip | an assignment skips no record, except by retention; after a truncation, reading continues there or
-resets |
+| C1 poll-skip | an assignment skips no record, except by retention; after a truncation, reading continues or resets |
 | C2 nonmonotonic-poll | no record is repeated, except after a seek or a truncation |
 | C3 int-poll-skip | C1 and C2 hold between two runs of one poll |
 | C4 not-owned | only owned and unpaused partitions return records |

@@ -51,7 +51,7 @@ class Record:
 
 
 class Transaction:
-    """Transaction in the view of its producer.
+    """Transaction, as seen by its producer.
 
     Attributes:
         end: committed or aborted, once certain.
