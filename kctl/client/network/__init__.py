@@ -1,1 +1,1 @@
-"""Connections and requests: from a list of nodes to responses, each step with a timeout and events."""
+"""Connections and requests: from a list of nodes to responses. Each step has a timeout and events."""

@@ -1,8 +1,8 @@
 """AdvertisedAddresses: distinguishes a broker that is down from one whose advertised address never worked from here.
 
-Knows which places were given as bootstrap servers or have carried a connection. The first failure at any other place is
-the fault of what the broker advertises, and is remembered until the place works or is not advertised any more, even
-where the client starts again from its bootstrap servers meanwhile.
+It knows the addresses that were given as bootstrap servers or have carried a connection. The first failure at any other
+address is blamed on the broker's advertised listener, and is remembered until the address works or is no longer
+advertised, even if the client starts again from its bootstrap servers.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from kctl.client.errors import (
 )
 
 _OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, WrongPeerError)
-"""What a wrong address leads to; certificates and all that concerns a login are their own causes."""
+"""Errors that a wrong address causes. Errors of certificates and logins have other causes."""
 
 
 def advertised_hint(cause: KafkaError) -> str:
-    """Return one thing to try about an address that a broker advertises and that has never worked from here."""
+    """Return a hint about an advertised address that has never worked from here."""
     if isinstance(cause, DnsError):
         return "fix advertised.listeners of that broker, or make the name resolve here"
     if isinstance(cause, WrongPeerError):
@@ -33,9 +33,9 @@ def advertised_hint(cause: KafkaError) -> str:
 
 
 class AdvertisedAddresses:
-    """The places of one client that are beyond doubt, and the errors at the others.
+    """The trusted addresses of one client, and the errors of the others.
 
-    Args: unresolved_ms: how long a name may not resolve until its error is not retriable; -1: for ever.
+    Args: unresolved_ms: how long a name may fail to resolve until its error is not retriable; -1: forever.
     """
 
     def __init__(self, unresolved_ms: int = -1) -> None:
@@ -45,7 +45,7 @@ class AdvertisedAddresses:
         self._errors: dict[int, AdvertisedAddressError] = {}
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Take note of the nodes to talk to: bootstrap entries (negative ids), or what metadata advertises."""
+        """Note the current nodes: bootstrap entries (negative ids), or nodes from metadata."""
         self._trusted |= {(node.host, node.port): None for node in nodes if node.node_id < 0}
         advertised = {node.node_id: (node.host, node.port) for node in nodes if node.node_id >= 0}
         if advertised:
@@ -53,13 +53,13 @@ class AdvertisedAddresses:
             self._errors = {i: error for i, error in kept if advertised.get(i) == (error.host, error.port)}
 
     def worked(self, node: Node) -> None:
-        """Take note that a connection to the node was ready."""
+        """Note that a connection to the node was ready."""
         self._trusted[node.host, node.port] = None
         self._unresolved_since_ms.pop((node.host, node.port), None)
         self._errors.pop(node.node_id, None)
 
     def attribute(self, node: Node, error: KafkaError, now_ms: int) -> KafkaError:
-        """Return the error of a failed attempt, with the blame on the advertised address where that is due."""
+        """Return the error of a failed attempt, as an AdvertisedAddressError if the advertised address is to blame."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
         if isinstance(error, LoginServerUnavailable):
@@ -74,10 +74,10 @@ class AdvertisedAddresses:
         return blamed
 
     def error(self, node_id: int) -> AdvertisedAddressError | None:
-        """Return what is wrong with the address of a broker, if it never worked."""
+        """Return the error of a broker's address if it never worked."""
         return self._errors.get(node_id)
 
     @property
     def errors(self) -> list[AdvertisedAddressError]:
-        """Every such error, by the order of the first failures."""
+        """Errors of all such addresses, in the order of the first failures."""
         return list(self._errors.values())

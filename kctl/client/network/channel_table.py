@@ -1,6 +1,6 @@
-"""ChannelTable: every open channel with its connection and its node, from dialling to closing.
+"""ChannelTable: every open channel with its connection and its node.
 
-The one place that opens and closes channels, so none is leaked.
+Nothing else opens and closes channels, so none is leaked.
 """
 
 from kctl.client.clock import Clock
@@ -27,34 +27,34 @@ class ChannelTable:
         return len(self._open)
 
     def find(self, channel: int) -> tuple[NodeEntry, Connection] | None:
-        """Return who uses the channel; None when it was closed."""
+        """Return the node and connection of the channel; None if it is closed."""
         return self._open.get(channel)
 
     def dial(self, entry: NodeEntry, connection: Connection, address: Address, deadline_at_ms: int) -> None:
-        """Open a channel that has to be ready by the deadline."""
+        """Open a channel that must be ready by the deadline."""
         self._open[connection.channel] = (entry, connection)
         self._idle_expiry.connecting(connection.channel, deadline_at_ms)
         self._selector.connect(connection.channel, address)
 
     def handed_over(self, connection: Connection, entry: NodeEntry) -> None:
-        """Note that the channel belongs to another node from now on."""
+        """Note that the channel now belongs to another node."""
         connection.target = connection.target._replace(node_id=entry.node.node_id)
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Hand what the connection has to say to the selector: that is a use of the channel, a renewal is none."""
+        """Give the connection's outgoing bytes to the selector; except in a renewal, this is a use of the channel."""
         outgoing = connection.pop_outgoing()
         self._selector.send(connection.channel, *outgoing)
         if outgoing and not connection.is_renewing:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return how much of what was queued on a channel the system has not taken yet."""
+        """Return the number of queued bytes of a channel that the system has not taken yet."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 
     def renew_sessions(self, now_ms: int) -> list[tuple[NodeEntry, Connection, KafkaError]]:
-        """Renew the SASL sessions that are near their end; return the connections that are over, with the reason."""
+        """Renew the SASL sessions that are about to end. Return the connections that have ended, with their errors."""
         over: list[tuple[NodeEntry, Connection, KafkaError]] = []
         for entry, connection in self._open.values():
             if connection.is_closed_by_peer:
@@ -68,10 +68,10 @@ class ChannelTable:
         return over
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
-        """Close the channel and return its unanswered requests; a `reason` says that it is our own doing."""
+        """Close the channel and return its requests without a response; the client itself closes for a `reason`."""
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
-        self._open.pop(connection.channel, None)  # Ctrl-C may have come before it was opened
+        self._open.pop(connection.channel, None)  # may be missing after Ctrl-C
         if reason is not None:
             self._events(Closed(self._clock.now_ms(), connection.target, reason))
         return connection.closed()

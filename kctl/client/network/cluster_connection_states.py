@@ -1,9 +1,9 @@
-"""ClusterConnectionStates: for each node its state, its back-off, its connection setup timeout; and whose turn is next.
+"""ClusterConnectionStates: state, back-off and setup timeout of each node, and the round robin of nodes.
 
-Owns no connection and does no I/O: every question takes `now_ms`.
+Does no I/O; the caller gives the time.
 
-Source: KIP-601, Kafka's ClusterConnectionStates. Differs: a setup timeout is never jittered, only the wait between
-attempts is; so "10 s" means 10 s.
+Source: KIP-601, Kafka's ClusterConnectionStates. Differs: only the wait between attempts has jitter, so a setup timeout
+of 10 s means 10 s.
 """
 
 from random import Random
@@ -16,7 +16,7 @@ _WITHOUT_CONNECTION = (NodeState.DISCONNECTED, NodeState.REFUSED)
 
 
 class _NodeRecord:
-    """What is remembered of one node."""
+    """State of one node."""
 
     __slots__ = (
         "deadline_at_ms",
@@ -34,21 +34,21 @@ class _NodeRecord:
         self.failed_attempts = 0
         self.setup_failures = 0
         self.refusals = 0
-        """Refusals in a row."""
+        """Consecutive refusals."""
         self.may_connect_at_ms = 0
         self.may_retry_refusal_at_ms = 0
-        """The end of the first back-off of a refusal, which a new call waits for at most."""
+        """End of the first back-off after a refusal; a new call waits no longer."""
         self.deadline_at_ms = 0
         self.error: KafkaError | None = None
 
 
 class ClusterConnectionStates:
-    """The per-node state table.
+    """States of all nodes.
 
     Args:
-        backoff: the waits after a failed attempt or a lost connection.
-        refusal_backoff: the waits after a refusal: a wrong password or certificate is not repaired within milliseconds,
-            and frequent attempts lock accounts.
+        backoff: waits after a failed attempt or a lost connection.
+        refusal_backoff: waits after a refusal. They are longer, because no password or certificate is repaired within
+            milliseconds, and frequent attempts lock accounts.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class ClusterConnectionStates:
         self._setup_timeout_max_ms = max(setup_timeout_ms, setup_timeout_max_ms)
         self._records: dict[int, _NodeRecord] = {}
         self.failures = 0
-        """How often an attempt failed or a connection was lost so far."""
+        """Number of failed attempts and lost connections."""
         self._next_idx = rng.randrange(1 << 16)
 
     def next_node_idx(self, node_count: int) -> int:
-        """Return whose turn it is among `node_count` candidates: round robin, from a random start.
+        """Return the index of the next of `node_count` candidates: round robin from a random start.
 
-        Source: KIP-601, `nextNodeIdx`. The start is drawn once, as Kafka shuffles its bootstrap list once, so that
-        many clients do not all begin with the same node.
+        Source: KIP-601, `nextNodeIdx`. The start is drawn once, as Kafka shuffles its bootstrap list once, so that many
+        clients do not all begin with the same node.
         """
         idx = self._next_idx % node_count
         self._next_idx += 1
@@ -84,7 +84,7 @@ class ClusterConnectionStates:
         return NodeState.DISCONNECTED if record is None else record.state
 
     def error(self, node_id: int) -> KafkaError | None:
-        """Return why the node's last attempt or connection ended; None after a success."""
+        """Return the error that ended the node's last attempt or connection; None after a success."""
         record = self._records.get(node_id)
         return None if record is None else record.error
 
@@ -99,7 +99,7 @@ class ClusterConnectionStates:
         return self.state(node_id) in _WITHOUT_CONNECTION
 
     def is_backing_off(self, node_id: int, now_ms: int) -> bool:
-        """Return whether an attempt failed and the next has to wait."""
+        """Return whether the node is disconnected and waits for its next attempt."""
         record = self._records.get(node_id)
         return record is not None and record.state in _WITHOUT_CONNECTION and now_ms < record.may_connect_at_ms
 
@@ -109,34 +109,34 @@ class ClusterConnectionStates:
         return 0 if record is None else record.may_connect_at_ms
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """Return the timeout of the node's next attempt: doubled for each setup that failed in a row, up to the max."""
+        """Return the timeout of the node's next attempt: doubled for each consecutive failed setup, up to the max."""
         record = self._records.get(node_id)
         doublings = 0 if record is None else min(record.setup_failures, 32)
         return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
 
     def connecting(self, node_id: int, start_at_ms: int) -> int:
-        """Note that an attempt starts, and return the instant by which it has to be ready."""
+        """Note that an attempt starts, and return its deadline."""
         record = self._records.setdefault(node_id, _NodeRecord())
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.CONNECTING)
         record.deadline_at_ms = start_at_ms + self.setup_timeout_ms(node_id)
         return record.deadline_at_ms
 
     def deadline_at_ms(self, node_id: int) -> int:
-        """Return the deadline of the attempt under way."""
+        """Return the deadline of the current attempt."""
         return self._records[node_id].deadline_at_ms
 
     def ready(self, node_id: int) -> None:
-        """Note that the node carries requests; its back-off and its setup timeout start again."""
+        """Note that the node is ready; reset its back-off and setup timeout."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
         record.failed_attempts = record.setup_failures = record.refusals = 0
         record.error = None
 
     def disconnected(self, node_id: int, now_ms: int, error: KafkaError) -> None:
-        """Note that the attempt failed or the connection was lost; the next attempt waits.
+        """Note that the attempt failed or the connection was lost.
 
-        A failed attempt doubles both the back-off and the timeout of the next attempt; the loss of a ready connection
-        only starts the first back-off. A refusal, which is an error that is not retriable, waits longer.
+        A failed attempt doubles the back-off and the timeout of the next attempt; a lost connection only starts the
+        first back-off. An error that is not retriable is a refusal, which waits longer.
         """
         self.failures += 1
         record = self._records[node_id]
@@ -154,19 +154,19 @@ class ClusterConnectionStates:
             record.refusals += 1
 
     def clear_refusal(self, node_id: int) -> None:
-        """Shorten the back-off of a node that refused to the first one; the refusal is no reason to fail any more."""
+        """Shorten the back-off of a node that refused to the first one, and forget the refusal."""
         record = self._records.get(node_id)
         if record is not None and record.state is NodeState.REFUSED:
             record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
             record.may_connect_at_ms = min(record.may_connect_at_ms, record.may_retry_refusal_at_ms)
 
     def released(self, node_id: int) -> None:
-        """Note that we closed the connection or abandoned the attempt ourselves: no failure, no back-off."""
+        """Note that the client itself closed the connection or stopped the attempt: no failure, no back-off."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
 
     def renamed(self, old_id: int, new_id: int) -> None:
-        """Carry over what is known of a node to the id under which it is known from now on."""
+        """Move the state of a node to its new id."""
         self._records[new_id] = self._records.pop(old_id)
 
     def forget(self, node_id: int) -> None:

@@ -1,6 +1,6 @@
-"""What to call the end of an attempt: from the phase and what the system or the peer did, to one typed error.
+"""Errors of connection attempts, from the phase and the event of the system or the peer.
 
-Pure. The words are what users see, so each says what was observed and gives one hint.
+No I/O. Users read these texts, so each states an observation and one hint.
 """
 
 import errno
@@ -27,7 +27,7 @@ from kctl.client.protocol.versions import NodeVersions
 _TLS_ALERT = 0x15
 _TLS_HANDSHAKE = 0x16
 _TLS_MAJOR = 3
-"""The first number of the version in every TLS record; the second follows."""
+"""First byte of the version in every TLS record."""
 _SHOWN_BYTES = 32
 _SIZE_BYTES = 4
 
@@ -45,7 +45,7 @@ _GREETINGS: tuple[tuple[bytes, str], ...] = (
 
 
 def name_peer(first_bytes: bytes) -> str:
-    """Return what answered, in words with the evidence, such as `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
+    """Describe a server by its first bytes, for example `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
     if is_tls(first_bytes):
         return f"a TLS listener (TLS record {first_bytes[:7].hex(' ')})"
     for greeting, name in _GREETINGS:
@@ -60,13 +60,13 @@ def name_peer(first_bytes: bytes) -> str:
 
 
 def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
-    """Return whether these are the first bytes of the answer to the first request: a short frame with its id."""
+    """Return whether these can be the first bytes of the response to the first request: a short frame with its id."""
     start = bytes(1), correlation_id.to_bytes(4, signed=True)
     return start[0].startswith(first_bytes[:1]) and start[1].startswith(first_bytes[_SIZE_BYTES : _SIZE_BYTES + 4])
 
 
 def is_tls(first_bytes: bytes) -> bool:
-    """Return whether a TLS listener answered a client that spoke no TLS."""
+    """Return whether a TLS listener responded to a client without TLS."""
     return len(first_bytes) >= 3 and first_bytes[0] in (_TLS_ALERT, _TLS_HANDSHAKE) and first_bytes[1] == _TLS_MAJOR
 
 
@@ -93,7 +93,7 @@ _WAITED_FOR = {
 
 
 class LoginWait(Enum):
-    """What a login waits for before the broker is dialled."""
+    """Reason why a login is not ready for the broker to be dialled."""
 
     TOKEN = "no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker"
     TICKET = "no Kerberos ticket", "the KDC of krb5.conf does not respond, or its name does not resolve"
@@ -125,7 +125,7 @@ def expired(
 def unfinished(
     target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, waits_for: LoginWait | None = None
 ) -> TransportError:
-    """Return the error of an attempt whose caller ran out of time before its own limit passed."""
+    """Return the error of an attempt whose caller ran out of time before the attempt's own limit."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -137,9 +137,9 @@ def lost(
     """Return the error of a connection that the peer or the system ended.
 
     Args:
-        error: None when the server closed in order.
-        received: its last bytes that were no whole frame.
-        waiting: the API of the oldest request of a caller that had no response, if any.
+        error: None if the server closed the connection without an error.
+        received: received bytes that are no complete frame.
+        waiting: API of the caller's oldest request without a response, if any.
     """
     if phase is not Phase.READY and received:
         return wrong_peer(target, phase, received)
@@ -152,13 +152,13 @@ def lost(
 
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
-    """Return the error of a peer that answered ApiVersions and hung up on the first request that needs a user."""
+    """Return the error of a server that responded to ApiVersions and closed the connection on the next request."""
     text = f"the server responded to ApiVersions, but closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
-    """Return the error of a peer that hung up on the first words of TLS: a plaintext broker takes them for nonsense."""
+    """Return the error of a server that closed the connection at the start of TLS, as a plaintext broker does."""
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)
@@ -167,13 +167,13 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
-    """Return the error of a peer whose first bytes are no Kafka frame."""
+    """Return the error of a server whose first bytes are no Kafka frame."""
     hint = "use security.protocol=SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
     return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
-    """Return the error of a peer whose bytes do not parse: before it was ready it may be anything."""
+    """Return the error of a server whose bytes cannot be parsed. Before it is ready, it may not be Kafka."""
     if phase is not Phase.READY and error.first_bytes:
         return wrong_peer(target, phase, error.first_bytes)
     error.args = (f"{target}: {error}",)
@@ -181,14 +181,14 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 
 def broken(target: Target, error: KafkaError) -> TransportError:
-    """Return the error of an accepted connection that ended with an error that would be a refusal before."""
+    """Return the error of an accepted connection whose error would otherwise be a refusal."""
     lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
     lost.__cause__ = error
     return lost
 
 
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
-    """Return the error of a node that lacks an API; a KRaft controller is known by having no Metadata at all."""
+    """Return the error of a node that lacks an API. A node without Metadata is a KRaft controller."""
     if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:
         return controller(target)
     error.args = (f"{target}: {error}",)
@@ -196,22 +196,22 @@ def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVer
 
 
 def controller(target: Target) -> TransportError:
-    """Return the error of a node that answers as the controllers' quorum does, not as a broker."""
+    """Return the error of a node that is a KRaft controller and not a broker."""
     text = "it supports the Kafka protocol but not Metadata: a KRaft controller"
     return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
 
 
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:
-    """Return `error` with the node in front of its text and the place filled in."""
+    """Add the node and phase to the text and attributes of `error`, and return it."""
     error.args = (f"{target}: {error} [phase {phase.value}]",)
     error.phase, error.host, error.port, error.address = phase.value, target.host, target.port, target.address
     return error
 
 
 def furthest_first(errors: Sequence[KafkaError]) -> list[KafkaError]:
-    """Return the errors of several nodes with the one first that got furthest: it is nearest to a working node.
+    """Sort errors of several nodes by phase, latest first, because that node is nearest to a working one.
 
-    Within a phase what waiting will not cure comes first, then what used up its limit.
+    In the same phase, errors that are not retriable come first, then expired limits.
     """
     return sorted(errors, key=_distance)
 

@@ -1,9 +1,9 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out.
 
-Moves it from TCP over TLS, ApiVersions and SASL (`handshake.py`) to ready, and requests to their responses.
-`in_flight.py` has what waits for a response, `progress.py` how far it got and why it ended, `session.py` the lifetime
-of its SASL session. It knows no socket and no time: its owner passes what arrived and the present, sends what
-`pop_outgoing` returns, and closes it when a deadline passes. An error that it raises is the end of the connection.
+It goes from TCP over TLS, ApiVersions and SASL (handshake.py) to ready, and matches responses to requests. in_flight.py
+has the requests without a response, progress.py the state and the errors, session.py the lifetime of the SASL session.
+It has no socket and no clock: its owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and
+closes it at a deadline. An error that it raises ends the connection.
 """
 
 from collections.abc import Callable
@@ -27,22 +27,23 @@ if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
 BEFORE_READY_MAX_BYTES = 524_288
-"""Largest frame of a node that is not ready yet, as sasl.server.max.receive.size: it may be anything."""
+"""Largest frame before the node is ready, as sasl.server.max.receive.size, because the peer may not be Kafka."""
 
 MAX_FETCH_BYTES = 2**31 - 1 - 8
-"""Largest frame while a Fetch is in flight: the largest array of a JVM. The first batch comes whatever its size is, so
-fetch.max.bytes is no bound. Source: KIP-74."""
+"""Largest frame while a Fetch is in flight: the largest array of a JVM. fetch.max.bytes is no limit, because the first
+batch is sent whatever its size. Source: KIP-74.
+"""
 
 
 class Arrived(NamedTuple):
-    """An answer that arrived, with its request."""
+    """A response that arrived, with its request."""
 
     request: InFlight
     response: Response
 
 
 class Connection:
-    """One attempt at an address, and what becomes of it."""
+    """One connection to an address, from TCP to its end."""
 
     def __init__(
         self,
@@ -59,12 +60,11 @@ class Connection:
         jitter: Callable[[], float],
         notes: ListenerNotes,
     ) -> None:
-        """
-        Args:
-            request_timeout_ms: for each request of the handshake, and for the renewal of a SASL session, behind what is
-                in flight.
-            jitter: a random number from 0 to 1.
-            notes: what other connections to the same listener have learnt.
+        """Args:
+        request_timeout_ms: for each request of the handshake, and of the renewal of a SASL session after the
+            requests in flight.
+        jitter: a random number from 0 to 1.
+        notes: shared by all connections to the same listener.
         """
         self.channel = channel
         self.target = target
@@ -73,7 +73,7 @@ class Connection:
             target, self.in_flight, started_at_ms, events, notes, uses_sasl=handshake.uses_sasl
         )
         self.answered = 0
-        """Answers to requests of our callers, the handshake's own not counted."""
+        """Number of responses to callers' requests, without the handshake."""
         self._transport = transport
         self._handshake = handshake
         self._max_frame_bytes = max_frame_bytes
@@ -88,7 +88,7 @@ class Connection:
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """Whether the broker ended TLS; its TCP connection may stay open, but no more bytes follow."""
+        """True if the broker ended TLS. Its TCP connection may stay open, but no more bytes follow."""
         return self._transport.is_closed_by_peer
 
     @property
@@ -96,56 +96,56 @@ class Connection:
         return self.progress.state is ConnectionState.READY
 
     def takes_requests(self, now_ms: int) -> bool:
-        """Return whether a request of a caller would be sent at once: not while a SASL session is renewed."""
+        """Return whether a caller's request would be sent immediately; False during the renewal of a SASL session."""
         return self.is_ready and not self._session.holds(now_ms)
 
     @property
     def versions(self) -> NodeVersions | None:
-        """What the node speaks, once it said so."""
+        """The node's API versions, after its ApiVersions response."""
         return self._handshake.versions
 
     @property
     def mechanisms_offered(self) -> tuple[str, ...]:
-        """The SASL mechanisms that the node takes, once it was asked; also where it refused ours."""
+        """The node's SASL mechanisms, after its SaslHandshake response, even if it refused."""
         return self._handshake.mechanisms_offered
 
     @property
     def next_read_bytes(self) -> int:
-        """How many of the next bytes to read at most, so that large responses come whole; 0: any number, as in TLS."""
+        """Most bytes to read next, so that a large response is read in one piece; 0: any number, as in TLS."""
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
     def next_read_place(self) -> memoryview | None:
-        """Return where they may be read to; None: anywhere."""
+        """Return the memory for the next read; None: any."""
         return None if self._transport.channel is not None else self._frames.place()
 
     @property
     def is_inside_large_frame(self) -> bool:
-        """Whether the rest of a large response is all that comes next; never in TLS, which has news of its own."""
+        """True if the next bytes can only be the rest of a large response; never in TLS."""
         return self._transport.channel is None and self._frames.is_inside_large
 
     def tls_channel(self) -> "TlsChannel | None":
-        """Return the TLS channel, to look at what was presented and agreed; None without TLS."""
+        """Return the TLS channel, to inspect certificates and parameters; None without TLS."""
         return self._transport.channel
 
     def pop_outgoing(self) -> list[bytes]:
-        """Return and forget the bytes to send, in order."""
+        """Remove and return the bytes to send, in order."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
 
     def pop_arrived(self) -> list[Arrived]:
-        """Return and forget the answers that came before the bytes that `receive` raised an error about."""
+        """Remove and return the responses that came before the bytes for which `receive` raised an error."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the first request expires or is abandoned, or the session has to be renewed."""
+        """Return the instant at which the first request expires or is abandoned, or the session must be renewed."""
         renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
         return min(renew_at_ms, self.in_flight.next_deadline_at_ms())
 
-    # --- what happens to it -------------------------------------------------------------------------------------------
+    # --- I/O ----------------------------------------------------------------------------------------------------------
 
     def on_connected(self, local: str, now_ms: int) -> None:
-        """Continue after TCP: to TLS, or at once to the first request."""
+        """Continue after TCP: start TLS, or send the first request."""
         self._outgoing.append(self._transport.start())
         if self._transport.is_secured:
             self._enter_and_ask(ConnectionState.APIVERSIONS, now_ms, local)
@@ -153,11 +153,11 @@ class Connection:
             self.progress.enter(ConnectionState.TLS, now_ms, local)
 
     def receive(self, data: bytes | memoryview, now_ms: int) -> list[Arrived]:
-        """Take bytes from the peer and return the answers that they completed.
+        """Process received bytes and return the completed responses.
 
         Raises:
-            KafkaError: TLS, authentication or protocol failure; the connection is over. Answers that came before are
-                left to `pop_arrived`.
+            KafkaError: TLS, authentication or protocol failure; the connection has ended. `pop_arrived` returns the
+                responses that came before.
         """
         self.progress.has_heard = True
         try:
@@ -179,7 +179,7 @@ class Connection:
             raise
         except RemoteProtocolError as error:
             named = connect_errors.bad_bytes(self.target, self.progress.phase, error)
-            if named is error:  # an error is never its own cause: following the causes would not end
+            if named is error:  # an error must not be its own cause
                 raise
             raise named from error
         except UnsupportedVersionError as error:
@@ -189,7 +189,7 @@ class Connection:
         return self.pop_arrived()
 
     def closed(self) -> list[InFlight]:
-        """End the connection; return the requests that will not be answered."""
+        """End the connection; return the requests without a response."""
         self.progress.close()
         return self.in_flight.clear()
 
@@ -205,7 +205,7 @@ class Connection:
         on_done: OnDone | None,
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        """Queue one request; its answer comes out of `receive`. One with `on_done` waits for a renewal under way."""
+        """Queue one request; `receive` returns its response. A request with `on_done` waits for a running renewal."""
         correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,
@@ -224,7 +224,7 @@ class Connection:
             self._put(queued, now_ms)
 
     def send_unanswered(self, request: Request, version: int, now_ms: int) -> None:
-        """Queue a request to which brokers send no answer: Produce with acks=0."""
+        """Queue a request without a response: Produce with acks=0."""
         queued = QueuedRequest(request.NAME, version, *self.in_flight.frame(request, version), None)
         if self._session.holds(now_ms):
             self.in_flight.hold(queued)
@@ -244,17 +244,17 @@ class Connection:
 
     @property
     def is_renewing(self) -> bool:
-        """Whether the SASL session is being renewed."""
+        """True during the renewal of the SASL session."""
         return self._session.is_renewing
 
     def is_renewal_due(self, now_ms: int) -> bool:
-        """Return whether the session is near its end, and not being renewed yet."""
+        """Return whether the session is about to end and no renewal is running."""
         return self.is_ready and self._session.is_due(now_ms)
 
     def renew_session(self, now_ms: int) -> None:
-        """Authenticate again, behind the requests in flight; those of callers wait from now on.
+        """Authenticate again, after the requests in flight; callers' requests wait from now on.
 
-        Raises: KafkaError: there are no credentials for it; the connection is over.
+        Raises: KafkaError: there are no credentials for it; the connection has ended.
         """
         self._session.state = ConnectionState.SASL_HANDSHAKE
         try:
@@ -270,9 +270,9 @@ class Connection:
         self._ask(state, now_ms)
 
     def _ask(self, state: ConnectionState, now_ms: int) -> None:
-        """Send the request of a step of the handshake, under request.timeout.ms from when it is the oldest in flight.
+        """Send the request of a step of the handshake. Its request.timeout.ms begins when it is the oldest in flight.
 
-        That of a renewal is answered behind the requests of callers.
+        The responses to callers' earlier requests come before the one of a renewal.
         """
         request, version = self._handshake.next_request(state)
         answered_by_ms = max(now_ms, self.in_flight.last_deadline_at_ms())
@@ -296,7 +296,7 @@ class Connection:
             self._arrived.append(Arrived(request, response))
 
     def _on_own_response(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
-        """Take the next step of the handshake, or of the renewal of the session, which repeats its second half."""
+        """Take the next step of the handshake, or of a renewal, which repeats its SASL part."""
         renewed = self._session.state
         state = self._handshake.on_response(renewed or self.progress.state, response)
         if renewed is not None:

@@ -1,6 +1,6 @@
-"""ConnectionFactory: what every connection of a client has in common, from its config.
+"""ConnectionFactory: creates the connections of a client from its config.
 
-Imports TLS and SASL only where the config asks for them.
+TLS and SASL are imported only if the config needs them.
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from kctl.client.security.tls.settings import RenewedContext
 
 MAX_FRAME_BYTES = 100 * 1024 * 1024
-"""Largest response that is accepted, as Kafka's socket.request.max.bytes, except for records."""
+"""Largest accepted response without records, as Kafka's socket.request.max.bytes."""
 
 
 class ConnectionFactory:
-    """Makes connections that are not dialled yet."""
+    """Creates connections that are not dialled yet."""
 
     def __init__(
         self,
@@ -42,10 +42,9 @@ class ConnectionFactory:
         sni: str | None = None,
         watches_certificate_requests: bool = False,
     ) -> None:
-        """
-        Args:
-            sni: the name to ask TLS peers for, instead of the one that was dialled.
-            watches_certificate_requests: whether channels notice that the peer asks for a client certificate.
+        """Args:
+        sni: server name for TLS instead of the dialled one.
+        watches_certificate_requests: whether channels notice that the peer requests a client certificate.
         """
         self._config = config
         self._entropy = entropy
@@ -65,12 +64,12 @@ class ConnectionFactory:
         self._tickets = self._kerberos_tickets()
         self._fetched = self._tickets or self._tokens
         if config.uses_sasl:
-            self._mechanism("")  # credentials that make no sense are refused here, not later on a network thread
+            self._mechanism("")  # invalid credentials raise here and not in a network thread
 
     def read_files(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read certificates that have changed since and get a token or a ticket for `host`, off the network thread.
+        """Read changed certificates and get a token or ticket for `host`, outside the network thread.
 
-        Returns: None where there is neither.
+        Returns: None if there is nothing to read or get.
         """
         works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
         if self._fetched is not None:
@@ -84,19 +83,19 @@ class ConnectionFactory:
         return resolver.run(work, on_done) if works else None
 
     def get_login(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Get a token or a ticket for `host`, off the network thread. Returns: None where there is neither."""
+        """Get a token or ticket for `host`, outside the network thread. Returns: None if the login needs neither."""
         fetched = self._fetched
         return None if fetched is None else resolver.run(partial(fetched.get_for, host), on_done)
 
     @property
     def waits_for(self) -> LoginWait | None:
-        """What of a login `read_files` may wait for."""
+        """The part of a login for which `read_files` may wait."""
         if self._fetched is None:
             return None
         return LoginWait.TOKEN if self._tickets is None else LoginWait.TICKET
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next token or ticket where it is due."""
+        """Start to get the next token or ticket if it is due."""
         if self._fetched is not None:
             self._fetched.advance(now_ms, on_done)
 
@@ -116,8 +115,8 @@ class ConnectionFactory:
     ) -> Connection:
         """Return a connection to `address`, in state TCP.
 
-        Args: instead: another security protocol than the configured one, to find out whether the peer speaks it; no
-            credentials are sent and no certificate is checked then.
+        Args: instead: another security protocol than the configured one, to test whether the peer supports it, without
+        credentials and without a check of its certificate.
         """
         return Connection(
             channel,
@@ -174,7 +173,7 @@ class ConnectionFactory:
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:
-    """Return the socket options; buffers stay the system's own (which grow by themselves) unless set by hand."""
+    """Return the socket options. Buffers that are not configured keep the system's size, which can grow."""
     kind = type(config)
     return SocketOptions(
         user_timeout_ms=config.request_timeout_ms,

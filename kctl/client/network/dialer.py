@@ -1,7 +1,7 @@
-"""Dialer: makes connections to nodes, up to a connection that is ready or an attempt that failed.
+"""Dialer: connects to nodes, until a connection is ready or the attempt has failed.
 
-Owns the attempts under way: look-ups, the race over the addresses of a name, the connect timeout. It reports the
-outcome to `ClusterConnectionStates` and to the node's entry.
+Owns the running attempts: look-ups, the race of a name's addresses, the connect timeout. It reports the result to
+`ClusterConnectionStates` and the node's entry.
 """
 
 from kctl.client.clock import Clock
@@ -20,7 +20,7 @@ from kctl.client.runtime import Address, Resolver, Selectable
 
 
 class Dialer:
-    """The attempts of one client."""
+    """The connection attempts of one client."""
 
     def __init__(
         self,
@@ -51,24 +51,21 @@ class Dialer:
         self._attempting: dict[int, NodeEntry] = {}
         self._last_number = 0
         self.attempts = 0
-        """How often a node was tried so far."""
+        """Number of attempts so far."""
 
     @property
     def under_way(self) -> list[NodeEntry]:
-        """The nodes with an attempt under way, in the order of their start."""
+        """The nodes with a running attempt, in the order of their start."""
         return list(self._attempting.values())
 
     @property
     def is_resolving(self) -> bool:
-        """Whether every attempt under way still waits for DNS."""
+        """True if every running attempt still waits for DNS."""
         attempts = [entry.attempt for entry in self._attempting.values()]
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
-        """Return what the attempt (at that node) that is longest under way waits for; callers may have less time.
-
-        Any thread.
-        """
+        """Return the error of the oldest running attempt (at that node) if its caller has no more time; any thread."""
         for entry in self.under_way:
             attempt = entry.attempt
             if attempt is None or node_id not in (None, entry.node.node_id):
@@ -86,7 +83,7 @@ class Dialer:
         return None
 
     def _waits_for(self, attempt: NodeAttempt) -> LoginWait | None:
-        """Return the token or ticket that an attempt that is not dialled yet waits for, and no longer for DNS."""
+        """Return the token or ticket for which an attempt waits after DNS."""
         return self._factory.waits_for if attempt.is_reading else None
 
     def start(self, entry: NodeEntry) -> None:
@@ -114,7 +111,7 @@ class Dialer:
         self._advance(entry, entry.attempt, now_ms)
 
     def advance(self, now_ms: int) -> None:
-        """Continue with every attempt: look-ups that ended, addresses that are due."""
+        """Continue all attempts after ended look-ups, and dial due addresses."""
         self._factory.advance(now_ms, self._selector.wakeup)
         for entry in list(self._attempting.values()):
             if entry.attempt is not None:
@@ -128,7 +125,7 @@ class Dialer:
         )
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Give the node its first ready connection; hang up its other addresses."""
+        """Give the node its first ready connection, and close the connections to its other addresses."""
         assert entry.attempt is not None
         del entry.attempt.connecting[connection.channel]
         self._drop_attempt(entry, "lost the race")
@@ -138,17 +135,17 @@ class Dialer:
         self._idle_expiry.connected(connection.channel, now_ms)
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
-        """Take note that one address failed, and of the attempt when it was the last."""
+        """Note that one address failed; the attempt fails with its last address."""
         elapsed_ms = now_ms - connection.progress.started_at_ms
         self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
     def expire(self, now_ms: int) -> None:
-        """Abandon every connection that is not ready by its deadline."""
+        """Close every connection that is not ready by its deadline."""
         for channel in self._idle_expiry.evict_connecting(now_ms):
             found = self._channels.find(channel)
             if found is None:
-                continue  # closed with another address of the same node, a moment ago
+                continue  # closed just now with another address of the node
             entry, connection = found
             assert entry.attempt is not None
             limit_ms = entry.attempt.limit_ms
@@ -161,20 +158,20 @@ class Dialer:
                 self._expire_handshake(entry, connection, now_ms)
 
     def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """End a connection of which a request, ApiVersions or SASL, was not answered within request.timeout.ms."""
+        """End a connection whose ApiVersions or SASL request got no response within request.timeout.ms."""
         overdue = connection.in_flight.expired(now_ms)
         if overdue is None:
             return
         limit_ms, elapsed_ms = overdue.deadline_at_ms - overdue.sent_at_ms, now_ms - overdue.sent_at_ms
         assert entry.attempt is not None
         if limit_ms >= entry.attempt.limit_ms:
-            return  # the connect timeout is no longer and began no later: it passes in this millisecond or the next
+            return  # the connect timeout passes in this millisecond or the next
         error = connection.progress.expired(limit_ms, now_ms, overdue)
         self._events(Expired(now_ms, connection.target, connection.progress.phase, limit_ms, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
     def abandon(self, entry: NodeEntry, reason: str) -> None:
-        """End an attempt on our own account; the node is not to blame."""
+        """Stop an attempt without a failure of the node."""
         if entry.attempt is not None:
             self._drop_attempt(entry, reason)
             self._states.released(entry.node.node_id)

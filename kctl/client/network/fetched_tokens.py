@@ -1,8 +1,8 @@
-"""FetchedTokens: OAUTHBEARER tokens that take time to get, from a token endpoint or a callback of the application.
+"""FetchedTokens: OAUTHBEARER tokens from a token endpoint or a callback of the application, which take time to get.
 
-When they are fetched and renewed is the matter of renewed.py.
+renewed.py decides when they are fetched and renewed.
 
-Source: KIP-768, KIP-255. Differs: Java has a thread for each login, here the network loop starts the helper.
+Source: KIP-768, KIP-255. Differs: Java has a thread for each login; here the network loop starts the helper.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class FetchedTokens(Renewed[AccessToken]):
 
     Args:
         fetch: gets a token; blocks, and raises KafkaError.
-        extensions: SASL extensions to send along.
+        extensions: SASL extensions to send.
     """
 
     def __init__(self, fetch: Callable[[], AccessToken], clock: Clock, extensions: dict[str, str]) -> None:
@@ -28,21 +28,21 @@ class FetchedTokens(Renewed[AccessToken]):
         self._extensions = extensions
 
     def get_for(self, host: str) -> None:  # noqa: ARG002 - one token is good for every broker
-        """Get a token unless the one at hand is valid."""
+        """Get a token unless the current one is valid."""
         self.get()
 
     def current(self) -> Token:
-        """Return the token at hand.
+        """Return the current token.
 
         Raises:
             AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the endpoint did not respond. That is no refusal: the next connection asks it again.
+            LoginServerUnavailable: the endpoint did not respond. This is no refusal: the next connection tries again.
         """
         return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)
 
 
 def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
-    """Return the tokens of a config that names a callback or an HTTP token endpoint; None for all other configs.
+    """Return the tokens of a config with a callback or an HTTP token endpoint; None for all other configs.
 
     Raises: ConfigError: the endpoint's URL, its client id or its secret is missing or invalid.
     """
@@ -78,7 +78,7 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         timer = Timer(clock, config.socket_connection_setup_timeout_ms)
         setting = ClientConfig.sasl_oauthbearer_token_endpoint_url.name
         return fetch_token(http, credentials, timer, setting=setting)
-    except ApiTimeout as e:  # of this timer: a token is a part of connecting
+    except ApiTimeout as e:  # of this timer: getting a token is part of connecting
         text = (
             f"{e.waiting_for}: no token within {duration_text(timer.timeout_ms)} (socket.connection.setup.timeout.ms)"
         )

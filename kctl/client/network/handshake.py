@@ -1,8 +1,9 @@
-"""Handshake: what a new connection asks before it carries requests: ApiVersions, then SASL. Bytes never pass here.
+"""Handshake: the first requests of a new connection: ApiVersions, then SASL. Does no I/O.
 
-ApiVersions comes before authentication, as brokers allow, so one exchange serves the SASL requests and all later ones.
+ApiVersions comes before authentication, as brokers allow, so that one exchange is enough for the SASL requests and all
+later ones.
 
-Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java asks for ApiVersions a second time after SASL.
+Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java sends ApiVersions a second time after SASL.
 """
 
 from collections.abc import Callable
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
 
 _MOST_MECHANISMS = 5
 _ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends the password to the server"
-"""Anybody between client and broker can refuse all others to get a password."""
+"""Anybody between client and broker can refuse all other mechanisms to get a password."""
 
 
 class Handshake:
     """The conversation of one connection until it is ready."""
 
     def __init__(self, new_mechanism: "Callable[[], SaslMechanism] | None") -> None:
-        """`new_mechanism`: returns a mechanism for one authentication; None where the listener asks for none."""
+        """Args: new_mechanism: returns a mechanism for one authentication; None without SASL."""
         self.versions: NodeVersions | None = None
         self.mechanisms_offered: tuple[str, ...] = ()
         self.session_lifetime_ms = 0
-        """How long the last authentication is good for (KIP-368); 0 means for as long as the connection."""
+        """Lifetime of the last authentication (KIP-368); 0: as long as the connection."""
         self._new_mechanism = new_mechanism
         self._sasl: SaslMechanism | None = None
         self._token = b""
@@ -46,7 +47,7 @@ class Handshake:
         return self._new_mechanism is not None
 
     def next_request(self, state: ConnectionState) -> tuple[Request, int]:
-        """Return the request that `state` asks, and its version."""
+        """Return the request of `state`, and its version."""
         if state is ConnectionState.APIVERSIONS:
             software = {"client_software_name": "kctl", "client_software_version": VERSION}
             if self._api_versions_version < 3:
@@ -64,11 +65,11 @@ class Handshake:
         return request, self.versions.choose(SaslAuthenticateRequest)
 
     def on_response(self, state: ConnectionState, response: Response) -> ConnectionState:
-        """Take an answer and return the state that follows.
+        """Process a response and return the next state.
 
         Raises:
-            AuthenticationError: the broker refused the mechanism or the credentials, or failed to prove itself.
-            RemoteProtocolError: the broker answered ApiVersions with an error.
+            AuthenticationError: the broker refused the mechanism or the credentials, or did not prove its identity.
+            RemoteProtocolError: ApiVersions failed.
         """
         if state is ConnectionState.APIVERSIONS:
             assert isinstance(response, ApiVersionsResponse)
@@ -81,7 +82,7 @@ class Handshake:
         return self._on_token(response)
 
     def detail(self, phase: Phase) -> str:
-        """Return what a phase learnt, for people."""
+        """Return details of a completed phase, for users."""
         if phase is Phase.SASL and self._sasl is not None:
             return self._sasl.name
         return f"{len(self.versions.ranges)} APIs" if phase is Phase.APIVERSIONS and self.versions is not None else ""

@@ -1,11 +1,10 @@
-"""IdleExpiryManager: which channels have outstayed their timeout, those still connecting and those idle.
+"""IdleExpiryManager: channels whose connect or idle timeout has passed.
 
-Two maps in order of use, as KIP-601 has them: `lru_connecting` holds each channel until it is ready, under its own
-deadline; then it moves to `lru_connected`, ordered by last use. Each poll evicts *every* expired one of both. No I/O;
-the caller closes what is returned.
+It has two maps in order of use, as in KIP-601: `lru_connecting` has the channels that are not ready, each with a
+deadline; `lru_connected` has the ready ones, by last use. Each poll evicts all expired channels of both. Does no I/O;
+the caller closes the channels.
 
-Differs: Kafka's selector closes at most one idle connection a poll, and its connect deadlines live elsewhere and are
-not part of the poll's wait.
+Differs: Kafka's selector closes at most one idle connection per poll, and its poll does not wait for connect deadlines.
 """
 
 from collections import OrderedDict
@@ -17,15 +16,15 @@ class IdleExpiryManager:
     """Deadlines of all channels of one client."""
 
     def __init__(self, max_idle_ms: int) -> None:
-        """`max_idle_ms`: connections.max.idle.ms; negative means that idle channels stay."""
+        """Args: max_idle_ms: connections.max.idle.ms; negative: idle channels stay open."""
         self._max_idle_ms = max_idle_ms if max_idle_ms >= 0 else FOREVER_MS
         self.lru_connecting: OrderedDict[int, int] = OrderedDict()
-        """Channel to the instant by which it has to be ready."""
+        """Deadline by channel."""
         self.lru_connected: OrderedDict[int, int] = OrderedDict()
-        """Channel to the instant of its last use, least recent first."""
+        """Instant of the last use by channel, oldest first."""
 
     def connecting(self, channel: int, deadline_at_ms: int) -> None:
-        """Watch a channel that starts to connect."""
+        """Add a channel that starts to connect."""
         self.lru_connecting[channel] = deadline_at_ms
 
     def connected(self, channel: int, now_ms: int) -> None:
@@ -40,19 +39,19 @@ class IdleExpiryManager:
             self.lru_connected.move_to_end(channel)
 
     def forget(self, channel: int) -> None:
-        """Stop watching a channel that is gone."""
+        """Remove a closed channel."""
         self.lru_connecting.pop(channel, None)
         self.lru_connected.pop(channel, None)
 
     def evict_connecting(self, now_ms: int) -> list[int]:
-        """Remove and return every channel that is not ready by its deadline."""
+        """Remove and return the channels that are not ready by their deadline."""
         expired = [channel for channel, deadline in self.lru_connecting.items() if now_ms >= deadline]
         for channel in expired:
             del self.lru_connecting[channel]
         return expired
 
     def evict_idle(self, now_ms: int) -> list[int]:
-        """Remove and return every connected channel that was not used for connections.max.idle.ms."""
+        """Remove and return the connected channels that were not used for connections.max.idle.ms."""
         expired = []
         for channel, used_at_ms in self.lru_connected.items():
             if now_ms - used_at_ms < self._max_idle_ms:

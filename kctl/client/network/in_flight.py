@@ -1,4 +1,4 @@
-"""Requests to send, requests in flight, and how they ended."""
+"""Requests to send, requests in flight, and their results."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +13,13 @@ from kctl.client.protocol.schema import Request, Response
 
 _FETCH = "Fetch"
 _PATIENT_API = "Produce"
-"""Its requests may take longer than they were given, when the broker asks for that."""
+"""API whose requests may take longer than their timeout if the broker throttles."""
 
 
 class Answer(NamedTuple):
-    """How a request ended: exactly one of `response` and `error` is set.
+    """Result of a request: exactly one of `response` and `error` is set, except for a request without a response.
 
-    `was_sent`: False only where certainly no byte of the request was given to a connection.
+    `was_sent`: False only if certainly no byte of the request was given to a connection.
     """
 
     node_id: int
@@ -34,15 +34,15 @@ OnDone = Callable[[Answer], None]
 
 
 class Outgoing(NamedTuple):
-    """A request for a node that is ready; `on_done` gets its answer exactly once.
+    """A request for a ready node; `on_done` gets its result exactly once.
 
     Attributes:
-        timeout_ms: how long it may stay on the wire: request.timeout.ms, for look-ups also when the call ends before.
-            Its end takes the connection along (docs/decisions/0008).
-        max_version: the newest version the caller can use, if not the newest declared.
-        is_for_any: any broker can answer it, so others are asked too when that one is silent.
-        wanted_until_ms: when the call ends that looks something up, if the connection is to outlive it: the request is
-            then reported as abandoned, and stays in flight for the rest of `timeout_ms`.
+        timeout_ms: longest time in flight: request.timeout.ms, for look-ups even if the call ends before. Its expiry
+            closes the connection (docs/decisions/0008).
+        max_version: newest version that the caller can use, if not the newest declared.
+        is_for_any: any broker can handle it, so others are tried if this one is silent.
+        wanted_until_ms: end of the call that looks something up, if the connection must survive it: the request is then
+            reported as abandoned, and stays in flight for the rest of `timeout_ms`.
         expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the system
             has taken the bytes.
     """
@@ -58,11 +58,11 @@ class Outgoing(NamedTuple):
 
 
 class InFlight:
-    """One request on the wire.
+    """One request in flight.
 
     Attributes:
-        deadline_at_ms: when it expires, which ends its connection.
-        wanted_until_ms: when the call that made it ends, where that leaves the connection open (docs/decisions/0008).
+        deadline_at_ms: its expiry, which closes the connection.
+        wanted_until_ms: end of its call, if the connection stays open then (docs/decisions/0008).
     """
 
     __slots__ = (
@@ -96,11 +96,11 @@ class InFlight:
         self.deadline_at_ms = deadline_at_ms
         self.wanted_until_ms = wanted_until_ms
         self.on_done = on_done
-        """None for the requests of the handshake, which are answered to the connection itself."""
+        """None for requests of the handshake, whose responses the connection itself handles."""
 
 
 class QueuedRequest(NamedTuple):
-    """A request as a frame, for the wire or held back; `in_flight` is None for one without an answer."""
+    """A request as a frame, to be sent or held; `in_flight` is None if it has no response."""
 
     api: str
     version: int
@@ -110,9 +110,9 @@ class QueuedRequest(NamedTuple):
 
 
 class InFlightRequests:
-    """The requests of one connection that have no response yet, in the order in which the broker answers them.
+    """The requests of one connection without a response, in the broker's order of responses.
 
-    Its length counts those on the wire, and not those held back while the SASL session is renewed.
+    Its length counts sent requests, without those that the renewal of the SASL session holds.
     """
 
     def __init__(self, client_id: str) -> None:
@@ -126,17 +126,17 @@ class InFlightRequests:
 
     @property
     def oldest(self) -> InFlight:
-        """The request on the wire that is answered next."""
+        """The sent request whose response is next."""
         return self._sent[0]
 
     @property
     def has_fetch(self) -> bool:
-        """Whether a response with records is due."""
+        """True if a response with records is due."""
         return any(request.api == _FETCH for request in self._sent)
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of requests that wait for the renewal of the session."""
+        """Bytes of the requests that wait for the renewal of the session."""
         return sum(len(piece) for request in self._held for piece in request.frame)
 
     def frame(self, request: Request, version: int) -> tuple[int, list[bytes]]:
@@ -146,22 +146,22 @@ class InFlightRequests:
         return correlation_id, encode_request_pieces(request, version, correlation_id, self._client_id)
 
     def sent(self, request: InFlight) -> None:
-        """Expect the response of a request that is on its way now."""
+        """Expect the response of a request that is being sent."""
         self._sent.append(request)
 
     def hold(self, queued: QueuedRequest) -> None:
-        """Keep a request back until the session is renewed."""
+        """Hold a request until the session is renewed."""
         self._held.append(queued)
 
     def pop_held(self) -> Iterator[QueuedRequest]:
-        """Yield what was held back, in order, and forget each when it is its turn: sending one may fail."""
+        """Yield the held requests in order. Each is removed only at its turn, because sending one may fail."""
         while self._held:
             yield self._held.popleft()
 
     def answered_by(self, frame: bytes) -> tuple[InFlight, Response, int]:
-        """Return the request that a frame answers, which is done with that; its response; surplus bytes behind it.
+        """Remove the request of a response frame; return it with its response and the number of surplus bytes.
 
-        Raises: RemoteProtocolError: the frame is no response to the oldest request, which remains in flight.
+        Raises: RemoteProtocolError: the frame is no response to the oldest request, which stays in flight.
         """
         if not self._sent:
             raise RemoteProtocolError("a response to a request that was never sent", first_bytes=frame[:64])
@@ -177,13 +177,13 @@ class InFlightRequests:
         return request, response, surplus
 
     def may_be_answer(self, first_bytes: bytes) -> bool:
-        """Return whether these are the first bytes of the response that is due."""
+        """Return whether these can be the first bytes of the next response."""
         return bool(self._sent) and may_be_answer(first_bytes, self._sent[0].correlation_id)
 
     def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned."""
         nearest_ms = FOREVER_MS
-        for each in self._all():  # by comparing: each turn of the loop asks, and calls cost more than that
+        for each in self._all():  # comparisons, because calls are slower and every iteration of the loop needs it
             if each.deadline_at_ms < nearest_ms:
                 nearest_ms = each.deadline_at_ms
             if each.wanted_until_ms < nearest_ms:
@@ -191,11 +191,11 @@ class InFlightRequests:
         return nearest_ms
 
     def last_deadline_at_ms(self) -> int:
-        """Return the instant by which all requests on the wire are answered or expired; 0 for none."""
+        """Return the last deadline of the sent requests; 0 without any."""
         return max((each.deadline_at_ms for each in self._sent), default=0)
 
     def expired(self, now_ms: int) -> InFlight | None:
-        """Return a request whose time is up, if there is one."""
+        """Return an expired request, if any."""
         for request in self._all():
             if now_ms >= request.deadline_at_ms:
                 return request
@@ -209,17 +209,17 @@ class InFlightRequests:
         return abandoned
 
     def throttled(self, ms: int) -> None:
-        """Extend the timeout of produce requests in flight by the throttle time: the broker handles none meanwhile.
+        """Extend the timeout of produce requests in flight by the throttle time, in which the broker handles none.
 
-        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be
-        what is left of their caller's; a record's own is delivery.timeout.ms, whatever becomes of its requests.
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be the
+        remaining time of their call. Records have delivery.timeout.ms, whatever happens to their requests.
         """
         for request in self._sent:
             if request.api == _PATIENT_API:
                 request.deadline_at_ms += ms
 
     def clear(self) -> list[InFlight]:
-        """Forget all; return the requests of callers, which will not be answered."""
+        """Remove all requests; return the callers' requests, which get no response."""
         orphans = [request for request in self._all() if request.on_done is not None]
         self._sent.clear()
         self._held.clear()

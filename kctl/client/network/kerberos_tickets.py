@@ -1,4 +1,4 @@
-"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py says when they are fetched."""
+"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py decides when they are fetched."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ from kctl.client.network.renewed import Renewed
 from kctl.client.runtime import Resolver
 
 Fetch = Callable[[KerberosLogin, str, str], Ticket]
-"""Takes the login, the host and the name of a cache in memory, and blocks as long as it likes."""
+"""Takes the login, the host and the name of a memory cache; may block for any time."""
 
 _numbers = itertools.count(1)
 
@@ -30,24 +30,24 @@ class KerberosTickets:
         self._resolver: Resolver | None = None
 
     def get_for(self, host: str) -> None:
-        """Get a ticket for the broker on `host` unless the one at hand is valid."""
+        """Get a ticket for the broker on `host` unless the current one is valid."""
         self._of(host).get()
 
     def context(self, host: str) -> SecurityContext:
-        """Return a context of the ticket at hand.
+        """Return a context of the current ticket.
 
         Raises:
             AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the KDC did not respond. The next connection asks it again.
+            LoginServerUnavailable: the KDC did not respond. The next connection tries again.
         """
         return self._of(host).at_hand("GSSAPI: no ticket").context()
 
     def refresh_with(self, resolver: Resolver) -> None:
-        """Remember what runs work in helper threads."""
+        """Set the resolver whose helper threads fetch tickets."""
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next ticket of each broker where it is due."""
+        """Start to get the next ticket of each broker if it is due."""
         for ticket in self._all():
             if self._resolver is not None:
                 ticket.refresh_with(self._resolver)
@@ -64,7 +64,7 @@ class KerberosTickets:
     def _of(self, host: str) -> Renewed[Ticket]:
         with self._lock:
             if host not in self._by_host:
-                # Two caches in turn: contexts use the one while the other is filled.
+                # Two caches in turn: contexts use one while the other is filled.
                 number = next(_numbers)
                 caches = itertools.cycle(f"kctl-{os.getpid()}-{number}-{turn}" for turn in (0, 1))
                 self._by_host[host] = Renewed(partial(self._fetch_next, host, caches), self._clock)
@@ -75,7 +75,7 @@ class KerberosTickets:
 
 
 def kerberos_tickets(config: ClientConfig, clock: Clock) -> KerberosTickets:
-    """Return the tickets of a config of GSSAPI. Raises: ConfigError: the service has no name."""
+    """Return the tickets of a config with GSSAPI. Raises: ConfigError: the service has no name."""
     from kctl.client.security.sasl.gssapi import login_from_config  # wanted for this login alone
 
     return KerberosTickets(login_from_config(config), clock)

@@ -1,12 +1,12 @@
-"""NetworkClient: the connections of one client: which nodes are ready, the poll, and how each connection ends.
+"""NetworkClient: the connections of one client: ready nodes, the poll, and the end of each connection.
 
-`node_list.py` has the nodes, `node_choice.py` chooses among them, `dialer.py` makes the connections, `connection.py`
-speaks on one, `channel_table.py` holds them, `request_table.py` has what callers send on them, `network_status.py` says
-why nothing can be sent. `poll` waits for the nearest of all deadlines, so each fires on its millisecond. It is
-single-threaded except for `wakeup`, and knows neither topics nor threads.
+node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, connection.py one connection,
+channel_table.py all open ones, request_table.py callers' requests, network_status.py the reasons why nothing can be
+sent. `poll` waits for the nearest of all deadlines, so each takes effect in its millisecond. Only `wakeup` is
+thread-safe. Topics and threads are unknown here.
 
-Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline covers DNS and the ApiVersions answer, and is
-part of the poll's wait; nodes and addresses race.
+Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline includes DNS and the ApiVersions response, and
+limits the poll's wait; nodes and addresses race.
 """
 
 from collections.abc import Sequence
@@ -36,19 +36,19 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
-"""The longest wait before a node that refused the client is dialled again; the first is reconnect.backoff.max.ms."""
+"""Longest wait before a node that refused the client is dialled again; the first wait is reconnect.backoff.max.ms."""
 
 
 class NetworkClient:
     """The connections of one client.
 
     Attributes:
-        requests: what callers send on them.
-        status: why nothing can be sent.
+        requests: callers' requests.
+        status: the reasons why nothing can be sent.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
-        factory = ConnectionFactory(config, runtime.entropy, events)  # may raise: before anything is open
+        factory = ConnectionFactory(config, runtime.entropy, events)  # first, because it may raise
         self.clock = runtime.clock
         self.selector = runtime.make_selector(socket_options(config))
         self._events = events
@@ -102,21 +102,21 @@ class NetworkClient:
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
         self._awaiting_backoff: dict[int, None] = {}
-        """Nodes that were asked for while backing off: the poll wakes when they may be dialled."""
+        """Requested nodes in back-off: the poll ends when they may be dialled."""
         self._is_closed = False
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
-        """Make `nodes` the ones to talk to; a node that left is dropped when its last request is answered."""
+        """Set the list of nodes; a node that left is dropped after its last response."""
         self._nodes.update(nodes)
 
     def dedicate(self, node: Node) -> None:
-        """Have one more connection to a place, under an id that no broker has; it takes no request but those for it."""
+        """Add a separate connection to an address, under an id that no broker has, only for requests to that id."""
         self._nodes.dedicate(node)
 
     def ready(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node now; if not, work towards it."""
+        """Return whether a request can be sent to the node now; if not, connect to it."""
         entry = self._entries[node_id]
         if entry.connection is not None:
             return self._can_send(entry)
@@ -129,30 +129,30 @@ class NetworkClient:
         return False
 
     def is_ready(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node now, and do nothing about it."""
+        """Return whether a request can be sent to the node now, without connecting."""
         entry = self._entries.get(node_id)
         return entry is not None and entry.connection is not None and self._can_send(entry)
 
     def versions(self, node_id: int) -> NodeVersions | None:
-        """Return what the node speaks, while it is connected."""
+        """Return the node's API versions while it is connected."""
         entry = self._entries.get(node_id)
         return entry.connection.versions if entry is not None and entry.connection is not None else None
 
     def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
         """Return whether the node has that version of an API or a later one.
 
-        True while it is not connected: a request then fails for that, or is refused by the node that it reaches.
+        True while it is not connected: a request then fails for that reason, or the reached node refuses it.
         """
         versions = self.versions(node_id)
         return versions is None or versions.supports(kind, at_least)
 
     def node(self, node_id: int) -> Node:
-        """Return a node that may be talked to, or that has left the cluster, with its address."""
+        """Return a node of the list, or one that has left, with its address."""
         entry = self._entries.get(node_id)
         return self._nodes.former[node_id] if entry is None else entry.node
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return a ready node for what any node can answer; with none, work towards one. See `NodeChoice`."""
+        """Return a ready node for a request to any node; without one, connect. See `NodeChoice`."""
         return self._choice.any_ready_node(avoid)
 
     def all_unavailable(self) -> bool:
@@ -174,7 +174,7 @@ class NetworkClient:
     # --- the poll -----------------------------------------------------------------------------------------------------
 
     def next_deadline_at_ms(self) -> int:
-        """Return the nearest instant at which a poll has something to do that is no I/O."""
+        """Return the next instant at which a poll has work other than I/O."""
         if self.requests.has_ended:
             return 0
         now_ms = self.clock.now_ms()
@@ -198,7 +198,7 @@ class NetworkClient:
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
         now_ms = self._poll_io(min(until_ms, due_at_ms))
-        if now_ms > due_at_ms:  # not scheduled in time: bytes that have arrived come before the deadline
+        if now_ms > due_at_ms:  # scheduled late: received bytes count before the deadline
             now_ms = self._poll_io(now_ms)
         self._expire(now_ms)
         self.requests.end_written()
@@ -207,10 +207,10 @@ class NetworkClient:
         self.requests.call_back()
 
     def _poll_io(self, until_ms: int) -> int:
-        """Wait, and handle what happened; return when that was.
+        """Wait, handle the events, and return their time.
 
-        A part of a large answer, such as its size, which is read alone, changes nothing for anyone: the wait continues,
-        unless a wake-up came with it or an answer before it.
+        A part of a large response (its size is read alone) concerns no caller, so the wait continues, unless there was
+        a wake-up or a response.
         """
         while True:
             happened = self.selector.poll(until_ms)
@@ -227,11 +227,11 @@ class NetworkClient:
         return found is not None and found[1].is_inside_large_frame
 
     def wakeup(self) -> None:
-        """End the present or next poll; any thread may call it."""
+        """End the current or next poll; any thread."""
         self.selector.wakeup()
 
     def close(self) -> None:
-        """Close everything; requests in flight fail, and their callbacks run here. Idempotent."""
+        """Close everything. Requests in flight fail, and their callbacks run here. Idempotent."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -243,12 +243,12 @@ class NetworkClient:
         while self.requests.has_ended:
             self.requests.call_back()
 
-    # --- what a poll finds --------------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
 
     def _on_io(self, event: IoEvent, now_ms: int) -> None:
         found = self._channels.find(event.channel)
         if found is None:
-            return  # closed by an earlier event of this very poll
+            return  # closed by an earlier event of this poll
         entry, connection = found
         if isinstance(event, Disconnected):
             self._end(entry, connection, connection.progress.lost(event.error, now_ms), now_ms)
@@ -276,7 +276,7 @@ class NetworkClient:
             self._won(entry, connection, now_ms)
 
     def _expire(self, now_ms: int) -> None:
-        """Expire everything whose time is up: connections not ready, requests not answered, idle connections."""
+        """Expire connections that are not ready, requests without a response, and idle connections."""
         self._dialer.expire(now_ms)
         for over in self._channels.renew_sessions(now_ms):
             self._end(*over, now_ms)
@@ -300,9 +300,9 @@ class NetworkClient:
     def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         """Handle the error that ended a connection.
 
-        A ready connection of a client that was accepted is lost, whatever ended it: a damaged frame or a TLS alert says
-        nothing about who the client is. Before that it is a refusal of this node; whether that fails calls is for
-        `NetworkStatus.fatal_error` to say. In both cases what was in flight may be asked again, of another node.
+        If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert says
+        nothing about the client's identity. Otherwise it is a refusal of this node, and `NetworkStatus.fatal_error`
+        decides whether calls fail. In both cases the requests in flight may be sent to another node.
         """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)
@@ -316,7 +316,7 @@ class NetworkClient:
         self.requests.fail(connection, self._channels.close(connection), entry.node.node_id, lost)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Keep the first connection that is ready, and hang up the nodes that only ran along in the race."""
+        """Keep the first ready connection, and stop the attempts at nodes that only took part in the race."""
         self._dialer.won(entry, connection, now_ms)
         for other in self._dialer.under_way:
             if not other.is_wanted:
@@ -331,7 +331,7 @@ class NetworkClient:
         return is_open and len(entry.connection.in_flight) < self._max_in_flight
 
     def _hang_up(self, entry: NodeEntry, reason: str) -> None:
-        """Close the connection or the attempt of a node on our own account: no failure of the node."""
+        """Close a node's connection or attempt without a failure of the node."""
         self._dialer.abandon(entry, reason)
         if entry.connection is not None:
             connection, entry.connection = entry.connection, None

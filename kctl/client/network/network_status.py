@@ -1,4 +1,5 @@
-"""NetworkStatus: why a client cannot send: errors of its nodes, attempts under way, refusals that fail calls at once.
+"""NetworkStatus: the reasons why a client cannot send: errors of nodes, running attempts, refusals that end calls
+early.
 
 For messages and decisions of callers; it changes no connection.
 """
@@ -37,33 +38,30 @@ class NetworkStatus:
 
     @property
     def attempts(self) -> int:
-        """How often a node was tried to be connected so far."""
+        """Number of connection attempts so far."""
         return self._dialer.attempts
 
     def node_error(self, node_id: int) -> KafkaError | None:
-        """Return why the node's last attempt or connection ended; None after a success."""
+        """Return the error that ended the node's last attempt or connection; None after a success."""
         return self._states.error(node_id) or self._advertised.error(node_id)
 
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether the node has sent something on a connection that was ready, since an instant."""
+        """Return whether the node has sent something on a ready connection since an instant."""
         entry = self._nodes.entries.get(node_id)
         return entry is not None and entry.heard_at_ms >= asked_at_ms
 
     def errors(self) -> list[KafkaError]:
-        """Return the last error of each node that has one, the one that got furthest first; any thread."""
+        """Return the last error of each node that has one, latest phase first; any thread."""
         advertised = self._advertised.errors
         found = [error for node_id in list(self._nodes.entries) if (error := self._states.error(node_id)) is not None]
         return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
 
     def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        """Return what the longest attempt under way (at that node) has been waiting for so far; None without one.
-
-        Any thread.
-        """
+        """Return the error of the oldest running attempt (at that node) if its caller has no more time; any thread."""
         return self._dialer.unfinished(self._clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
-        """Return an error that waiting does not cure: a client that no broker has ever accepted was refused."""
+        """Return an error that waiting cannot repair: a refusal of a client that no broker has ever accepted."""
         members = self._nodes.members()
         error = self._acceptance.fatal_error(members)
         if error is not None or self._acceptance.is_given:
@@ -71,13 +69,13 @@ class NetworkStatus:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Let nodes that refused be dialled again soon: a new call of the user is a new attempt."""
+        """Let nodes that refused be dialled again soon, because a new call of the user is a new attempt."""
         self._bootstrap_refusal.clear()
         for node_id in self._nodes.entries:
             self._states.clear_refusal(node_id)
 
     def activity(self) -> str:
-        """Return in a few words what the network is doing, for the time breakdown of a timeout."""
+        """Return the network's current activity in a few words, for the time breakdown of a timeout."""
         if any(entry.connection is not None and entry.connection.in_flight for entry in self._nodes.entries.values()):
             return "waiting for a response"
         if self._dialer.under_way:
@@ -86,7 +84,7 @@ class NetworkStatus:
         return f"throttled by {', '.join(throttling)}" if throttling else "back-off"
 
     def throttling(self) -> list[tuple[Node, int]]:
-        """Return the connected brokers that throttle this client, with the milliseconds that are left of the pause."""
+        """Return the connected brokers that throttle this client, with the remaining milliseconds."""
         now_ms = self._clock.now_ms()
         connected = [entry for entry in self._nodes.entries.values() if entry.connection is not None]
         left_ms = [(entry.node, entry.throttled_until_ms - now_ms) for entry in connected]

@@ -1,8 +1,8 @@
-"""Node selection: which node is asked what any node can answer, and which is connected next while none is ready.
+"""NodeChoice: selects a node for requests to any node, and the next node to connect while none is ready.
 
-Knows the load and the throttling of every node; opens and closes no connection itself. The in-flight limit is about
-requests to one certain node: Produce above all. What any node can answer (Metadata, InitProducerId, FindCoordinator,
-topic ids, telemetry) ignores it, so that a producer that fills every slot still learns of new leaders and topics.
+Knows the load and the throttling of every node; does not open or close connections. The in-flight limit is for requests
+to a certain node, such as Produce. Requests to any node (Metadata, InitProducerId, FindCoordinator, topic ids,
+telemetry) ignore it, so that a producer with full slots still gets new leaders and topics.
 
 Source: KIP-601's LeastLoadedNodeProvider. Differs: Java takes only a node with a free slot.
 """
@@ -18,7 +18,7 @@ from kctl.client.network.races import CandidateRace
 
 
 class NodeChoice:
-    """The choice among the members of a client's list of nodes."""
+    """The choice among the nodes of a client's list."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class NodeChoice:
         self._race = CandidateRace(attempt_delay_ms)
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return a ready node, least loaded first; with none, start candidates one after the other until one is."""
+        """Return the least loaded ready node; without one, start candidates one after the other until one is ready."""
         ready = self._least_loaded_ready(avoid)
         if ready is not None:
             return ready.node
@@ -56,7 +56,7 @@ class NodeChoice:
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
 
     def next_deadline_at_ms(self, now_ms: int) -> int:
-        """Return when a further candidate may be started, while a caller waits for any node."""
+        """Return when the next candidate may be started while a caller waits for any node."""
         if not self._race.is_running:
             return FOREVER_MS
         idle = [node_id for entry in self._members() if self._states.is_idle(node_id := entry.node.node_id)]
@@ -65,7 +65,7 @@ class NodeChoice:
         return min([self._race.next_deadline_at_ms(may_start=may_start), *backed_off])
 
     def wait_ended(self) -> None:
-        """Forget that a caller waits for any node; it says so again before the next wait."""
+        """Forget that a caller waits for any node; it calls again before the next wait."""
         self._race.is_running = False
 
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
@@ -78,7 +78,7 @@ class NodeChoice:
         return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
 
     def _next_candidate(self) -> NodeEntry | None:
-        """Return whose turn it is among the nodes that may be dialled now."""
+        """Return the next node that may be dialled now."""
         members, now_ms = self._members(), self._clock.now_ms()
         for _ in members:
             entry = members[self._states.next_node_idx(len(members))]

@@ -1,7 +1,6 @@
-"""NodeList: the nodes that a client may talk to: those of its list, dedicated ones, and those that left it.
+"""NodeList: the nodes of a client: its current list, dedicated ones, and those that left the list.
 
-Owns who is on the list, and what happens to the connection of a node that moves or leaves. Sends nothing and chooses no
-node.
+Decides about the connection of a node that moves or leaves. It sends nothing and chooses no node.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +17,8 @@ class NodeList:
     """The nodes of one client, by id.
 
     Attributes:
-        entries: in the order of their arrival; for others to read.
-        former: nodes that were dropped, so that messages about their last responses can name them.
+        entries: in the order of arrival; others only read it.
+        former: dropped nodes, for messages about their last responses.
     """
 
     def __init__(
@@ -40,14 +39,14 @@ class NodeList:
         self._hang_up = hang_up
 
     def members(self) -> list[NodeEntry]:
-        """Return the nodes of the present list, without dedicated connections and nodes that left."""
+        """Return the nodes of the current list, without dedicated connections and nodes that left."""
         return [entry for entry in self.entries.values() if entry.is_member]
 
     def update(self, nodes: Sequence[Node]) -> None:
-        """Make `nodes` the list; a node that left is dropped when its last request is answered.
+        """Set the list; a node that left is dropped after its last response.
 
-        Differs: a connection to a bootstrap entry is kept for the node that advertises the very same host and port;
-        Java makes a second one.
+        Differs: a connection to a bootstrap entry is kept for the node that advertises the same host and port; Java
+        makes a second one.
         """
         members = {node.node_id: node for node in nodes}
         self._advertised.learn(nodes)
@@ -65,7 +64,7 @@ class NodeList:
                 self._replace(present, NodeEntry(node))
 
     def dedicate(self, node: Node) -> None:
-        """Have one more connection to a place, under an id that no broker has."""
+        """Add a separate connection to an address, under an id that no broker has."""
         present = self.entries.get(node.node_id)
         if present is None or present.node != node:
             self._replace(present, NodeEntry(node, is_dedicated=True))
@@ -82,14 +81,14 @@ class NodeList:
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
-        """Enter a node that is new, or has the id of another at a new address: what is in flight there is abandoned."""
+        """Add a node that is new, or has the id of another at a new address, whose requests in flight fail."""
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)
         self.entries[entry.node.node_id] = entry
 
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
-        """Give the connection of a node that left to a new one at the same place."""
+        """Give the connection of a node that left to a new one with the same address."""
         connection = entry.connection
         if connection is None:
             return

@@ -1,7 +1,7 @@
-"""NodeEntry: one node of a client with its connection; NodeAttempt: one try to reach it, under one deadline.
+"""NodeEntry: one node of a client with its connection; NodeAttempt: one attempt to connect to it, with one deadline.
 
-An attempt goes over the look-up of the name and all its addresses. Bookkeeping alone: `network_client.py` and
-`dialer.py` do what it says.
+An attempt includes the look-up of the name and all its addresses. Both only keep state for network_client.py and
+dialer.py.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -13,7 +13,7 @@ from kctl.client.runtime import Address, Lookup
 
 
 class NodeAttempt:
-    """From the first look-up until one address is ready or none is left."""
+    """An attempt, from the first look-up until one address is ready or all have failed."""
 
     def __init__(
         self,
@@ -27,23 +27,22 @@ class NodeAttempt:
         delay_ms: int,
         longest_delay_ms: int,
     ) -> None:
-        """
-        Args:
-            reading: what gets certificates or a token, which has to be done too, if any.
-            delay_ms: the head start of an address; the first wait for a node that is silent.
-            longest_delay_ms: the longest wait between two further connections to a node that is silent.
+        """Args:
+        reading: the task that gets certificates or a token, and must end too, if any.
+        delay_ms: head start of an address; the first wait for a silent node.
+        longest_delay_ms: longest wait between two further connections to a silent node.
         """
         self.number = number
         self.limit_ms = limit_ms
         self.started_at_ms = started_at_ms
         self.deadline_at_ms = deadline_at_ms
         self.connecting: dict[int, Connection] = {}
-        """Channel to connection, those under way."""
+        """Running connections by channel."""
         self.last_error: KafkaError | None = None
         self._delay_ms = delay_ms
         self._longest_delay_ms = longest_delay_ms
         self._second: Connection | None = None
-        """The one that was opened because all others are silent."""
+        """The connection that was opened because all others are silent."""
         self._lookup: Lookup | None = lookup
         self._reading = reading
         self._race: AddressRace | None = None
@@ -54,18 +53,18 @@ class NodeAttempt:
 
     @property
     def is_reading(self) -> bool:
-        """Whether the look-up has ended, and certificates or a token are still waited for."""
+        """True if the look-up has ended, but certificates or a token are still missing."""
         return self._lookup is not None and self._lookup.done and self._reading is not None and not self._reading.done
 
     def ended_lookup(self) -> Lookup | None:
-        """Return the look-up when it has ended since the last call."""
+        """Return the look-up if it has ended since the last call."""
         if self._lookup is None or not self._lookup.done or not (self._reading is None or self._reading.done):
             return None
         lookup, self._lookup = self._lookup, None
         return lookup
 
     def resolved(self, addresses: list[Address], now_ms: int) -> None:
-        """Start the race over what the name turned out to be."""
+        """Start the race of the name's addresses."""
         self._race = AddressRace(addresses, self._delay_ms, now_ms, longest_ms=self._longest_delay_ms)
 
     def pop_due(self, now_ms: int) -> Address | None:
@@ -73,7 +72,7 @@ class NodeAttempt:
         return None if self._race is None else self._race.pop_due(now_ms)
 
     def _again_at_ms(self) -> int:
-        """Return when to dial once more: if no byte has come, and no connection of TCP for a head start."""
+        """Return when to dial again: after a head start in which no byte came and no TCP connection was established."""
         progress = [connection.progress for connection in self.connecting.values()]
         if self._race is None or not progress or any(each.has_heard for each in progress):
             return FOREVER_MS
@@ -81,11 +80,11 @@ class NodeAttempt:
         return max(self._race.again_at_ms, silent_since_ms + max(self._delay_ms, SHORTEST_SILENCE_MS))
 
     def pop_again(self, now_ms: int) -> Address | None:
-        """Return the address to dial once more now, because all are silent."""
+        """Return the address to dial again now, because all are silent."""
         return None if self._race is None or now_ms < self._again_at_ms() else self._race.pop_again(now_ms)
 
     def replace_second(self, connection: Connection) -> Connection | None:
-        """Take the connection to an address that was dialled before; return the one to close in its favor, if any."""
+        """Store the connection to an address that was dialled before; return the one that it replaces, if any."""
         replaced, self._second = self._second, connection
         return None if replaced is None else self.connecting.pop(replaced.channel, None)
 
@@ -101,7 +100,7 @@ class NodeAttempt:
         return self._race.is_exhausted
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which something is due that is no I/O: an address to dial, or the end of DNS."""
+        """Return the instant of the next work other than I/O: an address to dial, or the end of DNS."""
         if self._race is None:
             return self.deadline_at_ms
         race_at_ms = self._race.next_deadline_at_ms()
@@ -109,7 +108,7 @@ class NodeAttempt:
 
 
 class NodeEntry:
-    """What the client holds of one node."""
+    """State of one node of the client."""
 
     __slots__ = (
         "attempt",
@@ -126,13 +125,13 @@ class NodeEntry:
         self.node = node
         self.attempt: NodeAttempt | None = None
         self.connection: Connection | None = None
-        """The connection that is ready, if any."""
+        """The ready connection, if any."""
         self.is_dedicated = is_dedicated
-        """A connection of its own for one purpose: never chosen for anything else, and no matter of the list."""
+        """A separate connection for one purpose: never chosen for anything else, and not part of the list."""
         self.is_member = not is_dedicated
-        """False once the node left the list; it goes when its last request is answered."""
+        """False once the node has left the list; it is dropped after its last response."""
         self.is_wanted = False
-        """Whether a caller needs this very node, so that losing a race is no reason to hang up."""
+        """True if a caller needs this node, so that its attempt continues after a lost race."""
         self.heard_at_ms = -1
-        """When a connection that is ready, or became so by it, received something last."""
+        """Instant of the last bytes of a ready connection, including those that made it ready."""
         self.throttled_until_ms = 0

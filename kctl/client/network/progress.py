@@ -1,6 +1,6 @@
-"""ConnectionProgress: how far a connection has got on its way to ready, and what it means when it ends there.
+"""ConnectionProgress: the state of a connection until it is ready, and the error if it ends.
 
-Owns the state, the time of each phase, and the first bytes of the peer, which show what answers if it is no broker.
+Owns the state, the time of each phase, and the first received bytes, which identify a server that is no broker.
 """
 
 import logging
@@ -26,9 +26,9 @@ _PHASES = {
 
 
 class ListenerNotes:
-    """What the connections to one listener have learnt of it.
+    """Facts about a listener that its connections share.
 
-    Attributes: has_answered: whether any request of a caller was ever answered, so that it needs no other login.
+    Attributes: has_answered: whether any caller's request ever got a response, so that no other login is needed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class ListenerNotes:
         self._surplus: set[tuple[str, int]] = set()
 
     def surplus(self, target: Target, api: str, version: int, count: int) -> None:
-        """Log once for each node that an answer had more bytes than its version has, which Java overlooks too."""
+        """Log once per node that a response has more bytes than its version defines; Java ignores them too."""
         where = target.host, target.port
         if where not in self._surplus:
             self._surplus.add(where)
@@ -45,11 +45,11 @@ class ListenerNotes:
 
 
 class ConnectionProgress:
-    """The way of one connection from TCP to its end.
+    """The states of one connection from TCP to its end.
 
     Attributes:
-        phases_ms: the phases that were passed, with their milliseconds.
-        phase_started_at_ms: when the present phase began.
+        phases_ms: milliseconds of the completed phases.
+        phase_started_at_ms: start of the current phase.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class ConnectionProgress:
         self._uses_sasl = uses_sasl
         self.phase_started_at_ms = started_at_ms
         self.has_heard = False
-        """Whether any byte came."""
+        """True after the first byte from the peer."""
         self._first_bytes = b""
-        """What the peer said first, until it has proved to be a broker."""
+        """The first received bytes, until the peer has proved to be a broker."""
 
     @property
     def phase(self) -> Phase:
         return _PHASES[self.state]
 
     def enter(self, state: ConnectionState, now_ms: int, detail: str) -> None:
-        """Move to the next state; where a phase ends with that, report it, with what it learnt (`detail`)."""
+        """Move to the next state; if a phase ends, report it with its `detail`."""
         following = moved(CONNECTION_TRANSITIONS, self.state, state)
         if _PHASES[following] is not self.phase:
             elapsed_ms = now_ms - self.phase_started_at_ms
@@ -91,19 +91,19 @@ class ConnectionProgress:
         self.state = following
 
     def close(self) -> None:
-        """The connection is over, in whichever state it was."""
+        """Move to CLOSED, from any state."""
         self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
 
     def received(self, plain: bytes | memoryview) -> None:
-        """Note what came, decrypted, before the connection is ready."""
+        """Store decrypted bytes that came before the connection is ready."""
         self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
 
     def answered(self) -> None:
-        """Note a response: it is a broker, and what comes next may be the beginning of its next response."""
+        """Note a response: the peer is a broker, and further bytes may begin its next response."""
         self._first_bytes = b""
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
-        """Return why the connection ended, when the peer or the system ended it."""
+        """Return the error of a connection that the peer or the system ended."""
         elapsed_ms = now_ms - self.phase_started_at_ms
         is_stranger = not (self._notes.has_answered or self._uses_sasl)
         if self.state is ConnectionState.READY and is_stranger and self._in_flight and error is None:
@@ -128,7 +128,7 @@ class ConnectionProgress:
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return the bytes of a server that are neither a whole frame nor the beginning of its first response."""
+        """Return the received bytes that are neither a complete frame nor the beginning of the first response."""
         unframed = self._first_bytes if self.phase is Phase.APIVERSIONS else b""
         if unframed and self._in_flight and self._in_flight.may_be_answer(unframed):
             return b""

@@ -1,6 +1,6 @@
 """Races: the staggered start of further nodes (CandidateRace) and of further connections to one node (AddressRace).
 
-Both take `now_ms` and do no I/O.
+No I/O; the caller gives the time.
 """
 
 from collections import deque
@@ -10,20 +10,20 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.runtime import Address
 
 SHORTEST_SILENCE_MS = 100
-"""How long a node is silent at least before it is dialled once more."""
+"""Shortest silence of a node before it is dialled again."""
 
 
 class CandidateRace:
-    """When the next candidate is due."""
+    """Schedule of the next candidate."""
 
     def __init__(self, delay_ms: int) -> None:
         self._delay_ms = delay_ms
         self._next_at_ms = 0
         self.is_running = False
-        """Whether someone waits for any node and none is ready."""
+        """True if a caller waits for any node and none is ready."""
 
     def is_due(self, now_ms: int, *, connecting: int) -> bool:
-        """Return whether to start a further candidate, with `connecting` of them under way."""
+        """Return whether to start another candidate while `connecting` of them are running."""
         return connecting == 0 or now_ms >= self._next_at_ms
 
     def started(self, now_ms: int) -> None:
@@ -31,12 +31,12 @@ class CandidateRace:
         self._next_at_ms = now_ms + self._delay_ms
 
     def next_deadline_at_ms(self, *, may_start: bool) -> int:
-        """Return when to look again; `may_start`: some candidate is neither under way nor backing off."""
+        """Return when to check again; `may_start`: some candidate is neither running nor backing off."""
         return self._next_at_ms if self.is_running and may_start else FOREVER_MS
 
 
 def interleave(addresses: Sequence[Address]) -> list[Address]:
-    """Return the addresses with the families taking turns, the resolver's first family first; no address twice."""
+    """Return the addresses without duplicates, the families alternating, the resolver's first family first."""
     unique = list(dict.fromkeys(addresses))
     if not unique:
         return []
@@ -49,14 +49,14 @@ def interleave(addresses: Sequence[Address]) -> list[Address]:
 
 
 class AddressRace:
-    """The addresses of one node that were not dialled yet, and then the address to dial once more.
+    """The addresses of one node that were not dialled yet, and then the next address to dial again.
 
-    A connection that was opened inside a fault may stay dead after it. So while all are silent one more is opened
-    beside them, and replaced by the next, with waits that double as those of a node that refuses.
+    A connection that was opened during a network fault may stay dead after it. So while all connections are silent,
+    another one is opened, and the next one replaces it. The waits between them double.
     """
 
     def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:
-        """Args: longest_ms: the longest wait between two further connections to addresses that are silent."""
+        """Args: longest_ms: longest wait between two further connections to silent addresses."""
         self._waiting = deque(interleave(addresses))
         self._dialled: deque[Address] = deque()
         self._delay_ms = delay_ms
@@ -66,7 +66,7 @@ class AddressRace:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether every address was dialled."""
+        """True if every address was dialled."""
         return not self._waiting
 
     def pop_due(self, now_ms: int) -> Address | None:
@@ -79,18 +79,18 @@ class AddressRace:
 
     @property
     def again_at_ms(self) -> int:
-        """When an address may be dialled once more, after every address was dialled."""
+        """Instant from which an address may be dialled again, after all were dialled."""
         return FOREVER_MS if self._waiting or not self._dialled else self._next_at_ms
 
     def pop_again(self, now_ms: int) -> Address:
-        """Return the address to dial once more now: they take turns."""
+        """Return the address to dial again now; the addresses alternate."""
         self._again_ms = max(self._again_ms, min(self._again_ms * 2, self._longest_ms))
         self._next_at_ms = now_ms + self._again_ms
         self._dialled.rotate(-1)
         return self._dialled[-1]
 
     def all_failed(self, now_ms: int) -> None:
-        """Note that no attempt is under way any more: the next address need not wait."""
+        """Note that no connection is left, so that the next address need not wait."""
         self._next_at_ms = now_ms
 
     def next_deadline_at_ms(self) -> int:

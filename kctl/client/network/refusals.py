@@ -1,10 +1,9 @@
-"""Refusals: when connections that were refused fail calls at once, before their deadline.
+"""Refusals: connection errors that end calls before their deadline.
 
 BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
-resolve, or speak another security protocol, and no server has responded yet. Acceptance knows which nodes have
-responded so far: until one has, a refusal (credentials, certificate, a server that is not Kafka) is most likely a
-mistake in the configuration, and waiting does not help. Afterwards it concerns one node, which is retried with a
-back-off.
+resolve, or use another security protocol, and no server has responded yet. Acceptance knows which nodes have responded.
+Before the first response, a refusal (credentials, certificate, a server that is not Kafka) is most likely an error of
+the configuration, and waiting does not help. Afterwards it concerns one node, which is tried again after a back-off.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,36 +22,36 @@ from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import NodeState
 
 _MISMATCHES = (TlsNotAnswered, SaslRequired)
-"""Servers of another security protocol. A server that restarts can look like this once."""
+"""Errors of servers with another security protocol. A server that restarts can look like this once."""
 _MISMATCH_TIMES = 2
-"""Attempts in a row of each server that end in a mismatch, before the call fails."""
+"""Consecutive mismatches of each server before the call fails."""
 
 
 class BootstrapRefusal:
-    """Looks at the errors of the bootstrap servers; sends nothing.
+    """Checks the errors of the bootstrap servers; sends nothing.
 
-    Args: timeout_ms: bootstrap.refused.timeout.ms; -1: they are tried as long as the call lasts.
+    Args: timeout_ms: bootstrap.refused.timeout.ms; -1: they are tried until the call ends.
     """
 
     def __init__(self, states: ClusterConnectionStates, timeout_ms: int) -> None:
         self._states = states
         self._timeout_ms = timeout_ms
         self._started_at_ms: int | None = None
-        """Since when all of them have refused."""
+        """Instant since which all servers refuse."""
         self._error: TransportError | None = None
         self._last: dict[int, KafkaError] = {}
-        """The last error of each server; an attempt that is under way does not clear it."""
+        """Last error of each server; a running attempt does not clear it."""
         self._mismatches: dict[int, int] = {}
-        """Mismatches in a row."""
+        """Consecutive mismatches by server."""
 
     def clear(self) -> None:
-        """Start again: a new call of the user is a new attempt."""
+        """Start again, because a new call of the user is a new attempt."""
         self._started_at_ms = self._error = None
         self._last.clear()
         self._mismatches.clear()
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
-        """Return the error of servers that have all refused for the whole timeout, the same object each time."""
+        """Return the error if all servers have refused for the whole timeout, the same object each time."""
         if self._timeout_ms < 0 or self._error is not None:
             return self._error
         servers = tuple(node_ids)
@@ -89,24 +88,24 @@ class BootstrapRefusal:
 
 
 class Acceptance:
-    """Who has accepted one client, over its whole life."""
+    """The nodes' acceptance of one client, over its whole life."""
 
     def __init__(self, states: ClusterConnectionStates) -> None:
         self._states = states
         self.is_given = False
-        """Whether any node has answered a request."""
+        """True if any node has responded to a request."""
         self._is_given_by_broker = False
 
     def answered(self, node_id: int) -> None:
-        """Note that a node answered a request; negative ids are bootstrap servers."""
+        """Note that a node responded to a request; negative ids are bootstrap servers."""
         self.is_given = True
         self._is_given_by_broker = self._is_given_by_broker or node_id >= 0
 
     def fatal_error(self, members: Sequence[NodeEntry]) -> KafkaError | None:
-        """Return the refusal that fails calls at once, if there is one.
+        """Return the refusal that ends calls early, if any.
 
-        Credentials: the first node that refuses them, until any node has answered. Otherwise every node has to refuse;
-        bootstrap servers that answered do not excuse brokers that all refuse, because their addresses differ.
+        Credentials: the first node that refuses them, until any node has responded. Other refusals need all nodes. A
+        response of a bootstrap server does not excuse brokers that all refuse, because their addresses differ.
         """
         if self._is_given_by_broker or any(entry.connection is not None for entry in members):
             return None

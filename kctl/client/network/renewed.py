@@ -1,8 +1,8 @@
-"""Renewed: what a login needs and takes time to get, a token or a ticket, with the next one before it expires.
+"""Renewed: a token or ticket of a login, and its replacement before it expires.
 
-A helper thread gets it before a connection is dialled, under its connect timeout, and the next one once REFRESH_PART of
-its lifetime has passed, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits for
-one, and no connection waits for the next one while the one at hand is valid. Thread-safe.
+A helper thread gets it before a connection is dialled, within the connect timeout, and the next one after REFRESH_PART
+of its lifetime, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits for it, and
+no connection waits for the next one while the current one is valid. Thread-safe.
 """
 
 import threading
@@ -21,21 +21,21 @@ from kctl.client.errors import (
 from kctl.client.runtime import Resolver
 
 REFRESH_PART = 0.8
-"""Of a token's or ticket's lifetime, as Java's sasl.login.refresh.window.factor."""
+"""Part of a lifetime after which it is renewed, as Java's sasl.login.refresh.window.factor."""
 RETRY_MS = 10_000
-"""Until the next try after one that failed; sooner where the one at hand expires sooner."""
+"""Wait after a failed try; shorter if the current token or ticket expires sooner."""
 LEAST_REFRESH_MS = 1_000
-"""The next one is not asked for sooner, whatever the lifetime: a server is not flooded with requests."""
+"""Shortest wait before the next request, whatever the lifetime, so that a server is not flooded."""
 _REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
-"""Errors of a server that responded: most likely a mistake in the configuration."""
+"""Errors of a server that responded: most likely an error of the configuration."""
 
 
 class Expiring(Protocol):
-    """What is renewed."""
+    """A token or ticket."""
 
     @property
     def lifetime_ms(self) -> int | None:
-        """For how long it is valid, from when it was asked for; None: forever."""
+        """Lifetime from the start of its request; None: forever."""
         ...
 
 
@@ -58,20 +58,20 @@ class Renewed(Generic[T]):
         self._resolver: Resolver | None = None
         self._is_refreshing = False
         self._ended = 0
-        """How often one was asked for, whatever came of it."""
+        """Number of completed tries."""
 
     def get(self) -> None:
-        """Get one unless the one at hand is valid; one that fails is reported by `at_hand`.
+        """Get one unless the current one is valid; `at_hand` reports a failure.
 
-        Where another thread is waiting for one already, its failure counts here, too: while a server does not respond,
-        threads do not queue up for it.
+        A failure in another thread ends the wait here as well, so that threads do not queue up while a server does not
+        respond.
         """
         ended = self._ended
         if not self._is_valid():
             self._get_unless(lambda: self._is_valid() or self._ended != ended)
 
     def refresh(self) -> None:
-        """Get the next one where it is due; until it is there, the one at hand is used."""
+        """Get the next one if it is due; until then the current one is used."""
         self._get_unless(lambda: self._found is not None and self._clock.now_ms() < self._refresh_at_ms)
 
     def _is_valid(self) -> bool:
@@ -79,7 +79,7 @@ class Renewed(Generic[T]):
 
     def _get_unless(self, is_there: Callable[[], bool]) -> None:
         with self._lock:
-            if is_there():  # another thread has got it meanwhile
+            if is_there():  # another thread has got it
                 return
             asked_at_ms = self._clock.now_ms()
             try:
@@ -101,11 +101,11 @@ class Renewed(Generic[T]):
             self._found = found
 
     def refresh_with(self, resolver: Resolver) -> None:
-        """Remember what runs work in helper threads."""
+        """Set the resolver whose helper threads do the work."""
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next one where it is due."""
+        """Start to get the next one if it is due."""
         if now_ms < self.next_deadline_at_ms() or self._resolver is None:
             return
 
@@ -121,12 +121,13 @@ class Renewed(Generic[T]):
         return FOREVER_MS if self._found is None or self._is_refreshing else self._refresh_at_ms
 
     def at_hand(self, failure: str) -> T:
-        """Return the one at hand.
+        """Return the current one.
 
-        Args: failure: what an error begins with.
+        Args: failure: beginning of error texts.
+
         Raises:
             AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the server did not respond. That is no refusal: the next connection asks it again.
+            LoginServerUnavailable: the server did not respond. This is no refusal: the next connection tries again.
         """
         found, error = self._found, self._error
         if found is not None and self._clock.now_ms() < self._expires_at_ms:

@@ -1,7 +1,7 @@
-"""RequestTable: the requests of callers, from sending to the one answer that each of them gets.
+"""RequestTable: callers' requests, from sending to the one result of each.
 
-Owns how many may still be sent, requests that get no response (Produce with acks=0) until the system has taken their
-bytes, and the answers that wait for the end of a poll. Connections are opened and ended by others.
+Owns the request budget, requests without a response (Produce with acks=0) until the system has taken their bytes, and
+results until the end of a poll. It does not open or close connections.
 """
 
 from collections import deque
@@ -27,12 +27,14 @@ from kctl.client.network.refusals import Acceptance
 from kctl.client.protocol.forwarding import FORWARDED
 
 MAX_THROTTLE_MS = 60_000
-"""The longest throttle time of a broker that is obeyed. Brokers ask for at most the window of their
-quotas, 10 s unless configured; a broken one could ask for 24 days. Differs: Java waits for any time."""
+"""Longest throttle time that is obeyed. Brokers use at most their quota window, 10 s by default; a broken one could
+send
+24 days. Differs: Java waits for any time.
+"""
 
 
 class OneWayRequest(NamedTuple):
-    """A request that gets no response."""
+    """A request without a response."""
 
     node_id: int
     version: int
@@ -40,38 +42,38 @@ class OneWayRequest(NamedTuple):
 
 
 class OneWayRequests:
-    """Those of all connections, by channel.
+    """One-way requests of all connections, by channel.
 
-    Without it, a close right after a send would count records as delivered whose bytes never left the process.
+    Without them, a close right after a send would count records as delivered whose bytes never left the process.
     """
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
-        """`unsent_bytes`: how much of a channel's bytes the system has not taken yet."""
+        """Args: unsent_bytes: returns the number of a channel's bytes that the system has not taken yet."""
         self._unsent_bytes = unsent_bytes
         self._by_channel: dict[int, list[OneWayRequest]] = {}
 
     def add(self, connection: Connection, request: OneWayRequest) -> None:
-        """Note a request whose bytes were handed to the selector."""
+        """Add a request whose bytes were given to the selector."""
         self._by_channel.setdefault(connection.channel, []).append(request)
 
     def pop_written(self) -> list[OneWayRequest]:
-        """Remove and return those whose bytes were taken."""
+        """Remove and return the requests whose bytes were taken."""
         if not self._by_channel:
             return []
         written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
         return [request for channel in written for request in self._by_channel.pop(channel)]
 
     def pop_of(self, connection: Connection) -> list[OneWayRequest]:
-        """Remove and return those of a connection that is ending."""
+        """Remove and return the requests of a connection that ends."""
         return self._by_channel.pop(connection.channel, [])
 
 
 class RequestTable:
-    """The requests of one client, without those that connect and log in.
+    """The requests of one client, without connecting and logging in.
 
     Attributes:
-        sent: how many were sent so far.
-        left: how many may still be sent; None: any number.
+        sent: number of sent requests.
+        left: number of requests that may still be sent; None: any.
     """
 
     def __init__(
@@ -95,11 +97,11 @@ class RequestTable:
 
     @property
     def has_ended(self) -> bool:
-        """Whether a request has ended whose caller was not called back yet."""
+        """True if a request has ended but its caller was not called back yet."""
         return bool(self._ended)
 
     def send(self, entry: NodeEntry | None, outgoing: Outgoing) -> None:
-        """Send a request to a ready node; one that cannot be sent ends with the reason."""
+        """Send a request to a ready node; if it cannot be sent, it ends with the reason."""
         node_id = outgoing.node_id
         connection = None if entry is None else entry.connection
         if connection is None or connection.versions is None:
@@ -143,10 +145,10 @@ class RequestTable:
             wanted_until_ms=outgoing.wanted_until_ms,
         )
 
-    # --- how they end -------------------------------------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------------------------------
 
     def answered(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
-        """End requests with the responses that arrived for them, and note for how long the node throttles."""
+        """End requests with their responses, and note the node's throttle time."""
         for request, response in arrived:
             self._acceptance.answered(entry.node.node_id)
             throttle_ms: int = getattr(response, "throttle_time_ms", 0)
@@ -159,14 +161,14 @@ class RequestTable:
             self._end(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def end_written(self) -> None:
-        """End the requests that get no response, once their bytes have left."""
+        """End the requests without a response whose bytes were taken."""
         for node_id, version, on_done in self._one_way.pop_written():
             self._end(on_done, Answer(node_id, None, None, version, self._clock.now_ms()))
 
     def expire(self, connection: Connection, now_ms: int) -> RequestTimeout | None:
-        """Report what was not answered in time; return the error that this ends the connection with, if it does.
+        """Report expired requests; return the error if one ends the connection.
 
-        A request whose call alone has ended is reported as abandoned, and stays in flight.
+        A request whose call has ended, but not its own timeout, is reported as abandoned, and stays in flight.
         """
         target = connection.target
         request = connection.in_flight.expired(now_ms)
@@ -186,7 +188,7 @@ class RequestTable:
         return error
 
     def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
-        """End every request of a connection that ended, with the error it ended with."""
+        """End every request of an ended connection with its error."""
         now_ms = self._clock.now_ms()
         for unwritten in self._one_way.pop_of(connection):
             self._end(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
@@ -195,7 +197,7 @@ class RequestTable:
             self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))
 
     def call_back(self) -> None:
-        """Pass the answers of the requests that have ended to their callers; what these send ends later."""
+        """Pass the results of ended requests to their callers. Requests that the callbacks send end later."""
         for _ in range(len(self._ended)):
             on_done, answer = self._ended.popleft()
             on_done(answer)

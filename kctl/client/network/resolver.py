@@ -1,8 +1,8 @@
-"""ThreadResolver: names become addresses in a helper thread, so that a slow resolver blocks no caller.
+"""ThreadResolver: resolves names in helper threads, so that a slow resolver blocks no caller.
 
-getaddrinfo cannot be bounded or stopped; a look-up that outlives the connect timeout is left to end by itself and its
-answer is dropped. At most `max_threads` run at once; each ends when there is nothing left to look up. Numeric addresses
-are answered at once. If no thread can be started, the caller is the helper.
+getaddrinfo has no timeout and cannot be stopped: a look-up that outlives the connect timeout continues, and its result
+is dropped. At most `max_threads` run; each ends when the queue is empty. Numeric addresses need no thread. If no thread
+can be started, the caller does the work.
 """
 
 import logging
@@ -16,11 +16,11 @@ from kctl.client.runtime import Address, Lookup
 logger = logging.getLogger("kctl.client.network")
 
 GetAddrInfo = Callable[[str, int], Sequence[Address]]
-"""Answers a look-up or raises OSError or UnicodeError; blocks as long as it likes."""
+"""Resolves a name, or raises OSError or UnicodeError; may block for any time."""
 
 
 class ThreadLookup:
-    """One look-up; written by one helper thread, read by the owner after `done`."""
+    """One look-up. A helper thread writes it; the owner reads it after `done`."""
 
     __slots__ = ("addresses", "done", "error")
 
@@ -31,7 +31,7 @@ class ThreadLookup:
 
 
 class ThreadResolver:
-    """`Resolver` on the system's getaddrinfo."""
+    """`Resolver` with the system's getaddrinfo."""
 
     def __init__(self, get_addr_info: GetAddrInfo | None = None, *, max_threads: int = 16) -> None:
         self._get_addr_info = get_addr_info or system_addresses
@@ -67,7 +67,7 @@ class ThreadResolver:
         if start:
             try:
                 threading.Thread(target=self._run, name="kctl-resolver", daemon=True).start()
-            except RuntimeError:  # the system has no thread left, or the program ends and Python starts none
+            except RuntimeError:  # no more threads, or Python is shutting down
                 self._run()
         return lookup
 
@@ -82,7 +82,7 @@ class ThreadResolver:
                 work()
             except (OSError, ValueError, OverflowError) as error:
                 lookup.error = _reason(error)
-            except Exception as error:  # a bug: the thread continues with what else waits for it
+            except Exception as error:  # a bug: the thread continues with other work
                 logger.exception("work in a helper thread failed")
                 lookup.error = repr(error)
             finally:
@@ -91,7 +91,7 @@ class ThreadResolver:
 
 
 def numeric_address(host: str, port: int) -> Address | None:
-    """Return the address when `host` is an IP already, None when it is a name."""
+    """Return the address if `host` is an IP address, None if it is a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host.partition("%")[0])
@@ -102,7 +102,7 @@ def numeric_address(host: str, port: int) -> Address | None:
 
 
 def system_addresses(host: str, port: int) -> list[Address]:
-    """Return what the system's resolver says, in its order."""
+    """Return the result of the system's resolver, in its order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [
         Address(str(sockaddr[0]), port, family == socket.AF_INET6)

@@ -1,8 +1,7 @@
-"""Selector: non-blocking sockets and one wait over all of them; the only file of the client that holds sockets.
+"""Selector: non-blocking sockets and one wait for all of them; the only file of the client with sockets.
 
-It moves bytes and reports what happened; what the bytes mean is `connection.py`, when to abandon it is
-`network_client.py`. Reads land in one buffer that is used again by the next poll, because freed large buffers cost more
-than decoding.
+It transfers bytes and reports events; connection.py interprets the bytes, network_client.py decides about closing. Most
+reads use one buffer, which the next poll overwrites, because freeing large buffers costs more than decoding.
 """
 
 import contextlib
@@ -21,28 +20,28 @@ from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Recei
 
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
-"""Most bytes taken from one of several channels a poll, so that a fast node does not starve the others."""
+"""Largest read of one of several channels per poll, so that a fast node does not starve the others."""
 _WHOLE_READ_BYTES = 16 * 1024 * 1024
-"""Of bytes that belong together this many are waited for, and read at once into memory of their own."""
+"""Largest part of a large response that is waited for and read in one piece, into its own memory."""
 _WORTH_WAITING_BYTES = 64 * 1024
 _HAS_LOW_WATER = sys.platform.startswith("linux")
-"""Where epoll honours SO_RCVLOWAT; an end, a reset and a full buffer are reported all the same."""
+"""True if epoll obeys SO_RCVLOWAT. It still reports an end, a reset and a full buffer."""
 _PIECES_AT_ONCE = 64 if hasattr(socket.socket, "sendmsg") else 1
-"""Pieces that are given to the system by one call: POSIX promises 16, all systems with sendmsg() take 1024."""
+"""Pieces per call of sendmsg(): POSIX promises 16, but all systems with sendmsg() take 1024."""
 _WAKE_UPS = 4096
 _LONGEST_WAIT_S = 3600
-"""The system refuses waits of centuries: longer ones come in pieces of an hour."""
+"""Longest single wait, because the system refuses very long ones."""
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
 _SURELY_NOT_LATE = 0.995
-"""The part of a wait that the system ends before the whole wait is over."""
+"""Part of a wait that the system ends before the whole wait is over."""
 _SELECT_FDS = 1024
-"""select() takes no descriptor from this number on."""
+"""First descriptor that select() refuses."""
 
 
 class _Channel:
-    """A socket and what it still has to write."""
+    """A socket and its unsent bytes."""
 
     __slots__ = (
         "connected",
@@ -64,24 +63,24 @@ class _Channel:
         self.sock = sock
         self.connected = False
         self.ended = False
-        """The socket is closed; the entry stays for the count of unsent bytes until the owner closes the channel."""
+        """True if the socket is closed. The entry counts unsent bytes until the owner closes the channel."""
         self.is_writing = False
-        """The selector waits for room to write more of `unsent`."""
+        """True if the selector waits until more of `unsent` can be written."""
         self.expected_bytes = 0
-        """How many are read by themselves next; 0: whatever comes."""
+        """Number of bytes to read next, separately from others; 0: any number."""
         self.place: memoryview | None = None
-        """Where to, until they are read."""
+        """Memory for the expected bytes, until they are read."""
         self.low_water = 1
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
-        """What the system has not taken. What a failed write lost counts: it will never be taken."""
+        """Bytes that the system has not taken, including bytes lost by a failed write."""
         self.write_failed = False
         self.reset: OSError | None = None
-        """A reset that a write met; the read that ends the channel would see a plain end after it."""
+        """A reset during a write; the read that ends the channel would only see a normal end."""
 
 
 class Selector:
-    """`Selectable` on the system's sockets.
+    """`Selectable` with the system's sockets.
 
     Attributes: fd: the descriptor of epoll or kqueue, which is readable if a socket is ready.
     """
@@ -94,9 +93,9 @@ class Selector:
         self.fd: int = _SELECT_FDS if fileno is None else fileno()
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
-        """Ends that were noticed outside a poll; the next poll reports them at once."""
+        """Ends that were noticed outside a poll; the next poll reports them immediately."""
         self._last_read = -1
-        """The channel that was read last; where a poll cannot read all that are ready, the next begins behind it."""
+        """The channel that was read last; if a poll cannot read all ready channels, the next poll begins after it."""
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self.was_woken = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -115,10 +114,10 @@ class Selector:
         try:
             self._set_options(sock)
             code = sock.connect_ex((address.ip, address.port))
-        except OSError as error:  # a zone that this machine lacks
+        except OSError as error:  # an IPv6 zone that this machine lacks
             self._end(entry, error)
             return
-        except (OverflowError, TypeError, ValueError) as error:  # no port, or a NUL
+        except (OverflowError, TypeError, ValueError) as error:  # an invalid port, or a NUL
             self._end(entry, OSError(errno.EINVAL, str(error)))
             return
         if code in _IN_PROGRESS or code == 0:
@@ -156,7 +155,7 @@ class Selector:
         if low_water == entry.low_water or not _HAS_LOW_WATER:
             return
         entry.low_water = low_water
-        with contextlib.suppress(OSError):  # the socket has ended, which the next poll reports
+        with contextlib.suppress(OSError):  # the next poll reports the end of the socket
             entry.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
 
     def unsent_bytes(self, channel: int) -> int:
@@ -199,20 +198,20 @@ class Selector:
         return events
 
     def _turn(self, ready: tuple[selectors.SelectorKey, int]) -> tuple[bool, int]:
-        """Return whose turn it is, as a sort key: by number, from the one after the last that was read."""
+        """Return a sort key that begins with the channel after the last one that was read."""
         entry: _Channel | None = ready[0].data
         return (False, -1) if entry is None else (entry.number <= self._last_read, entry.number)
 
     def _wait(self, until_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for I/O until the instant `until_ms`.
 
-        Linux lets epoll and select be late by a thousandth of their wait (a process with low priority by a
-        two-hundredth), and epoll knows whole milliseconds only. So the wait comes in pieces: nearly all of it first,
-        nearly all of what is left then, and the last millisecond with select() on the epoll itself.
+        Linux may end a wait of epoll or select late by a thousandth (in a process with low priority, by a
+        two-hundredth), and epoll only takes whole milliseconds. So the wait has several parts: nearly the whole wait,
+        then nearly the rest, and the last millisecond with select() on the epoll descriptor.
         """
         rest_s = self._clock.seconds_until(until_ms)
         while (piece_ms := int(min(rest_s, _LONGEST_WAIT_S) * 1000 * _SURELY_NOT_LATE)) > 0:
-            # The standard library rounds up, and 70 / 1000 * 1000 is a little more than 70.
+            # The standard library rounds up, and 70 / 1000 * 1000 is slightly more than 70.
             happened = self._selector.select((piece_ms - 0.5) / 1000)
             if happened:
                 return happened
@@ -224,7 +223,7 @@ class Selector:
         return self._selector.select(0)
 
     def wakeup(self) -> None:
-        # A full pipe means that a wake-up is pending already; a closed one, that no thread waits any more.
+        # A full pipe has a pending wake-up; with a closed one, no thread waits.
         with contextlib.suppress(BlockingIOError, OSError):
             self._wake_writer.send(b"\0")
 
@@ -236,7 +235,7 @@ class Selector:
         self._wake_writer.close()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the descriptors. The parent's epoll is shared: nothing may be unregistered."""
+        """Close the child's copies of the descriptors. The parent's epoll is shared, so nothing may be unregistered."""
         for entry in list(self._channels.values()):
             entry.sock.close()
         self._channels.clear()
@@ -245,7 +244,7 @@ class Selector:
         self._wake_writer.close()
 
     def _drain_wakeups(self) -> None:
-        """Take what is there by one call: more wakes the next poll, and each call lets a busy thread go first."""
+        """Read pending wake-ups in one call. The next poll reads more; each call lets a busy thread run first."""
         with contextlib.suppress(BlockingIOError):
             self._wake_reader.recv(_WAKE_UPS)
 
@@ -281,7 +280,7 @@ class Selector:
         except BlockingIOError:
             pass
         except OSError as error:
-            # What the peer said before it went away may still be readable, and says more than our failed write.
+            # The peer's last bytes may still be readable, and say more than the failed write.
             entry.unsent.clear()
             entry.write_failed = True
             if error.errno not in (errno.EPIPE, errno.ECONNRESET):
@@ -309,7 +308,7 @@ class Selector:
         return count
 
     def _read_expected(self, entry: _Channel, events: list[IoEvent]) -> None:
-        """Read bytes that belong together to their place, or into an object of their own: their owner keeps them."""
+        """Read expected bytes to their place, or into a new object, because their owner keeps them."""
         self._last_read = entry.number
         data: bytes | memoryview
         try:
@@ -335,7 +334,7 @@ class Selector:
         self._ended.append(Disconnected(entry.number, error))
 
     def _drop_socket(self, entry: _Channel) -> None:
-        with contextlib.suppress(KeyError, ValueError):  # not registered when connect failed at once
+        with contextlib.suppress(KeyError, ValueError):  # not registered if connect failed immediately
             self._selector.unregister(entry.sock)
         entry.sock.close()
 

@@ -1,11 +1,11 @@
-"""SaslSession: how long the authentication of a connection is good for, and what waits while it is renewed (KIP-368).
+"""SaslSession: the lifetime of a connection's authentication, and its renewal (KIP-368).
 
-A broker that sets connections.max.reauth.ms, or whose tokens expire, closes a connection that sends anything but a
-SaslHandshake after the end of its session. So the exchange is repeated in place, behind the requests in flight, and
-requests of callers wait until it is done. Pure.
+A broker with connections.max.reauth.ms, or with expiring tokens, closes a connection that sends anything but a
+SaslHandshake after the end of its session. So SASL is repeated on the same connection, after the requests in flight,
+and callers' requests wait until it is done. Does no I/O.
 
-Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent, this client by the clock,
-so that no request waits for it after a pause.
+Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent, this client by time, so that
+no request waits for a renewal after a pause.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.network.states import ConnectionState
 
 RENEW_FROM, RENEW_UNTIL = 0.85, 0.95
-"""The part of the lifetime after which it is renewed: random, so that many clients do not renew at once."""
+"""Part of the lifetime after which it is renewed: random, so that many clients do not renew together."""
 LEAST_RENEWAL_MS = 1_050
 """Kafka refuses a renewal within 1 s of the last one; shorter sessions end before they can be renewed."""
 
@@ -25,23 +25,23 @@ class SaslSession:
     def __init__(self) -> None:
         self.renew_at_ms = self._hold_at_ms = FOREVER_MS
         self.state: ConnectionState | None = None
-        """The step of the renewal under way."""
+        """Step of the running renewal."""
 
     @property
     def is_renewing(self) -> bool:
         return self.state is not None
 
     def holds(self, now_ms: int) -> bool:
-        """Return whether requests of callers wait: for the renewal under way, or until one is allowed."""
+        """Return whether callers' requests wait for a running renewal, or until one is allowed."""
         return self.state is not None or now_ms >= self._hold_at_ms
 
     def began(self, lifetime_ms: int, asked_at_ms: int, jitter: Callable[[], float], now_ms: int) -> None:
-        """Note an authentication that succeeded.
+        """Note a successful authentication.
 
         Args:
-            lifetime_ms: as the broker said it; 0 means for as long as the connection.
-            asked_at_ms: when its last message was sent; the broker counts from a later instant.
-            jitter: returns 0 to 1: where between `RENEW_FROM` and `RENEW_UNTIL` to renew.
+            lifetime_ms: from the broker; 0: as long as the connection.
+            asked_at_ms: when its last request was sent; the broker counts from a later instant.
+            jitter: returns 0 to 1: the position of the renewal between `RENEW_FROM` and `RENEW_UNTIL`.
             now_ms: when the broker's last response came.
         """
         self.state = None
@@ -52,5 +52,5 @@ class SaslSession:
             self.renew_at_ms = max(self._hold_at_ms, now_ms + LEAST_RENEWAL_MS)
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether the renewal should begin."""
+        """Return whether to start the renewal."""
         return self.state is None and now_ms >= self.renew_at_ms

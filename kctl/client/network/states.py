@@ -1,7 +1,6 @@
-"""The two state tables of the network: what a connection and a node may become.
+"""States of connections and nodes, with all their transitions.
 
-Every transition of either lives here; a step that the table lacks is a bug and raises. Nothing here knows sockets or
-time.
+Any other transition is a bug and raises. Sockets and time are unknown here.
 """
 
 from enum import Enum
@@ -9,32 +8,32 @@ from typing import TypeVar
 
 
 class ConnectionState(Enum):
-    """One TCP connection to one address."""
+    """State of one TCP connection to one address."""
 
     TCP = "tcp"
-    """SYN sent, nothing heard."""
+    """SYN sent, no response yet."""
     TLS = "tls"
-    """Handshake under way."""
+    """TLS handshake is running."""
     APIVERSIONS = "apiversions"
-    """Asked the peer what it speaks."""
+    """ApiVersions sent."""
     SASL_HANDSHAKE = "sasl handshake"
-    """Proposed a mechanism."""
+    """Mechanism proposed."""
     SASL_AUTHENTICATE = "sasl authenticate"
-    """Exchanging tokens."""
+    """Tokens are exchanged."""
     READY = "ready"
-    """Carries requests."""
+    """Takes requests."""
     CLOSED = "closed"
 
 
 class NodeState(Enum):
-    """One node, over all its addresses and attempts."""
+    """State of one node, over all its addresses and attempts."""
 
     DISCONNECTED = "disconnected"
-    """No connection; it may be backing off."""
+    """No connection; may be backing off."""
     CONNECTING = "connecting"
-    """DNS to SASL, under the connection setup timeout."""
+    """From DNS to SASL, within the connection setup timeout."""
     READY = "ready"
-    """One connection carries requests."""
+    """One connection takes requests."""
     REFUSED = "refused"
     """It refused the client, or is not Kafka; dialled again after a longer back-off."""
 
@@ -43,7 +42,7 @@ CONNECTION_TRANSITIONS: dict[ConnectionState, tuple[ConnectionState, ...]] = {
     ConnectionState.TCP: (ConnectionState.TLS, ConnectionState.APIVERSIONS, ConnectionState.CLOSED),
     ConnectionState.TLS: (ConnectionState.APIVERSIONS, ConnectionState.CLOSED),
     ConnectionState.APIVERSIONS: (
-        ConnectionState.APIVERSIONS,  # once more, with a version that an older peer knows
+        ConnectionState.APIVERSIONS,  # again, with a version that an older peer knows
         ConnectionState.SASL_HANDSHAKE,
         ConnectionState.READY,
         ConnectionState.CLOSED,
@@ -69,7 +68,7 @@ S = TypeVar("S", ConnectionState, NodeState)
 
 
 def moved(table: dict[S, tuple[S, ...]], old: S, new: S) -> S:
-    """Return `new` when the table allows it after `old`; anything else is a bug of ours and raises ValueError."""
+    """Return `new` if the table allows it after `old`; otherwise raise ValueError, because this is a bug."""
     if new not in table[old]:
         raise ValueError(f"no transition from {old.name} to {new.name}")
     return new

@@ -1,6 +1,6 @@
-"""The surroundings of a client in production: OS threads, sockets, the system's resolver, clock and randomness.
+"""The production environment of a client: OS threads, sockets, the system's resolver, clock and randomness.
 
-The twin for tests is `tests.sim.virtual`.
+Its counterpart for tests is `tests.sim.virtual`.
 """
 
 import os
@@ -16,15 +16,17 @@ from kctl.client.network.selector import Selector
 from kctl.client.runtime import Driver, Runtime, Task, Waiter
 
 _LONGEST_WAIT_S = 1.0
-"""Longer waits are made of such pieces. Python looks for signals between them: one that comes just before a lock is
-waited for, or that the system gives to another thread, does not end the wait, so Ctrl-C could be heard never."""
+"""Longest single wait. Python handles signals between waits. A signal just before a lock wait, or in another thread,
+does
+not end the wait, so Ctrl-C could otherwise be ignored forever.
+"""
 
 
 class ThreadWaiter:
-    """A flag between threads, which a signal handler may raise too.
+    """A flag between threads, which a signal handler may set too.
 
-    A lock used as a binary semaphore: free is up. An Event has a lock inside; a handler that runs while its own thread
-    holds that lock would wait for itself.
+    It is a lock used as a binary semaphore; a free lock is a set flag. A threading.Event has an inner lock: a handler
+    that runs while its own thread holds that lock would deadlock.
     """
 
     __slots__ = ("lowered",)
@@ -34,12 +36,12 @@ class ThreadWaiter:
         self.lowered.acquire()
 
     def notify(self) -> None:
-        with suppress(RuntimeError):  # it is up already
+        with suppress(RuntimeError):  # already set
             self.lowered.release()
 
 
 class ThreadTask:
-    """A loop in a thread of its own, a daemon: a process that ends without close() is not held back by it."""
+    """A loop in its own daemon thread, so that a process can end without close()."""
 
     __slots__ = ("ended", "is_over", "thread")
 
@@ -62,7 +64,7 @@ class ThreadTask:
 
 
 class ThreadDriver:
-    """`Driver` on OS threads; takes only the waiters and tasks that it made."""
+    """`Driver` with OS threads; accepts only its own waiters and tasks."""
 
     caller = staticmethod(threading.get_ident)
 
@@ -88,10 +90,10 @@ class ThreadDriver:
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
         assert isinstance(task, ThreadTask)
-        while not task.is_over:  # a wait that was interrupted may have lowered the flag
+        while not task.is_over:  # an interrupted wait may have cleared the flag
             if not self.wait(task.ended, deadline_at_ms):
                 return task.is_over
-        task.ended.notify()  # further callers find it ended too
+        task.ended.notify()  # for further callers
         task.thread.join()  # only its last instructions are left
         return True
 
@@ -101,8 +103,8 @@ class ThreadDriver:
 
 
 def has_threads(driver: Driver) -> bool:
-    """Return whether loops are threads, which run on when the client that started them is dropped."""
-    return isinstance(getattr(driver, "beneath", driver), ThreadDriver)  # a driver of asyncio has one beneath
+    """Return whether loops are threads, which continue when the client that started them is dropped."""
+    return isinstance(getattr(driver, "beneath", driver), ThreadDriver)  # a driver of asyncio wraps one
 
 
 class SystemEntropy:
@@ -115,7 +117,7 @@ class SystemEntropy:
 
 
 def system_runtime() -> Runtime:
-    """Return the runtime of sockets, threads and the system's clock."""
+    """Return the runtime with sockets, threads and the system's clock."""
     clock = SystemClock()
     return Runtime(
         clock=clock,

@@ -1,4 +1,4 @@
-"""How frames become bytes on a connection: as they are, or inside TLS. Bytes in, bytes out, no socket."""
+"""Frames as bytes on a connection: plain, or inside TLS. Does no I/O."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -7,49 +7,49 @@ if TYPE_CHECKING:
 
 
 class Transport(Protocol):
-    """One direction pair of a connection."""
+    """Both directions of a connection."""
 
     channel: "TlsChannel | None"
-    """The TLS channel inside, if there is one."""
+    """The TLS channel, if there is one."""
 
     @property
     def is_secured(self) -> bool:
-        """Whether application bytes may flow."""
+        """True if application bytes may be sent and received."""
         ...
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """Whether the peer said that nothing follows (TLS's close_notify), with or without the end of TCP."""
+        """True after the peer's close_notify of TLS, with or without the end of TCP."""
         ...
 
     @property
     def detail(self) -> str:
-        """What was agreed, for people; empty when there was nothing to agree."""
+        """The agreed parameters, for users; empty without any."""
         ...
 
     def start(self) -> bytes:
-        """Return the first bytes to send once the connection stands."""
+        """Return the first bytes to send after TCP."""
         ...
 
     def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
-        """Return (application bytes that arrived, bytes to send back)."""
+        """Return (received application bytes, bytes to send back)."""
         ...
 
     def check(self) -> None:
-        """Raise what came behind the bytes that `receive` returned, where that is the end of the transport."""
+        """Raise an error that came after the bytes of `receive`, if it ends the transport."""
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """Return application bytes as they are sent."""
+        """Return application bytes in the form in which they are sent."""
         ...
 
     def alert(self) -> bytes:
-        """Return the bytes to send after a failure: a TLS alert with the reason of the close."""
+        """Return the bytes to send after a failure: a TLS alert with the reason."""
         ...
 
 
 class PlainTransport:
-    """Bytes as they are."""
+    """Plain bytes."""
 
     is_secured = True
     is_closed_by_peer = False
@@ -73,7 +73,7 @@ class PlainTransport:
 
 
 class TlsTransport:
-    """Bytes inside a TLS channel; what goes wrong in it raises TlsError or TlsClosed."""
+    """Bytes inside a TLS channel; its failures raise TlsError or TlsClosed."""
 
     def __init__(self, channel: "TlsChannel") -> None:
         self.channel: TlsChannel | None = channel
