@@ -373,8 +373,8 @@ class Consumer(NotCopied):
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Raises no timeout error; fetches stay in flight. Records of a partition are in offset order, and the position is
-            after them.
+        Raises no timeout error; fetches stay in flight. An error is raised again after retry.backoff.ms. Records of a
+            partition are in offset order, and the position is after them.
         Raises:
             IllegalStateError: no subscription and no assignment.
             CorruptBatchError: with topic, partition, and offset; another poll retries, a seek skips the batch.

@@ -39,6 +39,7 @@ class StartFetch(NamedTuple):
         leader_epoch: of the record before `offset`, if known, to detect log truncation.
         topic_id: required topic id; NO_TOPIC_ID: any.
         end_offset: end of fetching.
+        is_after_error: the application received an error of this partition and did not move the position.
     """
 
     topic_partition: TopicPartition
@@ -47,6 +48,7 @@ class StartFetch(NamedTuple):
     leader_epoch: int = NO_EPOCH
     topic_id: bytes = NO_TOPIC_ID
     end_offset: int = MAX_OFFSET
+    is_after_error: bool = False
 
 
 class ResolvePosition(NamedTuple):

@@ -334,12 +334,29 @@ class FetchedData:
             return
         if isinstance(error, CorruptBatchError) and error.base_offset is not None and error.resume_offset is not None:
             state.damage = (error.base_offset, error.resume_offset)
-        self._subscription.refetch(tp)
-        self.drop(tp)
+        self._retry(tp)
+        for other in self._failed_by(error):
+            self._retry(other)
         if is_out_of_range:
             text = f"{tp} has no offset {state.position}, and auto.offset.reset=none; seek to an offset that it has"
             raise InvalidOffsetError(text, partitions=(tp,)) from error
         raise error
+
+    def _failed_by(self, error: KafkaError) -> list[TopicPartition]:
+        """Return the partitions that come next with this error: one error of a topic or a group fails many."""
+        return [
+            tp
+            for tp, queue in self._queues.items()
+            if queue
+            and isinstance(first := queue[0], PartitionFailed)
+            and first.error is error
+            and self._subscription.current(tp, first.epoch) is not None
+        ]
+
+    def _retry(self, tp: TopicPartition) -> None:
+        """Have the position of a failed partition tried again, after the back-off."""
+        self._subscription.refetch(tp, is_after_error=True)
+        self.drop(tp)
 
 
 def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]:

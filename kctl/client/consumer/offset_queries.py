@@ -251,6 +251,7 @@ class OffsetQueries:
         if isinstance(error, BrokerError) and (
             not LIST_OFFSETS.is_retried(error) or self._is_surely_unknown(query, error)
         ):
+            query.pause.until_ms = self._leaders.denied(query.topic_partition.topic, self._backoff, self._now_ms)
             self._fail(query, error)
         else:
             self._wait(query, error, no_leader_reason(error))

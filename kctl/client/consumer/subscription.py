@@ -39,8 +39,8 @@ _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
 
 class PartitionState:
     __slots__ = (
-        "damage", "end_offset", "epoch", "fetch_end", "leader_epoch", "lost_by", "lost_offset", "may_be_committed",
-        "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id", "waiting"
+        "damage", "end_offset", "epoch", "fetch_end", "is_after_error", "leader_epoch", "lost_by", "lost_offset",
+        "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -57,6 +57,8 @@ class PartitionState:
         self.lost_by = ResetCause.OUT_OF_RANGE
         self.damage: tuple[int, int] | None = None
         """First offset of the damaged batch at the position, which was raised, and of the next batch."""
+        self.is_after_error = False
+        """True if the last attempt from this position raised an error."""
         self.reset_timestamp_ms: int | None = None
         """Timestamp of an explicit seek; None: the reset policy decides."""
         self.may_be_committed = True
@@ -172,6 +174,7 @@ class Subscription:
         """
         state, epoch = self.state(topic_partition), self._next_epoch()
         damage, state.damage = state.damage, None
+        state.is_after_error = False
         if damage is not None and damage[0] < offset < damage[1]:
             offset = damage[1]
         state.epoch = epoch
@@ -206,6 +209,7 @@ class Subscription:
         state.leader_epoch = NO_EPOCH
         state.lost_offset, state.lost_by = lost_offset, lost_by
         state.damage = None
+        state.is_after_error = False
         state.reset_timestamp_ms = timestamp_ms
         state.may_be_committed = may_be_committed
         state.stage = Stage.UNPOSITIONED
@@ -221,8 +225,10 @@ class Subscription:
         if before is not None:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
-    def refetch(self, topic_partition: TopicPartition) -> None:
+    def refetch(self, topic_partition: TopicPartition, *, is_after_error: bool = False) -> None:
+        """Fetch from the position again, after a backoff if the application received an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
+        state.is_after_error = is_after_error
         state.epoch = epoch
         state.waiting = None
         state.stage = Stage.UNPOSITIONED if state.position is None else Stage.POSITIONED
@@ -297,7 +303,16 @@ class Subscription:
     def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:
         assert state.position is not None
         position, leader_epoch = state.position, state.leader_epoch
-        start = StartFetch(topic_partition, state.epoch, position, leader_epoch, state.topic_id, state.fetch_end)
+        start = StartFetch(
+            topic_partition,
+            state.epoch,
+            position,
+            leader_epoch,
+            state.topic_id,
+            state.fetch_end,
+            is_after_error=state.is_after_error,
+        )
+        state.is_after_error = False
         self._changes.extend([start, Pause(topic_partition, True)] if state.paused else [start])
         state.stage = Stage.FETCHING
         del self._unsettled[topic_partition]

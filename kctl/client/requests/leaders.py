@@ -1,22 +1,26 @@
 """Leaders: the node that leads a partition by the metadata, and the reason if there is none.
 
-Requests newer metadata if needed.
+Requests newer metadata if needed. Owns the back-off of topics whose metadata is an error that no retry cures.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 
+from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import NO_TOPIC_ID, Cluster, NamedLeader, Node, PartitionInfo, TopicPartition
 from kctl.client.cluster_client import ClusterClient
 from kctl.client.errors import AdvertisedAddressError, BrokerError, KafkaError
 from kctl.client.protocol.api.fetch import NodeEndpoint
 from kctl.client.protocol.schema import Request
+from kctl.client.requests.retry import RetryPause
 from kctl.client.wording import counted
 
 
 class Leaders:
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
+        self._denials: dict[str, RetryPause] = {}
+        """The back-off of each topic whose metadata is an error that no retry cures."""
 
     def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
         """Return the partition with its leader. If there is none, request newer metadata and return None."""
@@ -25,7 +29,19 @@ class Leaders:
         if info is None or cluster.node(info.leader_id) is None:
             self.refresh()
             return None
+        if self._denials:
+            self._denials.pop(topic_partition.topic, None)
         return info
+
+    def denied(self, topic: str, backoff: ExponentialBackoff, now_ms: int) -> int:
+        """Note that the metadata of a topic is an error that no retry cures; return when its partitions may try again.
+
+        All of them at one instant, so that the application is given their common error once.
+        """
+        pause = self._denials.setdefault(topic, RetryPause(backoff))
+        if now_ms >= pause.until_ms:
+            pause.failed(now_ms)
+        return pause.until_ms
 
     def refresh(self, *, elsewhere: bool = False) -> None:
         """Request newer metadata; `elsewhere`: from another broker, because a refresh was stale as well."""

@@ -282,7 +282,8 @@ def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
         error = caught.value
         assert (error.topic, error.partition, error.offset, error.divergent_offset) == ("t", 0, 4, divergent)
         assert error.partitions == (T0,)
-        assert scenario.changes() == [StartFetch(T0, scenario.subscription.state(T0).epoch, 4, 7)], "and checked again"
+        epoch = scenario.subscription.state(T0).epoch
+        assert scenario.changes() == [StartFetch(T0, epoch, 4, 7, is_after_error=True)], "and checked again"
     scenario.cut(2)
     scenario.subscription.seek(T0, 2)
     scenario.data.drop(T0)

@@ -86,7 +86,7 @@ class FetchManager:
         before = self._partitions.get(event.topic_partition)
         if before is not None and before.epoch == event.epoch:
             return
-        state = FetchState(event.epoch, event.offset, event.leader_epoch, event.topic_id, event.end_offset)
+        state = FetchState(*event[1:])
         if before is not None:
             state.node_id = before.node_id
             state.follower_id, state.follower_until_ms = before.follower_id, before.follower_until_ms
@@ -172,8 +172,8 @@ class FetchManager:
             if state.node_id is not None or state.paused or state.stopped or state.is_at_its_end:
                 continue
             is_all_waiting = False
-            if state.retry_at_ms > now_ms:
-                deadline_at_ms = min(deadline_at_ms, state.retry_at_ms)
+            if (retry_at_ms := self._reports.retry_at_ms(state, now_ms)) > now_ms:
+                deadline_at_ms = min(deadline_at_ms, retry_at_ms)
                 continue
             info = self._leaders.find(tp)
             if info is None:

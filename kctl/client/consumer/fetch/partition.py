@@ -40,6 +40,7 @@ class FetchState:
         "follower_id",
         "follower_until_ms",
         "high_watermark",
+        "is_after_error",
         "is_overdue",
         "is_return_requested",
         "last_stable_offset",
@@ -63,6 +64,7 @@ class FetchState:
         fetched_epoch: int = NO_EPOCH,
         topic_id: bytes = NO_TOPIC_ID,
         end_offset: int = MAX_OFFSET,
+        is_after_error: bool = False,
     ) -> None:
         self.epoch = epoch
         """Epoch of the application's decision."""
@@ -79,9 +81,8 @@ class FetchState:
         """Leader epoch whose log is known to contain that record."""
         self.asked_epoch = NO_EPOCH
         """Leader epoch of the last request."""
-        self.paused = False
-        self.stopped = False
-        """True after an error, until the application decides."""
+        self.paused = self.stopped = False
+        """`stopped`: true after an error, until the application decides."""
         self.node_id: int | None = None
         """Node of its request in flight."""
         self.buffered_bytes = 0
@@ -92,6 +93,8 @@ class FetchState:
         self.is_overdue = self.rests = False
         """True if reported as having no response; `rests`: nothing to fetch at present."""
         self.retry_at_ms = self.attempts = 0
+        self.is_after_error = is_after_error
+        """The application was given an error of the partition: the next fetch waits for a back-off."""
         self.quiet_until_ms = 0
         """Until then, the partition alone is not fetched from a node with full partitions."""
         self.reason = ""

@@ -99,8 +99,11 @@ class PartitionReports:
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
         """Stop the partition until the application decides; a retry of the same fetch waits for a backoff."""
-        state.stopped = True
         self._back_off(state, now_ms)
+        self._stop(tp, state, error)
+
+    def _stop(self, tp: TopicPartition, state: FetchState, error: KafkaError) -> None:
+        state.stopped = True
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
@@ -111,6 +114,14 @@ class PartitionReports:
         self._leaders.refresh()
         self._back_off(state, now_ms)
         self.wait(tp, state, str(error), WaitKind.REFUSED, error)
+
+    def retry_at_ms(self, state: FetchState, now_ms: int) -> int:
+        """Return when the partition may be fetched; begin the pause after an error that the application has found."""
+        if state.is_after_error:
+            state.is_after_error = False
+            if state.retry_at_ms <= now_ms:
+                self._back_off(state, now_ms)
+        return state.retry_at_ms
 
     def _back_off(self, state: FetchState, now_ms: int) -> None:
         state.retry_at_ms = now_ms + self._backoff.backoff_ms(state.attempts)
@@ -132,7 +143,8 @@ class PartitionReports:
     def no_leader(self, tp: TopicPartition, state: FetchState, now_ms: int) -> None:
         error = self._leaders.why_none(tp)
         if isinstance(error, BrokerError) and not FETCH.is_retried(error):
-            self.fail(tp, state, error, now_ms)
+            state.retry_at_ms = self._leaders.denied(tp.topic, self._backoff, now_ms)
+            self._stop(tp, state, error)
         else:
             self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)
 

@@ -127,7 +127,7 @@ class CommittedManager:
         if each.is_in_flight or each.pause.until_ms > now_ms:
             return []
         if self._coordinator.refusal is not None:
-            self._fail(each, self._coordinator.refusal)
+            self._fail(each, self._coordinator.refusal, now_ms)
             return []
         if not self._coordinator.ready(PROMPT):
             self._finish_waiting(each)
@@ -164,7 +164,7 @@ class CommittedManager:
             each.pause.failed(answer.received_at_ms)
             self._finish_waiting(each)
         else:
-            self._fail(each, error)
+            self._fail(each, error, answer.received_at_ms)
 
     def _read(
         self, response: OffsetFetchResponse, wanted: tuple[TopicPartition, ...]
@@ -202,11 +202,12 @@ class CommittedManager:
 
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
-    def _fail(self, each: LookUp, error: KafkaError) -> None:
+    def _fail(self, each: LookUp, error: KafkaError, now_ms: int) -> None:
         if each.call_id != POSITIONS:
             if self._open.pop(each.call_id, None) is not None:
                 self._report(CallDone(each.call_id, None, error))
             return
+        each.pause.failed(now_ms)
         for tp in list(each.wanted):
             event = self._positions.get(tp)
             if event is not None:
