@@ -32,12 +32,14 @@ class ClosingNotice:
     Attributes:
         program: how the notice begins.
         show: called in a signal handler, so it may only leave the text for another thread; None: it is written.
+        doing: returns what the close does; called in a signal handler. None: no more is known than that it closes.
         restore: puts the terminal back before the process leaves at once; None: a view has changed nothing.
     """
 
     def __init__(self) -> None:
         self.program = "kctl"
         self.show: Callable[[str], None] | None = None
+        self.doing: Callable[[], str] | None = None
         self.restore: Callable[[], None] | None = None
 
 

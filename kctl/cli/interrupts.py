@@ -1,6 +1,6 @@
 """SIGINT, SIGTERM and SIGHUP: the first stops the command, which closes within its limit; the second leaves at once.
 
-The terminal gets a notice where closing lasts longer than NOTICE_AFTER_MS.
+A notice follows if closing lasts longer than NOTICE_AFTER_MS: on a terminal, and of commands that have data to lose.
 """
 
 import os
@@ -19,6 +19,7 @@ _CODES = {signal.SIGINT: ExitCode.SIGINT, signal.SIGTERM: ExitCode.SIGTERM}
 if HANG_UP is not None:
     _CODES[HANG_UP] = ExitCode.SIGHUP
 NOTICE_AFTER_MS = 500
+CLOSING = "closing (--close-timeout)"
 _SHOW_CURSOR = b"\x1b[?25h"
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Interrupts:
         if not self._is_seen:
             self._is_seen = True
             cancel_all()  # from here on the limit of the close is the only one
-            if self._stderr_is_tty:
+            if self._stderr_is_tty or self._notice.doing is not None:
                 Alarm(NOTICE_AFTER_MS, self._on_lasting_close)
             Insistence(lambda: Interrupted(code)).insist(frame)
         elif code is not ExitCode.SIGHUP:  # a terminal that is closed sends two: its shell and the system do
@@ -80,12 +81,14 @@ class Interrupts:
         os._exit(code)
 
     def _on_lasting_close(self, _frame: FrameType | None) -> None:
-        text = f"{self._notice.program}: closing (--close-timeout); press Ctrl-C again to quit now"
+        doing = "" if self._notice.doing is None else self._notice.doing()
+        text = f"{self._notice.program}: {doing or CLOSING}; press Ctrl-C again to quit now"
         if self._notice.show is not None:
             self._notice.show(text)
         else:
+            start = "\r" if self._stderr_is_tty else ""
             with suppress(OSError):  # the terminal is gone
-                os.write(2, f"\r{text}\n".encode())
+                os.write(2, f"{start}{text}\n".encode())
 
 
 def _print_dropped_error(dropped: "UnraisableHookArgs") -> None:

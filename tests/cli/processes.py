@@ -145,6 +145,15 @@ def running(
         process.communicate(timeout=BOUND_S)
 
 
+def line_with(process: "subprocess.Popen[bytes]", wanted: str) -> str:
+    """Return the first line on stderr that has a text."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if wanted in line.decode():
+            return line.decode().strip()
+    raise AssertionError(f"no line with {wanted!r}")
+
+
 def address_of(sandbox: "subprocess.Popen[bytes]") -> str:
     """Return the bootstrap servers that `kctl sandbox start -q` prints once it listens."""
     assert sandbox.stdout is not None

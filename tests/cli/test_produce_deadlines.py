@@ -13,7 +13,7 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.grammar.durations import parse_duration_ms
 from kctl.sandbox import Fault, Sandbox
-from tests.cli.processes import end, kctl, running
+from tests.cli.processes import end, kctl, line_with, running
 from tests.support.bounds import bound
 
 
@@ -32,6 +32,21 @@ def _frozen_with_one_outstanding(*options: str) -> "Iterator[subprocess.Popen[by
         process.stdin.write(b"two\n")
         process.stdin.flush()
         yield process
+
+
+def test_ctrl_c_with_records_outstanding_names_the_wait_and_the_second_one_ends_it() -> None:
+    with _frozen_with_one_outstanding() as process:
+        with pytest.raises(subprocess.TimeoutExpired):  # it reads the record meanwhile
+            process.wait(timeout=bound(1))
+        process.send_signal(signal.SIGINT)
+        line = line_with(process, "press Ctrl-C again")
+        assert re.fullmatch(
+            r"kctl produce: waiting for up to (29|30)s \(--close-timeout\) for the acknowledgement of 1 record; "
+            r"press Ctrl-C again to quit now",
+            line,
+        ), line
+        process.send_signal(signal.SIGINT)
+        assert process.wait(bound(10)) == ExitCode.SIGINT
 
 
 def _end_input(process: "subprocess.Popen[bytes]") -> None:

@@ -11,7 +11,8 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox import Fault, Sandbox
 from kctl.sandbox.server import ServedSandbox
 from kctl.sandbox.triggers import MAX_FAILURES
-from tests.cli.processes import end, kctl, running
+from tests.cli.processes import end, kctl, line_with, running
+from tests.support.bounds import bound
 
 
 def _seen(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[bytes]:
@@ -88,6 +89,21 @@ def test_nothing_after_a_signal(bootstrap: str, topic: str, number: signal.Signa
     assert "kctl produce: transaction aborted: none of 1 record was delivered" in ended.stderr
     assert _seen(bootstrap, topic) == []
     assert _seen(bootstrap, topic, "read_uncommitted") == [b"one"]
+
+
+def test_ctrl_c_names_the_abort_of_the_transaction_and_the_second_one_ends_it() -> None:
+    with (
+        Sandbox(nodes=1, topics={"t": 1}).serve() as served,
+        running("produce", "t", "-b", served.bootstrap, "--transactional") as process,
+    ):
+        _feed_and_wait(process, served.bootstrap, "t")
+        served.sandbox.start_fault(1, Fault.FREEZE)
+        process.send_signal(signal.SIGINT)
+        line = line_with(process, "press Ctrl-C again")
+        assert line.startswith("kctl produce: waiting for up to ")
+        assert "(--close-timeout) to abort the transaction, 0 records not acknowledged; press Ctrl-C again" in line
+        process.send_signal(signal.SIGINT)
+        assert process.wait(bound(10)) == ExitCode.SIGINT
 
 
 def test_a_transaction_whose_end_is_not_answered() -> None:

@@ -26,6 +26,7 @@ from kctl.cli.produce.undelivered import UndeliveredFile, UndeliveredRecord
 from kctl.cli.view.status import SendStatus
 from kctl.cli.view.status_texts import SendFigures
 from kctl.client.broker_errors import ProducerFencedError
+from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ProducerConfig, RegistryConfig
 from kctl.client.errors import (
@@ -144,6 +145,7 @@ class _Producing:
         )
         if common.notices is not None:
             common.notices.say = self._status.say
+        common.environment.closing_notice.doing = self._lasting_end
 
     def run(self) -> int:
         """Do all of it, up to the close of the producer."""
@@ -333,9 +335,9 @@ class _Producing:
 
     def _close(self) -> CloseResult:
         """Abort what is not committed and close, all within the one budget of the end."""
-        self._is_closing = True
         budget = self._budget
         budget.start_close()
+        self._is_closing = True
         if self._is_open:
             self._attempt(lambda: self._producer.abort_transaction(budget.remaining_s))
         results: list[CloseResult] = []
@@ -344,6 +346,16 @@ class _Producing:
             results.append(self._producer.close(budget.remaining_s))
         self._status.close()
         return results[0]
+
+    def _lasting_end(self) -> str:
+        """Return the last step of an interrupted run, with its limit and the records that it waits for."""
+        if not self._is_closing:
+            return ""
+        waiting = counted(self._figures().waiting, "record")
+        limit = f"for up to {duration_text(max(1, round(self._budget.remaining_s)) * 1000)} (--close-timeout)"
+        if self._is_open:
+            return f"waiting {limit} to abort the transaction, {waiting} not acknowledged"
+        return f"waiting {limit} for the acknowledgement of {waiting}"
 
     # --- what became of it --------------------------------------------------------------------------------------------
 
