@@ -1,6 +1,6 @@
 """One generation of a classic group: requests, wanted topics, and the leader's assignment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
@@ -217,6 +217,14 @@ class TopicChoice:
             for name in sorted(known)
             if pattern.fullmatch(name) and not (known[name].is_internal and self._exclude_internal)
         )
+
+    def foreign(self, assigned: Iterable[TopicPartition]) -> list[str]:
+        """Return the topics of an assignment that the subscription does not have."""
+        topics = {tp.topic for tp in assigned}
+        pattern = self.subscription.pattern
+        if pattern is None:
+            return sorted(topics.difference(self.subscription.topics))
+        return sorted(topic for topic in topics if not pattern.fullmatch(topic))
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:

@@ -65,6 +65,7 @@ class ClassicMembership(Membership):
             self._backoff,
             self._requests,
             self._heartbeat,
+            foreign=lambda assigned: [] if self._choice is None else self._choice.foreign(assigned),
             on_assigned=self._on_assigned,
             on_refused=self._on_refused,
             on_failed=self._fail,
@@ -251,6 +252,8 @@ class ClassicMembership(Membership):
             return f"{SESSION_OVER}; {self._coordinator.waiting_for}" if is_over else "", WaitKind.COORDINATOR, None
         if self._place.state is MemberState.STABLE:
             return self._no_share(self._choice)
+        if self._place.state is not MemberState.ABSENT and self._rebalance.mismatch:
+            return f"joining group {self._coordinator.key} again: {self._rebalance.mismatch}", WaitKind.JOINING, None
         if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator()
         kind = WaitKind.OUTSIDE if self._place.state is MemberState.ABSENT else WaitKind.JOINING

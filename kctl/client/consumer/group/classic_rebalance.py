@@ -19,12 +19,14 @@ from kctl.client.consumer.group.membership import MemberPlace
 from kctl.client.consumer.group.states import MemberEvent, MemberState
 from kctl.client.consumer.group.timers import Heartbeat, JoinBackoff
 from kctl.client.errors import BrokerError, IllegalStateError, KafkaError, RemoteProtocolError
+from kctl.client.events import group_logger
 from kctl.client.metadata import Metadata
 from kctl.client.network.in_flight import Answer
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
+from kctl.client.wording import listed
 
 R = TypeVar("R", JoinGroupResponse, SyncGroupResponse)
 
@@ -33,12 +35,14 @@ class Rebalance:
     """Rebalances of one member.
 
     Args:
+        foreign: returns the topics of an assignment that the subscription does not have.
         on_assigned: receives the partitions, and the send time of SyncGroup.
         on_refused: receives the error of a group that does not know the member.
         on_failed: receives errors that are not retriable.
     Attributes:
         reason: reason of the join, for JoinGroup.
         is_under_way: JoinGroup was sent, and SyncGroup has no response yet.
+        mismatch: difference between the last assignment and the subscription; empty if it was accepted.
         join_sent_at_ms: send time of the last JoinGroup.
     """
 
@@ -52,11 +56,12 @@ class Rebalance:
         requests: ClassicRequests,
         heartbeat: Heartbeat,
         *,
+        foreign: Callable[[tuple[TopicPartition, ...]], list[str]],
         on_assigned: Callable[[tuple[TopicPartition, ...], int], None],
         on_refused: Callable[[BrokerError], None],
         on_failed: Callable[[KafkaError], None],
     ) -> None:
-        self.reason = ""
+        self.reason = self.mismatch = ""
         self.is_under_way = False
         self.join_sent_at_ms = 0
         self._config = config
@@ -66,6 +71,7 @@ class Rebalance:
         self._backoff = backoff
         self._requests = requests
         self._heartbeat = heartbeat
+        self._foreign = foreign
         self._on_assigned = on_assigned
         self._on_refused = on_refused
         self._on_failed = on_failed
@@ -101,6 +107,7 @@ class Rebalance:
 
     def lost(self) -> None:
         self.is_under_way = False
+        self.mismatch = ""
         self._attempt += 1
         self._joined = None
         self._requests.lost()
@@ -198,11 +205,27 @@ class Rebalance:
             self._on_failed(malformed)
             return
         self.is_under_way = False
-        self._backoff.accepted()
         self._heartbeat.restart(answer.received_at_ms)
+        foreign = self._foreign(assigned)
+        if foreign:
+            self._join_without(foreign, answer.received_at_ms)
+            return
+        self.mismatch = ""
+        self._backoff.accepted()
         self._requests.got(assigned, self._place.generation)
         self._place.move(MemberEvent.ACCEPTED)
         self._on_assigned(assigned, sent_at_ms)
+
+    def _join_without(self, foreign: list[str], now_ms: int) -> None:
+        """Drop an assignment with topics that were not subscribed, and join again; repeatedly only after a back-off.
+
+        Source: Java. Differs: Java repeats it without a pause.
+        """
+        self.mismatch = f"the assignment had topics that are not in the subscription: {listed(foreign)}"
+        group_logger.warning("group %s: %s; joining again", self._coordinator.key, self.mismatch)
+        self.reason = "the assignment does not match the subscription"
+        self._place.move(MemberEvent.JOIN)
+        self._backoff.asked_again(now_ms)
 
     def _on_no_response(self, answer: Answer) -> None:
         assert answer.error is not None

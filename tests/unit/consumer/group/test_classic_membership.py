@@ -1,5 +1,6 @@
 """ClassicMembership against a scripted coordinator: the steps of a rebalance, and what the application is told."""
 
+import re
 from typing import TypeVar, cast
 
 import pytest
@@ -160,6 +161,35 @@ def test_cooperative_keeps_what_it_has_and_joins_again_after_giving_up_the_rest(
     assert scenario.member.poll(3002).requests == [], "not before the application has let go"
     scenario.member.applied(2)
     assert decode_subscription(scenario.sent(JoinGroupRequest, 3003)[1].protocols[0].metadata).owned == (T0,)
+
+
+@pytest.mark.parametrize("subscription", [Subscribe(("t",)), Subscribe((), re.compile("t.*"))])
+def test_assignment_of_other_topics_is_dropped_and_the_member_joins_again_after_a_back_off(
+    subscription: Subscribe, caplog: pytest.LogCaptureFixture
+) -> None:
+    scenario = Scenario("cooperative-sticky")
+    scenario.member.subscribe(subscription)
+    scenario.client.know(topic("t", [1, 1]))
+    scenario.join(1, T0)
+    scenario.member.applied(scenario.changes()[-1].number)
+    scenario.member.rejoin("test")
+    other = TopicPartition("other", 0)
+    for generation in (2, 3):
+        scenario.join(generation, T0, other)  # twice without a pause, as other repeats
+    request = scenario.join(4, T0, other)
+    assert request.reason == "the assignment does not match the subscription"
+    assert scenario.changes() == []
+    polled = scenario.member.poll(0)
+    assert not [each for each in polled.requests if isinstance(each.request, JoinGroupRequest)]
+    assert polled.next_deadline_at_ms == 100
+    waiting = scenario.member._wait_reason()[0]
+    assert waiting == "joining group g again: the assignment had topics that are not in the subscription: other"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        "group g: the assignment had topics that are not in the subscription: other; joining again"
+    ] * 3
+    scenario.join(5, T0, T1, now_ms=100)
+    assert [change.owned for change in scenario.changes()] == [(T0, T1)]
+    assert scenario.member._wait_reason()[0] == ""
 
 
 def test_a_forgotten_member_has_lost_everything() -> None:
