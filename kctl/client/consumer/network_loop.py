@@ -4,7 +4,7 @@ Application threads use only `counts`.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,7 +142,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def _apply(self, events: Sequence[ToNetwork | Call | CallInterrupted]) -> None:
+    def _apply(self, events: Iterable[ToNetwork | Call | CallInterrupted]) -> None:
         for event in events:
             self._handle(event)
         self._has_new_wishes = True
@@ -296,7 +296,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._mailbox.close_report = report
         over = self._mailbox.closed_error()
         for call in [*(each.query for each in self.open_calls.values()), *events]:
-            if isinstance(call, Call):
+            if isinstance(call, Call) and not call.is_done:
                 call.finish(over)
         self._mailbox.waiter.notify()
 

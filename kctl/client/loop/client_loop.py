@@ -2,7 +2,9 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import ClassVar, Generic, TypeVar
 
 from kctl.client.cluster_client import ClusterClient
@@ -33,6 +35,8 @@ class ClientLoop(ABC, Generic[E]):
         self.close_request: CloseRequest | None = None
         self.is_over = False
         self.ended_at_ms: int | None = None
+        self._taken: deque[E | Call | CallInterrupted] = deque()
+        """Events of the present turn that are not handled yet; the first of them is being handled."""
 
     def run(self) -> None:
         """Run until closed. In any case, finish every call and close every socket."""
@@ -43,12 +47,18 @@ class ClientLoop(ABC, Generic[E]):
             self._mailbox.failure = error
             raise
         finally:
-            self._fail_outstanding()
-            self._client.close()
-            self.ended_at_ms = self._clock.now_ms()
-            self._mailbox.is_finished = True
-            self._end(self._mailbox.pop_some(sys.maxsize))
-            at_exit.forget(self._mailbox)
+            with ExitStack() as steps:  # in reverse order, each also if another one fails
+                steps.callback(at_exit.forget, self._mailbox)
+                steps.callback(self._finish)
+                steps.callback(self._client.close)
+                steps.callback(self._fail_outstanding)
+
+    def _finish(self) -> None:
+        """Take no more events, and end those that are left; last the event that was being handled, if there is one."""
+        self.ended_at_ms = self._clock.now_ms()
+        self._mailbox.is_finished = True
+        first = [self._taken.popleft()] if self._taken else []
+        self._end([*self._taken, *self._mailbox.pop_some(sys.maxsize), *first])
 
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up, or the next deadline."""
@@ -59,7 +69,8 @@ class ClientLoop(ABC, Generic[E]):
                 self.close_request = request
         events = mailbox.pop_some(self.EVENTS_PER_TURN)  # after the close: events posted before it are included
         if events:
-            self._apply(events)
+            self._taken.extend(events)
+            self._apply(self._each_taken())
         now_ms = self._clock.now_ms()
         self._advance(now_ms)
         if self.is_over:
@@ -68,6 +79,11 @@ class ClientLoop(ABC, Generic[E]):
         if not mailbox.fall_asleep():
             until_ms = now_ms
         self._client.poll(until_ms)
+
+    def _each_taken(self) -> Iterator[E | Call | CallInterrupted]:
+        while self._taken:
+            yield self._taken[0]
+            self._taken.popleft()
 
     def _poll(self, managers: Iterable[RequestManager], now_ms: int, until_ms: int) -> int:
         for manager in managers:
@@ -78,7 +94,7 @@ class ClientLoop(ABC, Generic[E]):
         return until_ms
 
     @abstractmethod
-    def _apply(self, events: Sequence[E | Call | CallInterrupted]) -> None:
+    def _apply(self, events: Iterable[E | Call | CallInterrupted]) -> None:
         """Apply events, in order."""
 
     @abstractmethod

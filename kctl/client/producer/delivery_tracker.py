@@ -197,6 +197,11 @@ class DeliveryTracker:
             error = flush.mark.first_error
             flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)
 
+    def fail_flushes(self, error: KafkaError) -> None:
+        """End every flush: a bug has ended the loop before the records that it waits for were done."""
+        while self._flushes:
+            self._flushes.popleft().mark.finish(error)
+
     def abandon(self, mark: FlushMark) -> None:
         """Drop a flush whose caller was interrupted; the next flush reports its failures."""
         self._flushes = deque(flush for flush in self._flushes if flush.mark is not mark)

@@ -188,9 +188,6 @@ class ProducerMailbox(Mailbox[Posted]):
     def handle(self, count: int) -> None:
         """Do nothing: the loop has handed over the error; see `Failures.handle`."""
 
-    def _has_ended(self, deadline_at_ms: int) -> bool:
-        return self.task is None or self.driver.join(self.task, deadline_at_ms)
-
     def pop_some(self, most: int) -> list[Event]:
         """Return up to `most` events in order; consecutive records of one partition form a list."""
         events = self._events

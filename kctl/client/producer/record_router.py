@@ -5,7 +5,7 @@ forgotten. Owned by the network loop.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import FOREVER_MS
@@ -65,7 +65,7 @@ class RecordRouter:
 
     # --- records ------------------------------------------------------------------------------------------------------
 
-    def route(self, events: Sequence[Event], other: Callable[[Event], None]) -> None:
+    def route(self, events: Iterable[Event], other: Callable[[Event], None]) -> None:
         """Accept records and runs in order; pass every other event to `other`."""
         self._partitioner.refresh()
         self._used_in_turn.clear()

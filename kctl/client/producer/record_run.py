@@ -276,6 +276,23 @@ class RecordRun:
         return f"RecordRun({self.topic}-{self.partition}, {self.count} records)"
 
 
+def unfinished(event: "list[SendFuture] | RecordRun") -> RecordRun | None:
+    """Return the records of an event without an outcome; None if each has one.
+
+    The network loop may have handled a part of the event when it failed, and then completed that part.
+    """
+    if isinstance(event, list):
+        futures = [future for future in event if future.outcome is None]
+        return RecordRun.of_futures(futures) if futures else None
+    result = event.result
+    if event.outcome is not None or not isinstance(result, ColumnsFuture):
+        return None if event.outcome is not None else event
+    left = min(event.count, result.count - result.delivered - result.undelivered)
+    if left < event.count:
+        event.first, event.size_bytes = event.end - left, 0
+    return event if left else None
+
+
 def size_of(records: list[SendFuture]) -> int:
     return records[0].size_bytes if len(records) == 1 else sum([each.size_bytes for each in records])
 

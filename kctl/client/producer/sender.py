@@ -1,6 +1,6 @@
 """Sender: the network loop of a producer, which sends due batches, completes records, and ends by its deadline."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from kctl.client.clock import FOREVER_MS
@@ -32,7 +32,7 @@ from kctl.client.producer.partition_queue import PartitionQueue
 from kctl.client.producer.partitioner import Load, NodeProgress, Partitioner
 from kctl.client.producer.produce_responses import ProduceResponseHandler
 from kctl.client.producer.record_router import RecordRouter
-from kctl.client.producer.record_run import RecordRun
+from kctl.client.producer.record_run import RecordRun, unfinished
 from kctl.client.producer.transactions.calls import TransactionCall
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
@@ -107,14 +107,14 @@ class Sender(ClientLoop[Posted]):
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
-    def _apply(self, events: Sequence[Posted]) -> None:
+    def _apply(self, events: Iterable[Posted]) -> None:
         """Handle events. Partly filled batches wait for events that are already posted."""
         per_turn = self.EVENTS_PER_TURN
         if self._left_to_take:
             self._left_to_take = max(0, self._left_to_take - per_turn)
         else:
             self._left_to_take = min(self._records_mailbox.size, self.MOST_FILLING_EVENTS - per_turn)
-        self._router.route(cast("Sequence[Event]", events), self._apply_other)  # events without single records
+        self._router.route(cast("Iterable[Event]", events), self._apply_other)  # events without single records
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
@@ -267,19 +267,21 @@ class Sender(ClientLoop[Posted]):
 
     def _end(self, events: Sequence[Posted]) -> None:
         over = self._mailbox.closed_error()
-        for event in events:
-            run = RecordRun.of_futures(event) if isinstance(event, list) else event
-            if isinstance(run, RecordRun):
-                self._deliveries.accept(run)
-                self._deliveries.finish([run], Outcome(self._unsent_cause or over))
-            else:
-                self._apply_other(event)
-        self._router.fail_waits(over)
-        if self.transactions is not None:
-            self.transactions.fail_calls(over)
-        self._memory.wake_all()
-        if self.on_end is not None:
-            self.on_end()
+        try:
+            for event in events:
+                if not isinstance(event, list | RecordRun):
+                    self._apply_other(event)
+                elif (run := unfinished(event)) is not None:
+                    self._deliveries.accept(run)
+                    self._deliveries.finish([run], Outcome(self._unsent_cause or over))
+        finally:
+            self._deliveries.fail_flushes(over)
+            self._router.fail_waits(over)
+            if self.transactions is not None:
+                self.transactions.fail_calls(over)
+            self._memory.wake_all()
+            if self.on_end is not None:
+                self.on_end()
 
     @property
     def was_forced(self) -> bool:
