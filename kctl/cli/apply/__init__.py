@@ -1,1 +1,1 @@
-"""`kctl apply`: the topics and ACLs of a cluster as a file declares them."""
+"""Package of `kctl apply`, which matches the topics and ACLs of a cluster to a file."""

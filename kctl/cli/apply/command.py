@@ -1,4 +1,4 @@
-"""`kctl apply`: declares its options."""
+"""Options of `kctl apply`."""
 
 from typing import Annotated
 
@@ -43,7 +43,7 @@ def apply(
     Shows the changes and validates them on the brokers first. With --prune, kctl also deletes, and prompts for
     confirmation. In scripts, add --execute.
     """
-    from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
+    from kctl.cli.admin_client import admin_of  # deferred import: keeps --help fast
 
     if None not in (positional, file):
         raise click.UsageError("FILE and --file cannot be combined.")

@@ -1,14 +1,12 @@
-"""What a file declares of a cluster: topics with partitions and configs, and ACLs.
+"""File format of `kctl apply`: topics with partitions and configs, and ACLs.
 
-    topics:
-      - name: orders
-        partitions: 6
-        replication_factor: 3
-        configs: {retention.ms: 86400000, cleanup.policy: null}     # null: the property is not set
-    acls:
-      - {principal: User:ann, operation: read, resource_type: topic, name: orders}
-
-Owns the format and its limits; knows no brokers.
+topics:
+- name: orders
+  partitions: 6
+  replication_factor: 3
+  configs: {retention.ms: 86400000, cleanup.policy: null}     # null: the config is not set
+acls:
+- {principal: User:ann, operation: read, resource_type: topic, name: orders}
 """
 
 import re
@@ -36,25 +34,28 @@ TOPIC_FIELDS = ("name", "partitions", "replication_factor", "configs")
 
 
 class DeclaredTopic(NamedTuple):
-    """A topic; None where the file leaves it to the broker."""
+    """Topic of the file. None leaves the number to the broker."""
 
     name: str
     partitions: int | None
     replication_factor: int | None
     configs: Mapping[str, str | None]
-    """None: the property is not set."""
+    """Values by config. None: the config is not set."""
 
 
 class Declaration(NamedTuple):
-    """All that a file declares."""
+    """Content of a file."""
 
     topics: Mapping[str, DeclaredTopic] | None
-    """None: the file says nothing of topics."""
+    """Topics by name. None: the file has no `topics`."""
     acls: Sequence[AclRule] | None = None
 
 
 def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
-    """Return what a file declares, `-` for stdin. Raises: CommandError: names file, line and cause."""
+    """Read the file at `path`, or stdin if it is `-`.
+
+    Raises: CommandError: the file cannot be read or is invalid. The message has file and line.
+    """
     name = name_of(path)
     data = read_document(Path(path), LARGEST_FILE_BYTES, stdin)
     try:
@@ -67,7 +68,7 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
 
 
 def name_of(path: str) -> str:
-    """Return how messages name the file."""
+    """Return the name of the file for messages."""
     return "stdin" if Path(path) == STDIN else path
 
 

@@ -1,4 +1,4 @@
-"""What brokers do not know yet of the changes of `kctl apply`: topics with their configs, and ACLs."""
+"""Checks whether brokers know the changes of `kctl apply`."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,10 @@ from kctl.client.errors import AuthorizationError, KafkaError
 
 
 def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange]) -> Look:
-    """Return what asks brokers whether they know the changes made."""
+    """Return a function that requests from brokers whether they know the changes made.
+
+    Its result omits brokers that fail to respond.
+    """
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
         known: dict[int, bool] = {}
@@ -29,7 +32,10 @@ def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[Appl
 def _unknown_changes(
     admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange], node_id: int
 ) -> AbstractSet[ApplyChange]:
-    """Return the changes that a broker does not know. Raises: KafkaError: it does not say."""
+    """Return the changes that a broker does not know yet.
+
+    Raises: KafkaError: the broker did not respond, or responded with an error.
+    """
     unknown: set[ApplyChange] = set()
     names = sorted({change.item for change in made if isinstance(change.item, str)})
     if names:

@@ -1,7 +1,4 @@
-"""What has to change so that a cluster is as a file declares it, and what cannot be changed.
-
-Owns the rule of what `--prune` removes. Knows no requests.
-"""
+"""Differences between a cluster and a file, including the deletions of `--prune`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -13,11 +10,11 @@ from kctl.client.wording import counted
 
 PARTITIONS = "partitions"
 PROTECTED = "_"
-"""Topics whose names start with that are never pruned: Kafka's own, and by convention those of registries and tools."""
+"""Prefix of topics that are never pruned: topics of Kafka and, by convention, of registries and tools."""
 
 
 class Kind(Enum):
-    """How a change is made; in the order in which kinds are made, so that what deletes is last."""
+    """Kinds of changes, in the order in which kctl makes them. Deletions are last."""
 
     CREATE = "create"
     CONFIGS = "configs"
@@ -28,14 +25,14 @@ class Kind(Enum):
 
 
 class ApplyChange(NamedTuple):
-    """One difference. Those of one kind and topic are made together, or not at all.
+    """One difference. Changes of one kind and topic are sent in one request.
 
     Attributes:
         action: create, set, unset or delete.
-        item: the name of a topic, or a rule.
-        key: the property, or `partitions`; None of a whole topic.
-        previous, value: what there is and what is declared.
-        is_pruned: it is made because the file does not declare what there is.
+        item: name of a topic, or a rule.
+        key: the config, or `partitions`; None for a whole topic or ACL.
+        previous, value: state of the cluster and of the file.
+        is_pruned: the change deletes something that the file does not declare.
     """
 
     kind: Kind
@@ -48,12 +45,12 @@ class ApplyChange(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """How it is shown."""
+        """Name of the topic or ACL in the listing."""
         return f"topic {self.item}" if isinstance(self.item, str) else f"acl {self.item}"
 
 
 class FoundTopic(NamedTuple):
-    """A topic of the cluster; `configs`: what is set of it, of topics that are not declared nothing."""
+    """Topic of the cluster, with the configs that are set on it. `configs` is empty for topics that are not declared."""
 
     partitions: int
     replication_factor: int
@@ -62,14 +59,14 @@ class FoundTopic(NamedTuple):
 
 
 class ApplyPlan(NamedTuple):
-    """The changes, and in words what is declared and cannot be."""
+    """Changes, and messages about differences that kctl cannot change."""
 
     changes: list[ApplyChange]
     conflicts: list[str]
 
 
 def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic], *, prune: bool) -> ApplyPlan:
-    """Return what has to change."""
+    """Return the changes that match the topics of a cluster to the declared ones."""
     changes: list[ApplyChange] = []
     conflicts: list[str] = []
     for name, topic in declared.items():
@@ -88,7 +85,7 @@ def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTo
 
 
 def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[ApplyChange]:
-    """Return which rules have to be created, and with `prune` which have to be deleted."""
+    """Return the rules to create and, with `prune`, the rules to delete."""
     existing, wanted = frozenset(found), frozenset(declared)
     added = [ApplyChange(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in existing]
     gone = [rule for rule in found if rule not in wanted] if prune else []
@@ -96,7 +93,7 @@ def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prun
 
 
 def in_order(changes: Iterable[ApplyChange]) -> list[ApplyChange]:
-    """Return changes in the order in which they are made."""
+    """Sort changes by kind."""
     order = {kind: number for number, kind in enumerate(Kind)}
     return sorted(changes, key=lambda change: order[change.kind])
 

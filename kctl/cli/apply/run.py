@@ -1,7 +1,7 @@
-"""What `kctl apply` does: compare, show, let the brokers check, make the changes, report each.
+"""Execution of `kctl apply`: compare, show, validate, change, and print the result of each change.
 
-Owns the order: nothing is changed before all changes were shown and checked; what deletes is last, and left out where
-something before it failed. Changes without a response are `unknown`: the same command applies the rest.
+kctl changes nothing before all changes are shown and validated. Deletions are last, and skipped if an earlier change
+failed. Changes without a response are `unknown`: a second `kctl apply` completes them.
 """
 
 import shlex
@@ -32,18 +32,18 @@ COLUMNS = ("action", "resource", "key", "previous", "value", "result")
 DIFF_COLUMNS = COLUMNS[:-1]
 Item = str | AclRule
 Failures = Mapping[Any, KafkaError]
-"""By topic, or by rule."""
+"""Errors by topic or rule."""
 CHECKED = (Kind.CREATE, Kind.CONFIGS, Kind.PARTITIONS)
-"""What brokers check without a change."""
+"""Kinds of changes that brokers can validate."""
 BATCH = 100
-"""Topics of one request: after an interrupt that many at most are unknown."""
+"""Number of topics in one request, and so of topics whose state is unknown after an interrupt."""
 DONE, FAILED, NOT_DONE, UNKNOWN, WOULD_BE_DONE = "done", "failed", "not done", "unknown", "would be done"
 UNDER_WAY = "under way"
-"""Sent, and without a response yet; never shown."""
+"""Result of changes that were sent and have no response yet. Never shown."""
 
 
 class Wish(NamedTuple):
-    """What was asked for on the command line."""
+    """Options of the command line."""
 
     path: str
     diff: bool
@@ -52,26 +52,26 @@ class Wish(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command line that applies the remaining changes."""
+        """Command line that applies the remaining changes."""
         return f"kctl apply -f {shlex.quote(self.path)}{' --prune' if self.prune else ''}"
 
 
 class ApplyOutcome:
-    """What became of each change so far."""
+    """Results of all changes so far."""
 
     def __init__(self, changes: Sequence[ApplyChange]) -> None:
         self.changes = changes
         self.results: dict[ApplyChange, str] = dict.fromkeys(changes, NOT_DONE)
         self.errors: list[KafkaError] = []
         self._noted: set[int] = set()
-        """Identities of the errors that are noted: one timeout can be the error of many topics."""
+        """Identities of the errors in `errors`: one timeout can be the error of many topics."""
 
     def count(self, result: str) -> int:
-        """Return how many changes have a result."""
+        """Return the number of changes with a result."""
         return sum(each == result for each in self.results.values())
 
     def settle(self, batch: Sequence[ApplyChange], failed: Failures, done: str) -> None:
-        """Take note of what became of the changes of one request, by topic."""
+        """Store the results of one request."""
         for change in batch:
             error = failed.get(change.item)
             self.results[change] = done if error is None else _result_of(error)
@@ -81,16 +81,15 @@ class ApplyOutcome:
                 self.errors.append(error)
 
     def end_under_way(self, result: str) -> None:
-        """Take note of what became of the changes whose response is not waited for any more."""
+        """Set the result of changes that were sent and got no response."""
         self.results.update({change: result for change, each in self.results.items() if each == UNDER_WAY})
 
     @property
     def is_late(self) -> bool:
-        """Whether the time of the command is over: no further request is sent."""
+        """True if a request timed out. kctl sends no further requests."""
         return any(isinstance(error, ApiTimeout) for error in self.errors)
 
     def rows(self) -> list[Row]:
-        """Return a row for each change."""
         return [
             {
                 "action": change.action,
@@ -111,7 +110,7 @@ def _result_of(error: KafkaError) -> str:
 
 
 def run_apply(common: Common, output: Output, wish: Wish) -> int:
-    """Bring the cluster to what the file declares, or show what that would change; return the exit code."""
+    """Change the cluster to match the file, or show the changes, and return the exit code."""
     timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
     with interrupted_after(timeout_ms, common.environment.clock, f"reading {name_of(wish.path)}"):
         declaration = read_declaration(wish.path, common.environment.stdin)
@@ -139,7 +138,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
             if wish.consent is Consent.GIVEN or (wish.consent is Consent.NEEDED and not prunes):
                 return _make(common, output, admin, declaration, outcome, wish, shows=True)
         if is_confirmed(common, wish.consent, _lines(plan.changes), _question(plan.changes)):
-            with admin.within():  # a new timeout: the answer took its time
+            with admin.within():  # new timeout: the prompt may have waited long
                 return _make(common, output, admin, declaration, outcome, wish)
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     what = f"{counted(len(plan.changes), 'change')} would be made"
@@ -151,7 +150,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
 
 
 def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> ApplyPlan:
-    """Return what has to change. Raises: KafkaError: the brokers do not describe what is declared."""
+    """Compare the file with the cluster. Raises: KafkaError: a topic, config or ACL cannot be described."""
     plan = ApplyPlan([], [])
     if declaration.topics is not None:
         plan = make_plan(declaration.topics, read_topics(admin, declaration.topics), prune=prune)
@@ -171,7 +170,7 @@ def _as_declared(declaration: Declaration) -> str:
 
 
 def _lines(changes: Sequence[ApplyChange]) -> list[str]:
-    """Return a line for each change, as a diff has them."""
+    """Return a line for each change, as in a diff."""
     lines = []
     for change in changes:
         if change.action == "create":
@@ -203,14 +202,14 @@ def _question(changes: Sequence[ApplyChange]) -> str:
 
 
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
-    """Show how the cluster differs from the file; return 3 where it does."""
+    """Show the differences, and return 3 if there are any."""
     write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
     _report_conflicts(common, conflicts)
     return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
 
 
 def _refuse(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
-    """Report what is refused, and that nothing was changed."""
+    """Show that nothing was changed and the reasons, and return the exit code."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     common.say(f"{common.environment.program}: nothing was changed")
     _report_conflicts(common, conflicts)
@@ -226,7 +225,7 @@ def _report_conflicts(common: Common, conflicts: Sequence[str]) -> None:
 
 
 def _batches(changes: Sequence[ApplyChange], kind: Kind) -> list[list[ApplyChange]]:
-    """Return the changes of a kind, those of one topic together, for one request each."""
+    """Split the changes of a kind into requests. Changes of one topic are in one batch."""
     of_topic: dict[Item, list[ApplyChange]] = {}
     for change in changes:
         if change.kind is kind:
@@ -236,7 +235,7 @@ def _batches(changes: Sequence[ApplyChange], kind: Kind) -> list[list[ApplyChang
 
 
 def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: ApplyOutcome) -> None:
-    """Let the brokers check all that they can check without a change."""
+    """Let the brokers validate the changes. After an error, none of the changes counts as valid."""
     for kind in Kind:
         for batch in _batches(outcome.changes, kind):
             failed = {} if kind not in CHECKED else _ask(admin, declared, kind, batch, validate_only=True)
@@ -256,9 +255,9 @@ def _make(
     *,
     shows: bool = False,
 ) -> int:
-    """Make the changes, report each, and wait for the brokers; report also those of a command that is interrupted.
+    """Make the changes, print their results, and wait until the brokers know them.
 
-    Args: shows: show the changes first; a question has done so.
+    An interrupt prints the results, too. `shows`: print the changes first, if no prompt did.
     """
     outcome.results = dict.fromkeys(outcome.changes, NOT_DONE)
     try:
@@ -274,7 +273,7 @@ def _make(
         outcome.end_under_way(UNKNOWN)
         _report(common, output, outcome, wish)
         raise
-    except KafkaError as error:  # of a request as a whole: those after it would fail, too
+    except KafkaError as error:  # the whole request failed: later requests would fail as well
         outcome.errors.append(error)
         outcome.end_under_way(_result_of(error))
     code = _report(common, output, outcome, wish)
@@ -285,7 +284,7 @@ def _make(
 
 
 def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -> int:
-    """Show what became of each change and how to make the rest; return the exit code."""
+    """Print the result of each change and the command for the rest, and return the exit code."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     code = report_failures(common, outcome.count(DONE), outcome.errors)
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
@@ -313,7 +312,7 @@ def _ask(
     *,
     validate_only: bool,
 ) -> Failures:
-    """Send the request of a batch; return the errors by item. Raises: KafkaError: of the request as a whole."""
+    """Send the request of a batch and return the errors by item. Raises: KafkaError: the whole request failed."""
     if kind in (Kind.ADD_ACL, Kind.DELETE_ACL):
         return _ask_rules(admin, kind, [change.item for change in batch if isinstance(change.item, AclRule)])
     names = list(dict.fromkeys(change.item for change in batch if isinstance(change.item, str)))
@@ -329,7 +328,7 @@ def _ask(
 
 
 def _ask_rules(admin: Admin, kind: Kind, rules: Sequence[AclRule]) -> Failures:
-    """Create or delete rules; return the errors by rule. One that is gone already is no error."""
+    """Create or delete rules and return the errors by rule. Rules that were already deleted are not errors."""
     if kind is Kind.ADD_ACL:
         return admin.create_acls(rules).failed
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])

@@ -1,7 +1,4 @@
-"""The topics of a cluster as `kctl apply` compares and exports them: partitions, replicas, and what is set of them.
-
-Owns what counts as set: the properties of a topic itself, not those that it has from its broker.
-"""
+"""State of a cluster for `kctl apply`: partitions, replicas and configs of topics, without inherited configs."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,10 +12,10 @@ from kctl.client.errors import BrokerError
 
 
 def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, FoundTopic]:
-    """Return all topics by name, with the configs of those that are declared.
+    """Return all topics by name, including the configs of declared topics.
 
-    Args: declared: None for all but internal ones.
-    Raises: KafkaError: the brokers do not describe a topic.
+    Args: declared: names; None for all topics that are not internal.
+    Raises: KafkaError: a topic or its configs cannot be described.
     """
     listed = admin.list_topics(include_internal=True)
     described = [
@@ -33,9 +30,10 @@ def with_configs(
     described: Collection[str],
     broker_id: int | None = None,
 ) -> dict[str, FoundTopic]:
-    """Return listed topics by name, with the configs of some of them as any broker knows them, or a certain one.
+    """Return the listed topics by name, with configs for the names in `described`.
 
-    Raises: KafkaError: the broker does not describe a topic.
+    Args: broker_id: broker to query; None for any.
+    Raises: KafkaError: the configs of a topic cannot be described.
     """
     configs = _own_configs(admin, described, broker_id)
     return {name: _found(topic, configs.get(name, {})) for name, topic in listed.items()}
@@ -47,7 +45,7 @@ def _found(topic: TopicListing | TopicInfo, configs: dict[str, str | None]) -> F
 
 
 def _own_configs(admin: Admin, names: Collection[str], broker_id: int | None) -> dict[str, dict[str, str | None]]:
-    """Return what is set on topics themselves. Raises: KafkaError."""
+    """Return the configs that are set on the topics themselves."""
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     results = admin.describe_configs(resources, broker_id=broker_id)
     results.raise_first()
@@ -62,13 +60,13 @@ def _own_configs(admin: Admin, names: Collection[str], broker_id: int | None) ->
 
 
 def export_topics(common: Common, output: Output, admin: Admin) -> None:
-    """Print the topics as a file that `kctl apply -f` takes; those of Kafka itself are left out."""
+    """Print topics and ACLs as a file for `kctl apply -f`, without internal topics."""
     found = read_topics(admin, None)
     topics = [_topic_entry(name, topic) for name, topic in found.items() if not topic.is_internal]
     document: dict[str, object] = {"topics": topics}
     try:
         rules = admin.describe_acls()
-    except BrokerError as error:  # no authorizer, or not allowed: a file without ACLs leaves them alone
+    except BrokerError as error:  # no authorizer or no permission: apply ignores ACLs if the file has none
         common.say(f"{common.environment.program}: note: ACLs are left out: {error}")
     else:
         document["acls"] = [rule_entry(rule) for rule in rules]
@@ -88,7 +86,7 @@ def _topic_entry(name: str, topic: FoundTopic) -> dict[str, object]:
 
 
 def rule_entry(rule: AclRule) -> dict[str, str]:
-    """Return a rule as a file declares it."""
+    """Return a rule in the format of the file."""
     return {
         "principal": rule.principal,
         "host": rule.host,
@@ -101,7 +99,7 @@ def rule_entry(rule: AclRule) -> dict[str, str]:
 
 
 def _plain(text: str) -> object:
-    """Return a value as YAML writes it without quotes, where it is read as the same text again."""
+    """Return a bool or integer if YAML reads it as the same text, otherwise the text."""
     if text in ("true", "false"):
         return text == "true"
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 and str(int(text)) == text else text

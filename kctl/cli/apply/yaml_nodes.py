@@ -1,7 +1,7 @@
-"""YAML as nodes that know their line: for files whose mistakes are reported by line.
+"""YAML nodes with line numbers, for files whose errors are reported by line.
 
-Owns what is refused: aliases, anchors, tags, duplicate keys, several documents, and too many values or levels. Scalars
-keep their text, so that `retention.ms: 0100` or `no` mean what is written. JSON is YAML, too.
+Rejects aliases, anchors, tags, duplicate keys, several documents, and too many values or levels. Scalars keep their
+text: `retention.ms: 0100` and `no` are strings. JSON files are valid YAML.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ _SHOWN_CHARS = 60
 
 
 class YamlRefused(Exception):
-    """A file is not taken; `line` counts from 1, None where no line can be named."""
+    """Invalid YAML file. `line` counts from 1; None if no line is known."""
 
     def __init__(self, line: int | None, why: str) -> None:
         super().__init__(why)
@@ -21,7 +21,7 @@ class YamlRefused(Exception):
 
 
 class Scalar:
-    """A text, and whether it was written without quotes."""
+    """Scalar; `is_plain` if written without quotes."""
 
     __slots__ = ("is_plain", "line", "text")
 
@@ -36,8 +36,6 @@ class Scalar:
 
 
 class Items:
-    """A sequence."""
-
     __slots__ = ("items", "line")
 
     def __init__(self, line: int) -> None:
@@ -46,14 +44,14 @@ class Items:
 
 
 class Fields:
-    """A mapping whose keys are scalars, in order."""
+    """Mapping with scalar keys, in the order of the file."""
 
     __slots__ = ("fields", "line", "lines")
 
     def __init__(self, line: int) -> None:
         self.fields: dict[str, Node] = {}
         self.lines: dict[str, int] = {}
-        """Of the keys."""
+        """Lines of the keys."""
         self.line = line
 
 
@@ -68,8 +66,8 @@ def _decoded(data: bytes) -> str:
 
 
 def parse_yaml(data: bytes) -> Node:
-    """Return the root of the one document. Raises: YamlRefused."""
-    import yaml  # 15 ms, wanted only here
+    """Return the root node of a file with one document. Raises: YamlRefused."""
+    import yaml  # deferred import: takes 15ms
 
     text = _decoded(data)
     try:
@@ -84,12 +82,12 @@ def parse_yaml(data: bytes) -> Node:
 
 
 def shown(text: str) -> str:
-    """Return a text of a file as an error quotes it."""
+    """Quote a text of the file for an error message, shortened."""
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")
 
 
 class _Reader:
-    """Reads the nodes of one document, and checks each of them."""
+    """Parser of one document, which validates every node."""
 
     def __init__(self, yaml: Any, parser: Any) -> None:
         self._yaml = yaml
@@ -97,7 +95,6 @@ class _Reader:
         self._count = 0
 
     def document(self) -> Node:
-        """Return the root. Raises: YamlRefused."""
         yaml = self._yaml
         root: Node | None = None
         while not isinstance(event := self._next(), yaml.StreamEndEvent):
@@ -110,7 +107,7 @@ class _Reader:
 
     def _node(self, event: Any, depth: int) -> Node:
         yaml, kind, line = self._yaml, type(event), event.start_mark.line + 1
-        if kind is yaml.AliasEvent:  # a few lines of them can stand for gigabytes
+        if kind is yaml.AliasEvent:  # a few lines of aliases can expand to gigabytes
             raise YamlRefused(line, f"aliases (*{event.anchor[:_SHOWN_CHARS]}) are not supported")
         if event.anchor is not None:
             raise YamlRefused(line, f"anchors (&{event.anchor[:_SHOWN_CHARS]}) are not supported")

@@ -60,7 +60,7 @@ def plan(
 
     The plan has the JSON format of kafka-reassign-partitions.sh. Nothing is moved.
     """
-    from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # the client: not wanted for --help
+    from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # deferred import: keeps --help fast
 
     wish = Wish(
         topics or (),
@@ -110,7 +110,7 @@ def move(
 
     --api-timeout limits each request, not the move.
     """
-    from kctl.cli.partitions.move import Wanted, run_move  # the client: not wanted for --help
+    from kctl.cli.partitions.move import Wanted, run_move  # deferred import: keeps --help fast
 
     wanted = Wanted(path, _rate(throttle), wait, resume, cancel, dry_run)
     return run_move(common, common.choose_output(*SHAPES), wanted)
@@ -120,7 +120,7 @@ def move(
 @with_common(*SHAPES)
 def list_(common: Common) -> int:
     """List partitions that are being moved."""
-    from kctl.cli.partitions.moves_list import run_list  # the client: not wanted for --help
+    from kctl.cli.partitions.moves_list import run_list  # deferred import: keeps --help fast
 
     return run_list(common, common.choose_output(*SHAPES))
 
@@ -144,7 +144,7 @@ def elect(
 
     With --unclean, shows the partitions and prompts for confirmation. In scripts, add --execute.
     """
-    from kctl.cli.partitions.elect import run_elect  # the client: not wanted for --help
+    from kctl.cli.partitions.elect import run_elect  # deferred import: keeps --help fast
 
     return run_elect(
         common,

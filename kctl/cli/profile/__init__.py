@@ -1,1 +1,1 @@
-"""kctl profile: looking at profiles, changing them, and taking them from and to other tools."""
+"""Package of `kctl profile`."""

@@ -1,4 +1,4 @@
-"""What `kctl profile use`, `create`, `edit -X`, `delete` and `trust` do."""
+"""Commands `kctl profile use`, `create`, `edit -X`, `delete` and `trust`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
 
 WITH_LOGIN = "SASL_SSL"
-"""Security protocol of a new profile with a login, unless one is given."""
+"""Default security protocol of a new profile with a login."""
 MOST_NAMED = 8
-"""Files of a project that a notice names."""
+"""Maximum number of project files that a notice lists."""
 
 
 class Login(NamedTuple):
-    """The login that create was given: mechanism, user, and where the password is (`env:NAME`)."""
+    """Login options of `create`: mechanism, user, and the source of the password, such as `env:NAME`."""
 
     mechanism: str | None
     user: str | None
@@ -40,7 +40,7 @@ class Login(NamedTuple):
 
 
 def use_profile(environment: Environment, name: str | None, *, project: bool, quiet: bool) -> int:
-    """Write `current`."""
+    """Set or, if `name` is None, unset the current profile in the file."""
     environ = environment.environ
     if name is not None:
         files = read_files(environ)
@@ -70,7 +70,10 @@ def create_profile(
     project: bool,
     quiet: bool,
 ) -> int:
-    """Write a new profile."""
+    """Create a profile from options and overrides, and return the exit code.
+
+    Raises: ConfigError, CommandError: as put_new_profile, or an option is invalid.
+    """
     properties = dict(given) | read_overrides(overrides) | _of_login(login)
     if login != Login(None, None, None):
         protocol = properties.setdefault("security.protocol", WITH_LOGIN)
@@ -96,9 +99,11 @@ def put_new_profile(
     force: bool,
     quiet: bool = False,
 ) -> None:
-    """Write a profile that is not there yet, or any with `force`, and say what was done.
+    """Write a new profile, or with `force` replace one, and print a notice unless `quiet`.
 
-    Raises: ConfigError, CommandError: its name is none, it is there, or it cannot work.
+    The first profile of a file becomes the current profile.
+
+    Raises: ConfigError, CommandError: the name is invalid, the profile exists, or it cannot work.
     """
     if edits.NAME.fullmatch(name) is None:
         raise ConfigError(f"{name[:80]!r} is not a valid profile name: letters, digits, . _ - and at most 64 of them")
@@ -127,7 +132,7 @@ def put_new_profile(
 
 
 def change_profile(environment: Environment, name: str, overrides: Sequence[str], unset: Sequence[str]) -> int:
-    """Change single properties of a profile."""
+    """Set and unset properties of a profile."""
     files = read_files(environment.environ)
     store = store_of(name, files, environment.environ, environment.clock)
     if store is None:
@@ -149,14 +154,14 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
 
 
 def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bool) -> int:
-    """Remove profiles, or none of them where one is not there."""
+    """Delete profiles. If one of the names is unknown, delete nothing."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
             raise no_such_profile(name, "", files)
     for name in names:
         store = store_of(name, files, environment.environ, environment.clock)
-        assert store is not None  # looked at above
+        assert store is not None  # checked above
         store.change(lambda text, where, name=name: edits.remove_profile(text, name, where))  # type: ignore[misc]  # bound now
         if not quiet:
             environment.say(f"kctl profile: deleted profile {name} from {store.path}")
@@ -170,7 +175,7 @@ def _has_current(files: Files) -> bool:
 
 
 def trust_project(environment: Environment, *, revoke: bool) -> int:
-    """Allow the project's file as it is, or take that back."""
+    """Trust the project file in its current state, or revoke its trust."""
     store = open_store(environment.environ, environment.clock, project=True)
     found = read_bytes(store.path)
     if found is None:
@@ -187,7 +192,7 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
 
 
 def _report_trust(environment: Environment, path: Path, content: Content) -> None:
-    """Report what a file may do that is trusted now."""
+    """Print the permissions that a trusted file has, and the files that it depends on."""
     names = listed(content.profiles) or "no profiles"
     environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):
@@ -205,9 +210,9 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
-    """Return the properties of -X; a secret must be a reference, for what is on a command line can be seen.
+    """Parse the values of -X. Secrets must be references, because other users can see the command line.
 
-    Raises: ConfigError: not of the form key=value, or a secret.
+    Raises: ConfigError: a value is not of the form key=value, or is a literal secret.
     """
     found: dict[str, str] = {}
     for text in overrides:
@@ -239,4 +244,4 @@ def _of_login(login: Login) -> dict[str, str]:
 
 
 _SLOT = "\0"
-"""Where the reference goes in a login: as it is, for a command may have quotes of its own."""
+"""Placeholder of the password reference, which is inserted after quoting: a command may contain quotes."""

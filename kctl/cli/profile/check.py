@@ -1,4 +1,4 @@
-"""What `kctl profile check` prints, and the same judgement before anything is written."""
+"""Command `kctl profile check`, and the same check before profiles are written."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ COLUMNS = ("profile", "level", "property", "finding")
 
 
 def check_profiles(environment: Environment, names: Sequence[str], output: Output, *, strict: bool) -> int:
-    """Print what is wrong with the named profiles, or with all."""
+    """Print the findings of the named profiles, or of all if `names` is empty, and return the exit code."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
@@ -59,14 +59,14 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
 def findings_of(
     name: str, properties: Mapping[str, str], store: Store, environment: Environment
 ) -> list[ProfileFinding]:
-    """Return what would be wrong with a profile if it were written to a file, here or on another machine."""
+    """Check a profile as if it were in the file of `store`, without opening the files that it refers to."""
     content = Content(None, {name: properties})
     file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
     return check_profile(name, file, _sources(environment, file), opens=False)
 
 
 def refuse_errors(findings: Sequence[ProfileFinding], where: str) -> None:
-    """Raise CommandError for a profile that cannot work."""
+    """Raise CommandError if a finding is an error."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if errors:
         text = errors[0].text

@@ -1,4 +1,4 @@
-"""`kctl profile`: declares the commands; what they do is in show.py, change.py, editor.py, transfer.py and check.py."""
+"""Options of the `kctl profile` commands."""
 
 from pathlib import Path
 from typing import Annotated

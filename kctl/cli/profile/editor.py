@@ -1,6 +1,6 @@
-"""`kctl profile edit` in the user's editor: a draft beside the file, checked before it takes the file's place.
+"""Command `kctl profile edit` with an editor: it edits a draft, and checks the draft before it replaces the file.
 
-A draft that is not taken stays, and is named.
+kctl keeps drafts that fail the check and prints their path.
 """
 
 import os
@@ -31,7 +31,7 @@ TEMPLATE = b"""# Profiles of kctl; kctl profile --help, and kctl profile check.
 
 
 def edit_file(environment: Environment, name: str | None, *, project: bool) -> int:
-    """Open the file of a profile, or the user's own, and replace it by what the editor leaves."""
+    """Edit the file of a profile, or the user's file, and replace it if the draft is valid."""
     store = _store(environment, name, project=project)
     found = read_bytes(store.path)
     before = None if found is None else found[0]
@@ -57,7 +57,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
 
 
 def _store(environment: Environment, name: str | None, *, project: bool) -> Store:
-    """Return the file to edit; one that is broken can be opened, to be mended."""
+    """Return the store of the file to edit. If a file is invalid, return the user's file."""
     own = open_store(environment.environ, environment.clock, project=project)
     if name is None or project:
         return own
@@ -85,7 +85,7 @@ def _write_draft(path: Path, content: bytes) -> Path:
 
 
 def _run_editor(environment: Environment, draft: Path) -> None:
-    import subprocess  # wanted only here
+    import subprocess  # deferred import: other commands do not need it
 
     words = environment.environ.get("VISUAL") or environment.environ.get("EDITOR") or DEFAULT_EDITOR
     try:
@@ -104,11 +104,11 @@ def _run_editor(environment: Environment, draft: Path) -> None:
 
 
 def _check(after: bytes, before: bytes | None, store: Store, environment: Environment) -> None:
-    """Raise for a draft that is broken, and for a profile in it that was changed and cannot work."""
+    """Raise ConfigError if the draft is invalid, and CommandError if a changed profile cannot work."""
     content = read_content(after, str(store.path))
     try:
         old = read_content(before or b"", str(store.path)).profiles
-    except ConfigError:  # it is being mended
+    except ConfigError:  # the user is repairing it
         old = {}
     for name, properties in content.profiles.items():
         if old.get(name) != properties:

@@ -1,4 +1,4 @@
-"""What `kctl profile list` and `show` print."""
+"""Commands `kctl profile list` and `show`."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,6 @@ LIST_COLUMNS = ("profile", "current", "bootstrap_servers", "security_protocol", 
 
 
 def list_profiles(environment: Environment, output: Output) -> int:
-    """Print a row for each profile."""
     files = read_files(environment.environ)
     current = _current(files, environment.environ)
     rows: list[Row] = []
@@ -48,9 +47,11 @@ def list_profiles(environment: Environment, output: Output) -> int:
 
 
 def show_settings(common: Common, output: Output, *, origin: bool, named: str | None) -> int:
-    """Print the settings of a call with the same options.
+    """Print the settings of a command with the given options.
 
-    Args: origin: with where each comes from, and with the defaults; named: the profile that was asked for by name.
+    Args:
+        origin: include defaults, and the source of each value.
+        named: profile that the command line specifies by name.
     """
     chosen = common.profile
     where = {} if chosen is None else {chosen.origin: f"{chosen.origin} ({chosen.file.path})"}
@@ -79,7 +80,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
 
 
 def shown_value(name: str, setting: Setting) -> str:
-    """Return a value without any secret in it: of those, only references are shown."""
+    """Return a value without secrets. References to secrets are shown."""
     if not setting.value or not is_secret(name):
         return mask_urls(setting.text)
     if name == JAAS:
@@ -102,7 +103,7 @@ def _shown_login(setting: Setting) -> str:
 
 
 def _defaults() -> dict[str, str]:
-    """Return the default of each property, as a file would have it; of the consumer where the kinds differ."""
+    """Return the default of each property as written in a file, from the first kind of client that has it."""
     names = sorted({declared.name for declared in KNOWN.values()})
     found: dict[str, str] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""What `kctl profile import` and `export` do."""
+"""Commands `kctl profile import` and `export`."""
 
 import os
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def import_profile(
     force: bool,
     project: bool,
 ) -> int:
-    """Create a profile from a file of another tool's."""
+    """Create a profile from a file of another tool."""
     try:
         raw = read_document(Path(file), LARGEST_FILE_BYTES, environment.stdin)
     except CommandError as e:
@@ -62,7 +62,7 @@ def import_profile(
 
 
 def export_profile(environment: Environment, name: str, *, with_secrets: bool, to: Path | None) -> int:
-    """Write a profile for Java clients, to stdout or to a private file."""
+    """Write a profile for Java clients to stdout or to a private file."""
     chosen = find_profile(name, "", read_files(environment.environ), environment.environ)
     text, notes = write_java(_values(chosen, environment, with_secrets=with_secrets))
     content = text.encode()
@@ -88,7 +88,7 @@ def _readers(raw: bytes, where: str, rpk_profile: str | None) -> dict[str, Calla
 
 
 def _guess(raw: bytes, where: str) -> str:
-    """Return whose file it looks like: by its suffix, else by names that only one tool has."""
+    """Detect the tool from the suffix of the file or from property names that only one tool has."""
     if Path(where).suffix.lower() in YAML_SUFFIXES:
         return "rpk"
     lines = [line.strip() for line in raw.splitlines()]
@@ -99,13 +99,13 @@ def _guess(raw: bytes, where: str) -> str:
 
 
 def _values(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> dict[str, str | None]:
-    """Return the values to write; a reference in a secret is resolved only if secrets are wanted."""
+    """Return the values to write. References in secrets are resolved only with `with_secrets`."""
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
     values: dict[str, str | None] = {}
     for name, value in chosen.properties.items():
         hides = (is_secret(name) or has_password(value)) and not with_secrets
         fetched = None if hides else fetch(name, value, chosen.origin, sources).value
-        if fetched is not None and has_password(fetched) and not with_secrets:  # a reference stood for it
+        if fetched is not None and has_password(fetched) and not with_secrets:  # the reference contained the password
             fetched = None
         values[name] = fetched
     return values

@@ -1,6 +1,5 @@
-"""`--trace`: every frame and every connection attempt as a line on stderr, and at the end where the time went.
+"""Output of `--trace` and `--trace-file`: requests and connection attempts, without payloads and credentials.
 
-`spans.py` folds events into attempts and requests, `waterfall.py` draws them under the API timer, `tracer.py` is what a
-command hands to its client; `trace_file.py` writes the same events as objects (`--trace-file`). Names, sizes and times
-only: no payload, no credential.
+`spans.py` folds events into attempts and requests, and `waterfall.py` draws them on the scale of the API timer.
+`tracer.py` prints events to stderr, and `trace_file.py` writes them to a file as objects.
 """

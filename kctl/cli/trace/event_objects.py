@@ -1,7 +1,7 @@
-"""Every event of a client as an object for scripts: version 1 of docs/schemas/trace.v1.json.
+"""Client events as JSON objects, version 1 of docs/schemas/trace.v1.json.
 
-They are a promise: within a version fields are added, never renamed or removed. Events that `probe --output jsonl` has
-too bear the same names and fields, without its `round`.
+Within a version, fields are added, but never renamed or removed. Events have the same names and fields as in
+`probe --output jsonl`, except `round`.
 """
 
 from collections.abc import Callable
@@ -59,17 +59,17 @@ NAMES: dict[type[Event], str] = {
 
 
 def opening(wall_ms: int) -> dict[str, Any]:
-    """Return the first object of a file: when it began, and who wrote it."""
+    """Return the first object of a file: the start time and the version of kctl."""
     return {"v": SCHEMA_VERSION, "event": "trace", "at_ms": 0, "time_ms": wall_ms, "kctl": VERSION}
 
 
 def ending(at_ms: int) -> dict[str, Any]:
-    """Return the last object: a file without it was cut off."""
+    """Return the last object of a file. Files without it are incomplete."""
     return {"v": SCHEMA_VERSION, "event": "end", "at_ms": at_ms}
 
 
 def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
-    """Return an event as plain values; instants are milliseconds since `started_at_ms`."""
+    """Return an event as plain values. `at_ms` counts from `started_at_ms`."""
     fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - started_at_ms}
     for name, value in event._asdict().items():
         if name == "target":
@@ -84,7 +84,7 @@ def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
 
 
 def target_object(target: Target) -> dict[str, Any]:
-    """Return what a connection attempt is to."""
+    """Return the fields of the target of a connection attempt."""
     return {
         "node_id": target.node_id,
         "host": target.host,
@@ -104,7 +104,10 @@ def error_object(error: KafkaError) -> dict[str, Any]:
 
 
 def with_texts(change: Callable[[str], str], value: Any) -> Any:
-    """Return an object whose strings `change` has replaced, except names of fields: JSON would escape them first."""
+    """Return a copy of a JSON value whose strings were replaced by `change`. Field names are unchanged.
+
+    Apply it before the conversion to JSON, which escapes strings.
+    """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Spans: what took time on the network, folded from events: connection attempts and requests. Pure."""
+"""Connection attempts and requests as spans of time, folded from events. Pure."""
 
 from enum import Enum
 
@@ -20,18 +20,18 @@ from kctl.client.events import (
 
 
 class End(Enum):
-    """How a span ended; the value is the mark at its end."""
+    """Result of a span; the value is the mark at its end."""
 
     RUNNING = ">"
     DONE = "|"
     FAILED = "x"
     EXPIRED = "T"
     DROPPED = "-"
-    """Abandoned by the client: lost a race, or closed."""
+    """Abandoned by the client: lost a race, or was closed."""
 
 
 class Span:
-    """One attempt to connect, or one request."""
+    """Connection attempt or request."""
 
     __slots__ = ("end", "ended_at_ms", "label", "limit_ms", "started_at_ms")
 
@@ -43,14 +43,14 @@ class Span:
         self.end = End.RUNNING
 
     def finish(self, at_ms: int, end: End) -> None:
-        """Note the end; the first one counts."""
+        """Set the end. Later calls have no effect."""
         if self.ended_at_ms is None:
             self.ended_at_ms = at_ms
             self.end = end
 
 
 class Spans:
-    """All spans so far, in the order of their start; at most `most`, the rest is counted."""
+    """Spans in the order of their start. At most `most` are kept; the rest is counted."""
 
     def __init__(self, most: int = 1000) -> None:
         self.shown: list[Span] = []
@@ -60,7 +60,7 @@ class Spans:
         self._requests: dict[tuple[Target, int], Span] = {}
 
     def on_event(self, event: Event) -> None:
-        """Fold one event in."""
+        """Start or end spans according to an event."""
         if isinstance(event, Started):
             self._on_started(event)
         elif isinstance(event, Ready):
@@ -88,7 +88,7 @@ class Spans:
         if event.phase is Phase.DNS:
             self._connecting[event.target] = self._start(f"connect {event.target}", event.at_ms, event.limit_ms)
             return
-        # The look-up's span continues as that of the first address; further addresses have their own.
+        # The first address continues the span of the DNS query; further addresses get new spans.
         look_up = self._connecting.pop(event.target._replace(address=""), None)
         self._connecting[event.target] = look_up or self._start(f"connect {event.target}", event.at_ms, event.limit_ms)
 

@@ -1,7 +1,4 @@
-"""TraceFile: the events of a client into a file, an object a line; `--trace-file`.
-
-A file that can no longer be written stops the trace and not the command.
-"""
+"""File of `--trace-file`: client events as JSON lines. A write error stops the trace, but not the command."""
 
 import json
 from collections.abc import Callable
@@ -17,9 +14,9 @@ from kctl.client.events import Event
 
 
 class TraceFile:
-    """One command's trace in a file. Hand `take` to the client as its sink, and call `finish` once.
+    """Trace file of one command. Pass `on_event` to the client, and call `finish` once.
 
-    Raises: CommandError: the file cannot be made.
+    Raises: CommandError: the file cannot be created.
     """
 
     def __init__(
@@ -34,16 +31,15 @@ class TraceFile:
         self._say = say
         self._masked = masked
         self._started_at_ms = clock.now_ms()
-        self._lock = Lock()  # a client may have more than one thread
+        self._lock = Lock()  # clients can have several threads
         self._error: OSError | None = None
         self._write(opening(clock.wall_ms()))
 
     def on_event(self, event: Event) -> None:
-        """Write one event."""
         self._write(event_object(event, self._started_at_ms))
 
     def finish(self) -> None:
-        """Write the end and close the file; say so where the file is not whole."""
+        """Write the last object and close the file. Print a note if a write failed."""
         self._write(ending(self._clock.now_ms() - self._started_at_ms))
         with self._lock:
             self._file.close()

@@ -1,4 +1,4 @@
-"""Tracer: takes the events of a client, on whichever thread they happen, and tells them on stderr one by one."""
+"""Tracer that prints client events to stderr."""
 
 import shutil
 from collections.abc import Callable
@@ -31,19 +31,19 @@ from kctl.client.events import (
 
 
 class Say(Protocol):
-    """Prints a line; `painted` is the rest of it, which may have colours."""
+    """Function that prints a line. `painted` is the end of the line and may contain colors."""
 
     def __call__(self, line: str, *, painted: str = "") -> None: ...
 
 
 CONSUMER_EVENTS = (PositionReset, AutoCommitFailed, MembershipLost, GroupChanged, CoordinatorFound, CoordinatorLost)
-"""Events that are about no connection."""
+"""Events without a connection."""
 
 
 class Tracer:
-    """One command's trace. Hand `on_event` to the client as its sink, and call `finish` once.
+    """Trace of one command. Pass `on_event` to the client, on any thread, and call `finish` once.
 
-    Args: styled: returns a text in a style of the terminal.
+    Args: styled: function that returns a text in a terminal style.
     """
 
     def __init__(self, say: "Say", clock: Clock, styled: Callable[[str, str], str], *, limit_ms: int) -> None:
@@ -55,12 +55,12 @@ class Tracer:
         self._spans = Spans()
 
     def on_event(self, event: Event) -> None:
-        """Tell one event."""
+        """Print one event."""
         self._spans.on_event(event)
         self._say(trace_line(event, self._started_at_ms))
 
     def finish(self) -> None:
-        """Draw where the time went."""
+        """Print the waterfall of all spans."""
         lines = waterfall(
             self._spans.shown,
             started_at_ms=self._started_at_ms,
@@ -74,7 +74,7 @@ class Tracer:
 
 
 def trace_line(event: Event, started_at_ms: int) -> str:
-    """Return one event as a line: milliseconds, direction, node, what."""
+    """Return the line of an event: milliseconds, direction, broker, details."""
     if isinstance(event, CONSUMER_EVENTS):
         return f"{event.at_ms - started_at_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):

@@ -1,7 +1,4 @@
-"""The waterfall: the API timer as one bar, and under it each attempt and request as a bar on the same scale. Pure.
-
-It is the picture of spec/consumer-timeouts: how many tries fitted into the call, and which limit ended each.
-"""
+"""Waterfall of a call: the API timer, and below it each connection attempt and request on the same scale. Pure."""
 
 from collections.abc import Sequence
 
@@ -20,7 +17,7 @@ _ENDS = {
     End.DROPPED: ("dropped", "dim"),
 }
 Line = tuple[str, str, str]
-"""What a line begins with, its bar, and the style of the bar."""
+"""Label, bar, and style of the bar."""
 
 
 def waterfall(
@@ -29,8 +26,10 @@ def waterfall(
     """Return the lines of the picture.
 
     Args:
-        started_at_ms, ended_at_ms: of the call; limit_ms: --api-timeout.
-        width: columns of the terminal; more: spans that are not shown.
+        started_at_ms, ended_at_ms: of the call.
+        limit_ms: --api-timeout.
+        width: columns of the terminal.
+        more: number of spans that are not shown.
     """
     elapsed_ms = max(1, ended_at_ms - started_at_ms)
     columns = max(_LEAST_BAR, width - _LABEL_COLUMNS - _TIME_COLUMNS - 4)

@@ -1,1 +1,1 @@
-"""kctl transactions: list, describe, find those that hang, abort."""
+"""Package of `kctl transactions`."""

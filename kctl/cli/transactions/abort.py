@@ -1,6 +1,6 @@
-"""What `kctl transactions abort` does: look, show, and with --execute or a yes on a terminal write the abort markers.
+"""Command `kctl transactions abort`.
 
-Owns what is refused: a transaction that its coordinator has would be torn apart.
+Refuses a transaction that its coordinator still has: an abort on one partition would split it.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ABORTED_WITHOUT_FORCE = (Verdict.HANGING, Verdict.OVERDUE)
 
 
 class Abort(NamedTuple):
-    """What was asked for; `partition` is TOPIC:P as it was typed."""
+    """Options of the command. `partition` is TOPIC:P as typed."""
 
     partition: str
     start_offset: int | None
@@ -36,7 +36,7 @@ class Abort(NamedTuple):
 
 
 def run_abort(common: Common, output: Output, wanted: Abort) -> int:
-    """Show or abort the transactions; return the exit code."""
+    """Show the transactions, abort them if the user consents, and return the exit code."""
     partition = _partition(wanted.partition)
     with open_admin(common) as admin:
         with admin.within():
@@ -69,7 +69,7 @@ def _partition(text: str) -> TopicPartition:
 def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abort) -> list[OpenTransaction]:
     """Return the transactions to abort.
 
-    Raises: CommandError: the one that was named does not exist, or does not hang.
+    Raises: CommandError: the requested transaction does not exist or does not hang.
     """
     partitions, leaderless = led_partitions(admin, {partition.topic: [partition.partition]})
     for error in leaderless.values():
@@ -106,7 +106,7 @@ def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:
-    """Abort them one by one; return the errors by start offset."""
+    """Abort transactions one by one, and return the errors by start offset."""
     failed: dict[int, KafkaError] = {}
     for each in chosen:
         try:

@@ -1,7 +1,4 @@
-"""`kctl transactions`: list, describe, hanging and abort; look.py and abort.py do the work.
-
-Owns the options and the columns.
-"""
+"""Options of the `kctl transactions` commands."""
 
 from typing import Annotated
 
@@ -70,7 +67,7 @@ def list_(
 
     Exits with 3 if a broker does not respond and its transactions are missing.
     """
-    from kctl.cli.transactions.look import Filter, list_transactions  # the client: not wanted for --help
+    from kctl.cli.transactions.look import Filter, list_transactions  # deferred import: keeps --help fast
 
     wanted = Filter(states or (), producer_ids or (), older_than, pattern)
     return list_transactions(common, common.choose_output(*SHAPES), wanted)
@@ -83,7 +80,7 @@ def describe(
     ids: Annotated[list[str], typer.Argument(metavar="ID...", show_default=False)],
 ) -> int:
     """Show state, coordinator, producer, timeout, and partitions of transactional IDs."""
-    from kctl.cli.transactions.look import describe_transactions  # the client: not wanted for --help
+    from kctl.cli.transactions.look import describe_transactions  # deferred import: keeps --help fast
 
     return describe_transactions(common, common.choose_output(*SHAPES), list(dict.fromkeys(ids)))
 
@@ -103,7 +100,7 @@ def hanging(
     A transaction hangs if it is open on a partition and no coordinator will complete it. It is overdue if the
     coordinator did not abort it within a minute after its timeout.
     """
-    from kctl.cli.transactions.look import show_hanging  # the client: not wanted for --help
+    from kctl.cli.transactions.look import show_hanging  # deferred import: keeps --help fast
 
     return show_hanging(common, common.choose_output(*SHAPES), topics or (), broker, show_all=show_all)
 
@@ -137,7 +134,7 @@ def abort(
 
     Shows the transactions and prompts for confirmation. In scripts, add --execute.
     """
-    from kctl.cli.transactions.abort import Abort, run_abort  # the client: not wanted for --help
+    from kctl.cli.transactions.abort import Abort, run_abort  # deferred import: keeps --help fast
 
     if force and start_offset is None:
         raise click.UsageError("--force needs --start-offset.")

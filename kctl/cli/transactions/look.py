@@ -1,7 +1,4 @@
-"""What `kctl transactions list`, `describe` and `hanging` show, and what they report as missing.
-
-Owns the fields of rows.
-"""
+"""Commands `kctl transactions list`, `describe` and `hanging`, and the fields of their rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -39,7 +36,7 @@ OPEN_SHOWN = ("topic", "partition", "start_offset", "verdict", "transactional_id
 
 
 class Filter(NamedTuple):
-    """Which transactions to list."""
+    """Options of `kctl transactions list`."""
 
     states: Sequence[str]
     producer_ids: Sequence[int]
@@ -48,7 +45,7 @@ class Filter(NamedTuple):
 
 
 def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
-    """Show the transactional.ids of all brokers; return the exit code."""
+    """Print the transactional IDs of all brokers, and return the exit code."""
     with admin_of(common) as admin:
         listed = admin.list_transactions(
             states=wanted.states,
@@ -77,7 +74,7 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
 
 
 def describe_transactions(common: Common, output: Output, ids: list[str]) -> int:
-    """Show transactions; return the exit code."""
+    """Print transactions, and return the exit code."""
     with admin_of(common) as admin:
         results = admin.describe_transactions(ids)
         suggest_transactions(admin, results.failed)
@@ -121,7 +118,7 @@ def _shown_description(each: TransactionDescription, wall_ms: int) -> Row:
 
 
 def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
-    """Return for how long a transaction is open; None of one that has ended."""
+    """Return the time since the start of a transaction, or None if it has ended."""
     is_open = each.started_at_ms is not None and each.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
     return max(0, wall_ms - (each.started_at_ms or 0)) if is_open else None
 
@@ -130,7 +127,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
-    """Show transactions that hang, are overdue or undecided; return the exit code."""
+    """Print hanging, overdue and undecided transactions, with `show_all` also running ones, and return the exit code."""
     wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
@@ -160,9 +157,14 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
 def led_partitions(
     admin: Admin, wanted: Mapping[str, list[int] | None], broker: int | None = None
 ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
-    """Return the partitions that were named, or all; and those among them that no broker leads, with the error.
+    """Return partitions with a leader, and errors of partitions without a leader.
 
-    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic or broker.
+    If `broker` is given, return the partitions that it leads, without errors.
+
+    Args: wanted: partition numbers by topic, None for all of a topic; empty for all topics.
+    Raises:
+        CommandError: a topic lacks a partition.
+        KafkaError: a topic or broker does not exist.
     """
     leaders: dict[TopicPartition, int] = {}
     if wanted:
@@ -190,7 +192,7 @@ def led_partitions(
 def report_missing(
     common: Common, found: OpenTransactions, failed: Mapping[TopicPartition, KafkaError]
 ) -> list[KafkaError]:
-    """Report what was not looked at; return its errors."""
+    """Print the partitions and coordinators that could not be checked, and return their errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
         common.environment.say_failure(Failure(ExitCode.DEGRADED, f"incomplete: {what}"), is_error=False)
@@ -201,7 +203,7 @@ def report_missing(
 
 
 def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
-    """Return one error of each kind: a broker that is down has one for each of its partitions."""
+    """Return one error of each kind: a broker that is down has an error for each partition."""
     kinds: dict[str, KafkaError] = {}
     for error in errors:
         kinds.setdefault(f"{type(error).__name__} {getattr(error, 'code', error)}", error)
@@ -209,7 +211,7 @@ def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
 
 
 def open_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the fields of an open transaction."""
+    """Return the machine-readable fields of an open transaction."""
     producer = each.producer
     return {
         "topic": each.partition.topic,
@@ -228,7 +230,7 @@ def open_row(each: OpenTransaction, wall_ms: int) -> Row:
 
 
 def shown_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the fields of an open transaction as a table for people has them."""
+    """Return the fields of an open transaction for the table, with the duration as text."""
     return {**open_row(each, wall_ms), "open_for": _text_of(each.age_ms(wall_ms))}
 
 
