@@ -28,11 +28,9 @@ class ApplyChange(NamedTuple):
     """One difference. Changes of one kind and topic are sent in one request.
 
     Attributes:
-        action: create, set, unset or delete.
         item: name of a topic, or a rule.
         key: the config, or `partitions`; None for a whole topic or ACL.
-        previous, value: state of the cluster and of the file.
-        is_pruned: the change deletes something that the file does not declare.
+        is_pruned: the file does not declare the deleted topic, config or ACL.
     """
 
     kind: Kind
@@ -50,7 +48,7 @@ class ApplyChange(NamedTuple):
 
 
 class FoundTopic(NamedTuple):
-    """Topic of the cluster, with the configs that are set on it. `configs` is empty for topics that are not declared."""
+    """Topic of the cluster. `configs` has the configs that are set on it, and is empty for undeclared topics."""
 
     partitions: int
     replication_factor: int

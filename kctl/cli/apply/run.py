@@ -67,7 +67,6 @@ class ApplyOutcome:
         """Identities of the errors in `errors`: one timeout can be the error of many topics."""
 
     def count(self, result: str) -> int:
-        """Return the number of changes with a result."""
         return sum(each == result for each in self.results.values())
 
     def settle(self, batch: Sequence[ApplyChange], failed: Failures, done: str) -> None:
@@ -86,7 +85,6 @@ class ApplyOutcome:
 
     @property
     def is_late(self) -> bool:
-        """True if a request timed out. kctl sends no further requests."""
         return any(isinstance(error, ApiTimeout) for error in self.errors)
 
     def rows(self) -> list[Row]:
@@ -150,7 +148,6 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
 
 
 def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> ApplyPlan:
-    """Compare the file with the cluster. Raises: KafkaError: a topic, config or ACL cannot be described."""
     plan = ApplyPlan([], [])
     if declaration.topics is not None:
         plan = make_plan(declaration.topics, read_topics(admin, declaration.topics), prune=prune)
@@ -170,7 +167,6 @@ def _as_declared(declaration: Declaration) -> str:
 
 
 def _lines(changes: Sequence[ApplyChange]) -> list[str]:
-    """Return a line for each change, as in a diff."""
     lines = []
     for change in changes:
         if change.action == "create":
@@ -202,14 +198,12 @@ def _question(changes: Sequence[ApplyChange]) -> str:
 
 
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
-    """Show the differences, and return 3 if there are any."""
     write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
     _report_conflicts(common, conflicts)
     return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
 
 
 def _refuse(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
-    """Show that nothing was changed and the reasons, and return the exit code."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     common.say(f"{common.environment.program}: nothing was changed")
     _report_conflicts(common, conflicts)
@@ -235,7 +229,6 @@ def _batches(changes: Sequence[ApplyChange], kind: Kind) -> list[list[ApplyChang
 
 
 def _check(admin: Admin, declared: Mapping[str, DeclaredTopic], outcome: ApplyOutcome) -> None:
-    """Let the brokers validate the changes. After an error, none of the changes counts as valid."""
     for kind in Kind:
         for batch in _batches(outcome.changes, kind):
             failed = {} if kind not in CHECKED else _ask(admin, declared, kind, batch, validate_only=True)
@@ -284,7 +277,6 @@ def _make(
 
 
 def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -> int:
-    """Print the result of each change and the command for the rest, and return the exit code."""
     write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
     code = report_failures(common, outcome.count(DONE), outcome.errors)
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)

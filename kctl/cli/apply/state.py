@@ -45,7 +45,6 @@ def _found(topic: TopicListing | TopicInfo, configs: dict[str, str | None]) -> F
 
 
 def _own_configs(admin: Admin, names: Collection[str], broker_id: int | None) -> dict[str, dict[str, str | None]]:
-    """Return the configs that are set on the topics themselves."""
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     results = admin.describe_configs(resources, broker_id=broker_id)
     results.raise_first()

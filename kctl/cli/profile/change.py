@@ -99,9 +99,7 @@ def put_new_profile(
     force: bool,
     quiet: bool = False,
 ) -> None:
-    """Write a new profile, or with `force` replace one, and print a notice unless `quiet`.
-
-    The first profile of a file becomes the current profile.
+    """Create or, with `force`, replace a profile. The first profile of a file becomes the current one.
 
     Raises: ConfigError, CommandError: the name is invalid, the profile exists, or it cannot work.
     """
@@ -132,7 +130,6 @@ def put_new_profile(
 
 
 def change_profile(environment: Environment, name: str, overrides: Sequence[str], unset: Sequence[str]) -> int:
-    """Set and unset properties of a profile."""
     files = read_files(environment.environ)
     store = store_of(name, files, environment.environ, environment.clock)
     if store is None:
@@ -192,7 +189,6 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
 
 
 def _report_trust(environment: Environment, path: Path, content: Content) -> None:
-    """Print the permissions that a trusted file has, and the files that it depends on."""
     names = listed(content.profiles) or "no profiles"
     environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
     for allowance in allowances(content):

@@ -20,7 +20,7 @@ COLUMNS = ("profile", "level", "property", "finding")
 
 
 def check_profiles(environment: Environment, names: Sequence[str], output: Output, *, strict: bool) -> int:
-    """Print the findings of the named profiles, or of all if `names` is empty, and return the exit code."""
+    """Print the findings of the named profiles or, if `names` is empty, of all."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():

@@ -35,7 +35,6 @@ def import_profile(
     force: bool,
     project: bool,
 ) -> int:
-    """Create a profile from a file of another tool."""
     try:
         raw = read_document(Path(file), LARGEST_FILE_BYTES, environment.stdin)
     except CommandError as e:

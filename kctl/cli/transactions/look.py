@@ -118,7 +118,6 @@ def _shown_description(each: TransactionDescription, wall_ms: int) -> Row:
 
 
 def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
-    """Return the time since the start of a transaction, or None if it has ended."""
     is_open = each.started_at_ms is not None and each.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
     return max(0, wall_ms - (each.started_at_ms or 0)) if is_open else None
 
@@ -127,7 +126,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
-    """Print hanging, overdue and undecided transactions, with `show_all` also running ones, and return the exit code."""
+    """Print transactions that are not running, or with `show_all` all of them, and return the exit code."""
     wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
@@ -192,7 +191,7 @@ def led_partitions(
 def report_missing(
     common: Common, found: OpenTransactions, failed: Mapping[TopicPartition, KafkaError]
 ) -> list[KafkaError]:
-    """Print the partitions and coordinators that could not be checked, and return their errors."""
+    """Print the partitions and coordinators that were not checked, and return their errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
         common.environment.say_failure(Failure(ExitCode.DEGRADED, f"incomplete: {what}"), is_error=False)
@@ -211,7 +210,7 @@ def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
 
 
 def open_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the machine-readable fields of an open transaction."""
+    """Return the fields of an open transaction."""
     producer = each.producer
     return {
         "topic": each.partition.topic,
@@ -230,7 +229,7 @@ def open_row(each: OpenTransaction, wall_ms: int) -> Row:
 
 
 def shown_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the fields of an open transaction for the table, with the duration as text."""
+    """Return the fields of an open transaction for the table."""
     return {**open_row(each, wall_ms), "open_for": _text_of(each.age_ms(wall_ms))}
 
 
