@@ -19,6 +19,7 @@ from tests.cli.processes import BOUND_S, Ended, kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
 from tests.support.bounds import bound
+from tests.support.in_process import run_in_process
 
 HOUR_MS = 3_600_000
 
@@ -33,6 +34,12 @@ def own() -> Iterator[ServedSandbox]:
 
 def lag(served: ServedSandbox, *words: str) -> Ended:
     return kctl("groups", "lag", *words, "-b", served.bootstrap)
+
+
+def lag_of_short_windows(monkeypatch: pytest.MonkeyPatch, served: ServedSandbox, *words: str) -> Ended:
+    """Return the result of this tree's code, which uses the window of 10 ms; an installed kctl would not."""
+    monkeypatch.setattr(lag_rates, "WINDOW_MS", 10)
+    return run_in_process("groups", "lag", *words, "-b", served.bootstrap)
 
 
 def rows(served: ServedSandbox, *words: str) -> list[dict[str, Any]]:
@@ -146,14 +153,19 @@ def test_lag_without_a_right_is_shown_without_its_times(own: ServedSandbox, api:
 
 
 def test_rates_need_a_window(own: ServedSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lag_rates, "WINDOW_MS", 10)
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
-    [once] = rows(own, "g")
+
+    def found(*words: str) -> list[dict[str, Any]]:
+        ended = lag_of_short_windows(monkeypatch, own, "g", *words, "--output", "jsonl")
+        assert ended.code == 0, ended
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    [once] = found()
     assert (once["rate_per_s"], once["produced_per_s"], once["catch_up_ms"]) == (None, None, None)
-    [twice] = rows(own, "g", "--rates", "--interval", "50ms")
+    [twice] = found("--rates", "--interval", "50ms")
     assert (twice["rate_per_s"], twice["produced_per_s"], twice["catch_up_ms"]) == (0, 0, None)
-    first, second = rows(own, "g", "--count", "2", "--interval", "50ms")
+    first, second = found("--count", "2", "--interval", "50ms")
     assert (first["look"], first["rate_per_s"], second["look"], second["rate_per_s"]) == (1, None, 2, 0)
 
 
@@ -187,10 +199,9 @@ def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox)
 def test_off_a_terminal_each_look_is_a_block_with_its_summary(
     own: ServedSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lag_rates, "WINDOW_MS", 10)
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
-    ended = lag(own, "g", "--count", "2", "--interval", "20ms")
+    ended = lag_of_short_windows(monkeypatch, own, "g", "--count", "2", "--interval", "20ms")
     assert ended.code == 0, ended
     assert b"\x1b" not in ended.stdout
     blocks = ended.stdout.decode().strip().split("\n\n")

@@ -73,12 +73,10 @@ def in_export(folder: Path | StoreUrl) -> list[Row]:
 
 def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
     """Yield the rows of one batch."""
-    timestamps = batch.column("timestamp").cast(pa.int64()).to_pylist()
-    for row, timestamp_us in zip(batch.drop_columns(["timestamp"]).to_pylist(), timestamps, strict=True):
+    timestamps = batch.column("timestamp").cast(pa.timestamp("ms", "UTC")).cast(pa.int64()).to_pylist()
+    for row, timestamp_ms in zip(batch.drop_columns(["timestamp"]).to_pylist(), timestamps, strict=True):
         headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
-        yield Row(
-            row["topic"], row["partition"], row["offset"], timestamp_us // 1000, row["key"], row["value"], headers
-        )
+        yield Row(row["topic"], row["partition"], row["offset"], timestamp_ms, row["key"], row["value"], headers)
 
 
 def data_of(row: Row) -> tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]:

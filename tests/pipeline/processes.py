@@ -18,8 +18,9 @@ WAIT_MS = bound(180_000)
 """For what a job does, or all of it: half a minute takes four times as long where others use the cores."""
 _SMALL_STEPS = """
 import sys
-from kctl.pipeline.jobs import export, mirror
-export.ROUND_TASKS = 6
+from kctl.pipeline.jobs import export_rounds, mirror
+assert export_rounds.ROUND_TASKS > 6 and mirror.COMMIT_ROWS > 200
+export_rounds.ROUND_TASKS = 6
 mirror.COMMIT_ROWS = 200
 from kctl.cli.app import main
 sys.exit(main())

@@ -236,7 +236,7 @@ def test_attempt_after_a_lost_executor_has_the_whole_timeout_while_a_broker_is_s
             process.kill()
             if not leader.process.is_running:
                 leader.start()
-    waited = re.match(r"ApiTimeout: timed out after (\S+) \(--api-timeout ?(\S*)\) while (.*)", reason)
+    waited = re.match(r"ApiTimeout: timed out after (\S+) \(default\.api\.timeout\.ms ?(\S*)\) while (.*)", reason)
     assert waited is not None, reason
     assert parse_duration_ms(waited[2] or waited[1]) == API_TIMEOUT_MS
     assert f"waiting for offset 0 of {topic}-0" in waited[3]

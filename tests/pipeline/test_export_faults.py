@@ -14,7 +14,7 @@ from kctl.cli.failures import exit_code
 from kctl.client.errors import ApiTimeout
 from kctl.grammar.properties import write_properties
 from kctl.pipeline.export_files.manifests import MANIFESTS, read_manifests
-from kctl.pipeline.jobs import export as export_module
+from kctl.pipeline.jobs import export_rounds
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import JobProgress
@@ -121,7 +121,7 @@ def test_a_driver_that_is_killed_again_and_again(
 def test_a_frozen_broker_ends_the_job_by_its_limit_with_the_cause(
     kafka_newest: KafkaCluster, topic: str, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_module, "ROUND_TASKS", 1_000)  # one round, so that what is kept is a part of it
+    monkeypatch.setattr(export_rounds, "ROUND_TASKS", 1_000)  # one round, so that what is kept is a part of it
     folder = tmp_path / "x"
     node = kafka_newest.node(1)
     properties = {"bootstrap.servers": kafka_newest.bootstrap(), "default.api.timeout.ms": str(LIMIT_MS)}
@@ -135,7 +135,7 @@ def test_a_frozen_broker_ends_the_job_by_its_limit_with_the_cause(
             node.freeze()
 
     try:
-        with pytest.raises(ApiTimeout, match=r"timed out after \S+ \(--api-timeout.*\) while") as caught:
+        with pytest.raises(ApiTimeout, match=r"timed out after \S+ \(default.api.timeout.ms.*\) while") as caught:
             export(request, session=session, on_progress=freeze)
         assert is_frozen
         assert exit_code(caught.value) in (ExitCode.API_TIMEOUT, ExitCode.REQUEST_TIMEOUT, ExitCode.CONNECT_TIMEOUT)

@@ -12,7 +12,7 @@ import pytest
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files.manifests import ExportedRange, read_manifests
 from kctl.pipeline.job_errors import ExportDataError
-from kctl.pipeline.jobs import export as export_module
+from kctl.pipeline.jobs import export_rounds
 from kctl.pipeline.jobs import mirror as mirror_module
 from kctl.pipeline.jobs import replay as replay_module
 from kctl.pipeline.jobs.export import ExportRequest, export, plan_export
@@ -66,7 +66,7 @@ def test_an_export_has_few_tasks_and_each_record_once_though_a_worker_dies(
     properties = kafka_newest.client_properties()
     request = ExportRequest(Selection(topics=(topic,)), tmp_path / "export", properties)
     seen: list[JobProgress] = []
-    monkeypatch.setattr(export_module, "export_ranges", dying_once)
+    monkeypatch.setattr(export_rounds, "export_ranges", dying_once)
     done = export(request, session=session, on_progress=seen.append)
 
     records = on_topic(properties, topic)
@@ -100,7 +100,7 @@ def test_ranges_written_before_an_error_of_their_task_are_kept(
     properties = kafka_newest.client_properties()
     folder = tmp_path / "export"
     request = ExportRequest(Selection(topics=(topic,)), folder, properties)
-    monkeypatch.setattr(export_module, "export_ranges", failing)
+    monkeypatch.setattr(export_rounds, "export_ranges", failing)
     with pytest.raises(ExportDataError, match="on purpose"):
         export(request, session=session)
     kept = sum(len(manifest.ranges) for manifest in read_manifests(folder))

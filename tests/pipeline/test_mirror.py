@@ -202,7 +202,7 @@ def test_a_frozen_source_ends_mirror_and_verify_by_their_limit_and_after_thawing
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     topic = kafka_3_9.create_topic(partitions=1)
-    kafka_newest.create_topic(topic, partitions=1)
+    kafka_newest.create_topic(topic, partitions=1, configs={"message.timestamp.after.max.ms": str(2**63 - 1)})
     produce(kafka_3_9.bootstrap(), topic, 2_000, partitions=1)
     source, target = properties(kafka_3_9), properties(kafka_newest)
     limited = properties(kafka_3_9, default_api_timeout_ms="2000", request_timeout_ms="1500")
@@ -221,7 +221,7 @@ def test_a_frozen_source_ends_mirror_and_verify_by_their_limit_and_after_thawing
     ):
         (tmp_path / "frozen").unlink(missing_ok=True)
         try:
-            with pytest.raises(ApiTimeout, match=r"timed out after \S+ \(--api-timeout.*\) while") as raised:
+            with pytest.raises(ApiTimeout, match=r"timed out after \S+ \(default.api.timeout.ms.*\) while") as raised:
                 job()
         finally:
             kafka_3_9.node(1).thaw()

@@ -20,7 +20,7 @@ WRONG = [
         ("verify", "t", "--to-export", "/x", "--to-topic", "u"),
         "--to-export cannot be combined with another --to option",
     ),
-    (("mirror", "t", "--to-topic", "u", "--master", "yarn"), "is not local, local[2]"),
+    (("mirror", "t", "--to-topic", "u", "--master", "mesos://host:5050"), "is not local, local[2]"),
     (("replay", "t"), "Choose a target: --to-topic or --topic-from-header"),
     (("replay", "t", "--to-topic", "u", "--since", "yesterday"), "'yesterday' is not a time"),
     (("replay", "t", "--to-topic", "u", "--until", "end"), "'end' is not a time"),

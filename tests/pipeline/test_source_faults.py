@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kctl.client.errors import ApiTimeout
+from kctl.client.errors import ApiTimeout, MaxBlockTimeout
 from kctl.client.producer import Producer
 from kctl.pipeline import reason
 from kctl.pipeline.isolation import as_given
@@ -51,7 +51,7 @@ def test_a_broker_that_is_frozen_in_mid_read_and_thaws(kafka: KafkaCluster, topi
     counts = [next(batches).num_rows]
     kafka.node(1).freeze()
     try:
-        words = rf"timed out after \S+ \(--api-timeout.*\) while waiting for offset .* of {topic}-0"
+        words = rf"timed out after \S+ \(default.api.timeout.ms.*\) while waiting for offset .* of {topic}-0"
         with pytest.raises(ApiTimeout, match=words):
             counts.extend(batch.num_rows for batch in batches)
     finally:
@@ -81,7 +81,7 @@ def test_a_query_over_a_dead_broker(spark: "SparkSession", kafka: KafkaCluster, 
     line = reason(caught.value) or ""
     assert "timed out after " in line
     assert "Traceback" not in str(caught.value)
-    assert f"timed out after {LIMIT_S}s (--api-timeout)" in (reason(planning.value) or "")
+    assert f"timed out after {LIMIT_S}s (default.api.timeout.ms)" in (reason(planning.value) or "")
 
 
 def test_read_whose_broker_is_killed_in_mid_task_has_each_record_once(
@@ -117,21 +117,30 @@ def test_read_whose_broker_is_killed_in_mid_task_has_each_record_once(
     assert sorted(found) == list(range(SLOW_RECORDS))
 
 
+def accepted(server: socket.socket) -> int:
+    """Close the connections that wait at a server, and return their number."""
+    connections = 0
+    with suppress(BlockingIOError):
+        while True:
+            server.accept()[0].close()
+            connections += 1
+    return connections
+
+
 def test_write_without_response_spends_its_timeout_once(spark: "SparkSession") -> None:
     """Tasks have four attempts; only the first one connects to the server, which never says anything."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
         server.setblocking(False)
+        bootstrap = {"bootstrap.servers": f"127.0.0.1:{server.getsockname()[1]}"}
+        with Producer(bootstrap | {"max.block.ms": LIMIT_S * 1000}) as producer, pytest.raises(MaxBlockTimeout):
+            producer.send("t", b"v")
+        of_one_producer = accepted(server)
         writing = spark.range(1).selectExpr("'v' as value").coalesce(1).write.format("kctl").mode("append")
-        options = {"kafka.bootstrap.servers": f"127.0.0.1:{server.getsockname()[1]}", "apiTimeout": f"{LIMIT_S}s"}
+        options = {f"kafka.{name}": value for name, value in bootstrap.items()} | {"apiTimeout": f"{LIMIT_S}s"}
         with pytest.raises(Exception, match="KCTL: MaxBlockTimeout") as caught:
             writing.options(topic="t", **options).save()
-        connections = 0
-        with suppress(BlockingIOError):
-            while True:
-                server.accept()[0].close()
-                connections += 1
-    assert connections == 1
-    assert f"timed out after {LIMIT_S}s (--api-timeout)" in (reason(caught.value) or "")
+        assert 0 < accepted(server) < 2 * of_one_producer
+    assert f"timed out after {LIMIT_S}s (max.block.ms)" in (reason(caught.value) or "")
 
 
 def test_secrets_are_seen_nowhere(

@@ -45,7 +45,7 @@ from kctl.pipeline.running import (
     ignore_progress,
     open_session,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_installed, check_packages, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
 
@@ -228,13 +228,14 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
 
 
 def check(request: ExportRequest) -> None:
-    """Raise ConfigError if a request is invalid."""
+    """Raise ConfigError if a request is invalid, SparkMissingError if its layout needs a missing package."""
     for name, value, words in (
         ("format", request.format, tuple(FORMATS)),
         ("layout", request.layout, LAYOUTS),
         ("on_bad_record", request.on_bad_record, POLICIES),
     ):
         if name == "layout" and value.startswith(COLUMN_LAYOUT):
+            check_packages()  # the types of columns are types of pyarrow
             continue
         if value not in words:
             raise ConfigError(f"{name} {value!r}: there are {', '.join(words)}", key=name)

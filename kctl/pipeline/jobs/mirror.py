@@ -42,7 +42,7 @@ from kctl.pipeline.range_packing import pack_ranges, task_packing
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, Split, TaskCounts, ignore_progress, open_session, run_split
-from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 INTERVAL_MS = 10_000
@@ -151,6 +151,8 @@ def mirror(
         KafkaError: a cluster; records that were committed before stay.
     """
     options = options or SessionOptions()
+    if session is None:
+        check_installed()
     on_progress(JobProgress("planning"))
     plan = plan_mirror(request, options, session)
     refused: tuple[RefusedConfig, ...] = ()

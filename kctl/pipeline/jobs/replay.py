@@ -30,7 +30,7 @@ from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import JobProgress, OnProgress, Split, ignore_progress, open_session, run_split_counted
-from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
@@ -97,6 +97,8 @@ def replay(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
     options = options or SessionOptions()
+    if session is None:
+        check_installed()
     on_progress(JobProgress("planning"))
     _check(request)
     tasks = _tasks(request)

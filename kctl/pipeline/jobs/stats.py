@@ -18,7 +18,7 @@ from kctl.pipeline.running import (
     open_session,
     run_split_counted,
 )
-from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 if TYPE_CHECKING:
@@ -101,8 +101,10 @@ def stats(
         ConfigError: the request is invalid.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
-    on_progress(JobProgress("planning"))
     options = options or SessionOptions()
+    if session is None:
+        check_installed()
+    on_progress(JobProgress("planning"))
     plan = plan_stats(request, options, session)
     with ExitStack() as stack:
         if plan.tasks:

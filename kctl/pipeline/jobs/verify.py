@@ -36,7 +36,7 @@ from kctl.pipeline.running import (
     run_counted,
     run_split_counted,
 )
-from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
@@ -158,8 +158,10 @@ def verify(
         ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
-    on_progress(JobProgress("planning"))
     options = options or SessionOptions()
+    if session is None:
+        check_installed()
+    on_progress(JobProgress("planning"))
     plan = plan_verify(request, options, session)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl verify", on_progress))

@@ -30,6 +30,7 @@ REFUSING = ["-b", "127.0.0.1:1", "--api-timeout", "50ms"]
 JOBS = ["export", "import", "mirror", "replay", "stats", "status", "sync", "verify"]
 DRY_RUNS = {
     "folder": (["export", "t", "--to", "no-such-folder"], 11),
+    "column": (["export", "t", "--to", "no-such-folder", "--partition-by", "hour(value)"], 2),
     "delta": (["export", "t", "--to", "delta:no-such-folder"], 2),
     "iceberg": (["export", "t", "--to", "iceberg:a.b.c"], 2),
     "store": (["export", "t", "--to", "s3://b/c"], 2),

@@ -298,8 +298,7 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
                 block_end = limit - _BLOCK_RECORDS
     except FieldError as error:
         del pieces[mark:], out[out_mark:]
-        damage = _passed(cursor, str(error), error.__cause__)
-        raise damage from damage.__cause__
+        raise _passed(cursor, str(error), error.__cause__) from error.__cause__
     finally:  # includes the output before damage; pieces of few records may be large and are not copied
         out += pieces if len(pieces) <= _BLOCK_RECORDS else [b"".join(pieces)]
         if count > count_before:
