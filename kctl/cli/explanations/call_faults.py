@@ -50,7 +50,7 @@ CALL_FAULTS = (
         38,
         "Not authorized",
         ExitCode.NOT_AUTHORISED,
-        "..._AUTHORIZATION_FAILED (#)",
+        "..._AUTHORIZATION_FAILED)",
         "the principal of this connection needs an ACL for that",
         "The broker knows the user and denies the request. Without the right to describe a topic some responses claim "
         "that it does not exist.",

@@ -257,7 +257,7 @@ caches.
 """
 
 
-def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:  # noqa: PLR0915 (one loop)
+def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were returned before.
 
     Stops after `_MOST_READ_BYTES`. Large values are several parts. Conditions and converters may raise FieldError; its
