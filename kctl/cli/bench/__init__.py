@@ -1,1 +1,1 @@
-"""kctl bench: the command, what was asked, the run and its report."""
+"""Package of `kctl bench`."""

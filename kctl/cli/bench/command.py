@@ -1,7 +1,4 @@
-"""`kctl bench`: records a second and latencies of producing, consuming, and from one end to the other.
-
-Owns the options; run.py measures, imported only then.
-"""
+"""Options of `kctl bench`."""
 
 from typing import Annotated, NamedTuple
 
@@ -17,7 +14,7 @@ from kctl.grammar.sizes import parse_rate, parse_size_bytes
 MOST_RECORDS = 10**12
 MOST_RECORD_BYTES = 1 << 30
 LEAST_RECORD_BYTES = 24
-"""What the mark takes by which `end-to-end` knows its records."""
+"""Size of the mark that identifies the records of `end-to-end`."""
 
 app = Commands(no_args_is_help=True)
 
@@ -27,7 +24,7 @@ Records = Annotated[
 
 
 class Load(NamedTuple):
-    """What every kind of measurement needs: the size of the records, and where they go."""
+    """Size and topic of the records."""
 
     record_size: str
     topic: str | None
@@ -61,12 +58,12 @@ def load_options(
         ),
     ] = None,
 ) -> Load:
-    """Return what was chosen."""
+    """Return the options as a Load."""
     return Load(record_size, topic, partitions, replication_factor, compression)
 
 
 class Sending(NamedTuple):
-    """How records are sent while it is measured."""
+    """Rate and acknowledgments of the producer."""
 
     per_second: float | None
     acks: str | None
@@ -79,7 +76,7 @@ def sending_options(
         typer.Option("--acks", metavar="ACKS", help="Required acknowledgments: all, 1, or 0 [default: all]."),
     ] = None,
 ) -> Sending:
-    """Return what was chosen. Raises: click.BadParameter: what is no rate."""
+    """Return the options as a Sending. Raises: click.BadParameter: invalid rate."""
     try:
         return Sending(None if rate is None else parse_rate(rate), acks)
     except ValueError as e:
@@ -122,7 +119,7 @@ def end_to_end(common: Common, load: Load, sending: Sending, records: Records = 
 
 
 def _run(common: Common, kind: str, records: int, load: Load, sending: Sending) -> int:
-    from kctl.cli.bench.run import BenchRequest, Kind, run_bench  # deferred import: the client
+    from kctl.cli.bench.run import BenchRequest, Kind, run_bench  # deferred import: keeps --help fast
 
     request = BenchRequest(
         Kind(kind),

@@ -1,18 +1,18 @@
-"""Latencies: percentiles of any number of durations in bounded memory, exact to a thousandth.
+"""Latency percentiles in bounded memory, exact to a thousandth.
 
-Buckets are one microsecond wide up to 2 ms, then double in width with each power of two.
+Buckets are 1us wide up to 2ms, then double in width with each power of two.
 """
 
 _EXACT_BITS = 11
 _EXACT = 1 << _EXACT_BITS
 _STEPS = _EXACT // 2
 _LONGEST_BITS = 44
-"""Half a year; what is longer counts as that."""
+"""Half a year. Longer durations count as that."""
 _LONGEST_US = (1 << _LONGEST_BITS) - 1
 
 
 class LatencyHistogram:
-    """Durations by bucket."""
+    """Number of durations by bucket."""
 
     def __init__(self) -> None:
         self._counts = [0] * (_EXACT + (_LONGEST_BITS - _EXACT_BITS) * _STEPS)
@@ -20,14 +20,14 @@ class LatencyHistogram:
         self.longest_us = 0
 
     def add(self, duration_us: int) -> None:
-        """Count one duration; below 0 is 0."""
+        """Count a duration. Negative durations count as 0."""
         duration_us = min(max(0, duration_us), _LONGEST_US)
         self._counts[_bucket(duration_us)] += 1
         self.count += 1
         self.longest_us = max(self.longest_us, duration_us)
 
     def percentile_us(self, percent: float) -> int | None:
-        """Return the duration that the given percentage does not exceed (nearest rank); None where there is none."""
+        """Return the duration that the percentage does not exceed (nearest rank), or None without durations."""
         if not self.count:
             return None
         rank = max(1, -(-self.count * percent // 100))

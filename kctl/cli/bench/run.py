@@ -1,7 +1,6 @@
-"""A measurement from its request to its figures: the topic, the clients, the records, and the end of all of them.
+"""Execution of `kctl bench`, within --api-timeout as a whole.
 
-Bounded by --api-timeout as a whole; what was measured until then, or until Ctrl-C, is printed. A topic is deleted only
-if it was made here.
+After a timeout or Ctrl-C, kctl prints the figures so far. It deletes a topic only if it created it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """A measurement: of producers, of consumers, or of both."""
+    """Measurement of a producer, a consumer, or both."""
 
     PRODUCE = "produce"
     CONSUME = "consume"
@@ -44,13 +43,13 @@ class Kind(Enum):
 
 
 class BenchRequest(NamedTuple):
-    """A measurement, its size and its topic.
+    """Options of the command line.
 
     Attributes:
-        topic: one that is there; None: one is made and deleted.
-        per_second: records a second; None: as fast as it goes.
-        partitions, replication_factor: of a topic that is made; None: as the broker is set.
-        flags: properties of the producer that have an option of their own.
+        topic: existing topic; None to create and delete one.
+        per_second: records per second; None for no limit.
+        partitions, replication_factor: of a created topic; None for the default of the broker.
+        flags: producer properties that have an option.
     """
 
     kind: Kind
@@ -72,12 +71,12 @@ MEANINGS = {
 
 
 class Figures(NamedTuple):
-    """What was measured.
+    """Measured figures.
 
     Attributes:
-        size_bytes: of keys and values, uncompressed.
-        elapsed_us: from the first to the last record.
-        failed: records that were not delivered.
+        size_bytes: keys and values, uncompressed.
+        elapsed_us: from the start to the last record.
+        failed: undelivered records.
     """
 
     kind: Kind
@@ -97,14 +96,14 @@ class Figures(NamedTuple):
         return self.size_bytes / self.elapsed_us if self.elapsed_us else 0.0
 
     def latencies_ms(self) -> dict[str, float | None]:
-        """Return the percentiles by name, and the longest."""
+        """Return the percentiles and the maximum by name."""
         found = {f"p{percent}": self.latencies.percentile_us(percent) for percent in PERCENTS}
         found["max"] = self.latencies.longest_us if self.latencies.count else None
         return {name: None if us is None else us / 1000 for name, us in found.items()}
 
 
 def as_lines(figures: Figures) -> Iterator[str]:
-    """Yield a line a figure; narrow enough for 40 columns."""
+    """Yield a line of at most 40 columns for each figure."""
     yield f"records     {figures.records}"
     if figures.failed:
         yield f"failed      {figures.failed}"
@@ -141,7 +140,7 @@ _NUMBER_BYTES = 8
 
 
 def run_bench(common: Common, request: BenchRequest) -> int:
-    """Measure what was asked for, tell the figures, and return the exit code."""
+    """Measure, print the figures, and return the exit code."""
     output = common.choose_output(*SHAPES)
     never = {} if request.topic is None else _NEVER_CREATES
     config = common.fail_fast_settings.with_flags({**request.flags, **never}).parse(ProducerConfig)
@@ -156,7 +155,7 @@ def run_bench(common: Common, request: BenchRequest) -> int:
                 bench.close()
         except (Interrupted, CommandError, KafkaError) as e:
             ending = e
-            bench.close()  # Ctrl-C may have interrupted that; else it is done
+            bench.close()  # Ctrl-C may have interrupted the first close
         figures = bench.figures()
         if figures.records or ending is None:
             _write(common, output, figures)
@@ -176,7 +175,7 @@ def _write(common: Common, output: Output, figures: Figures) -> None:
 
 @contextmanager
 def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
-    """Give the topic; one that was made is deleted whatever happens."""
+    """Yield the topic. A created topic is deleted in any case."""
     if request.topic is not None:
         yield request.topic
         return
@@ -197,7 +196,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
 
 
 def _delete_surely(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic, also when the user interrupts that; the second time would have left at once."""
+    """Delete the topic. After an interrupt, start the deletion again and raise Interrupted."""
     try:
         _delete(common, admin, name)
     except Interrupted:
@@ -206,7 +205,7 @@ def _delete_surely(common: Common, admin: Admin, name: str) -> None:
 
 
 def _delete(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic; also when its making was interrupted, for the broker may have made it."""
+    """Delete the topic. It may not exist if its creation was interrupted."""
     try:
         failed = admin.delete_topics([name], timeout=common.close_timeout_s).failed
         error = failed.get(name)
@@ -217,8 +216,6 @@ def _delete(common: Common, admin: Admin, name: str) -> None:
 
 
 class _Bench:
-    """One measurement."""
-
     def __init__(self, common: Common, request: BenchRequest, config: ProducerConfig, topic: str) -> None:
         runtime = system_runtime()
         self._common = common
@@ -242,10 +239,7 @@ class _Bench:
         self._consumer: Consumer | None = None
 
     def run(self) -> None:
-        """Measure.
-
-        Raises: CommandError: --api-timeout passed first. KafkaError, Interrupted.
-        """
+        """Measure. Raises: CommandError: --api-timeout passed first."""
         common = self._common
         wanted = not common.quiet and common.tracer is None
         status = SendStatus(common.environment, self._clock, self._driver, self._progress, wanted=wanted)
@@ -259,7 +253,7 @@ class _Bench:
         return SendFigures(self._records, 0, self._size_bytes, total_bytes)
 
     def figures(self) -> Figures:
-        """Return what was measured so far."""
+        """Return the figures so far."""
         elapsed_us = max(0, self._last_us - self._first_us)
         return Figures(
             self._request.kind, self._topic, self._records, self._size_bytes, elapsed_us, self._failed, self._latencies
@@ -278,7 +272,7 @@ class _Bench:
 
     def _produce(self) -> None:
         producer = self._producer = self._new_producer()
-        producer.partitions_for(self._topic, self._remaining_s())  # metadata is not what is measured
+        producer.partitions_for(self._topic, self._remaining_s())  # metadata is not measured
         value, clock = self._filler, self._clock
         pace = self._pace()
         self._first_us = clock.now_us()
@@ -337,7 +331,6 @@ class _Bench:
                 del left[tp]
 
     def _fill(self) -> None:
-        """Send what is to be read."""
         producer = self._producer = self._new_producer()
         for _ in range(self._request.records):
             self._check_time()
@@ -381,7 +374,7 @@ class _Bench:
             now_us = self._clock.now_us()
             value = record.value or b""
             if not value.startswith(self._mark):
-                continue  # somebody else's
+                continue  # record of another producer
             number = int.from_bytes(value[_MARK_BYTES : _MARK_BYTES + _NUMBER_BYTES], "big")
             sent_us = waiting.pop(number, None)
             if sent_us is None:
@@ -398,12 +391,12 @@ class _Bench:
     # --- what they share ----------------------------------------------------------------------------------------------
 
     def _new_producer(self) -> "Producer":
-        from kctl.client.producer import Producer  # wanted by some measurements only
+        from kctl.client.producer import Producer  # deferred import: some measurements do not need it
 
         return Producer(self._config, events=self._common.events)
 
     def _new_consumer(self) -> "Consumer":
-        from kctl.client.consumer import PREFETCH_BYTES, Consumer  # wanted by some measurements only
+        from kctl.client.consumer import PREFETCH_BYTES, Consumer  # deferred import: some measurements do not need it
 
         config = self._common.fail_fast_settings.with_defaults(_READING).parse(ConsumerConfig)
         return Consumer(config, events=self._common.events, max_decompressed_bytes=PREFETCH_BYTES)

@@ -1,1 +1,1 @@
-"""kctl probe: the command, the run and its verdict."""
+"""Package of `kctl probe`."""

@@ -1,7 +1,4 @@
-"""`kctl probe`: every address of every node, tried to the end with the client's own network code.
-
-Owns the options; session.py does what they say, imported only then.
-"""
+"""Options of `kctl probe`."""
 
 import re
 from itertools import takewhile
@@ -15,10 +12,10 @@ from kctl.cli.probe.report.command import report
 
 
 class ProbeGroup(Group):
-    """`kctl probe`, which reads HOST:PORT as -b HOST:PORT."""
+    """Command group that treats HOST:PORT as -b HOST:PORT."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return the arguments with the option before each server."""
+        """Insert -b before each server."""
         args = super().arrange(ctx, args)
         rest = self.make_parser(ctx).parse_args(list(args))[1]
         servers = list(takewhile(_SERVERS.fullmatch, rest))
@@ -58,7 +55,7 @@ def probe(
     Exit codes: 0 if the cluster is usable, 18 if no advertised address works, 19 if the group has no coordinator,
     otherwise the code of the connection error.
     """
-    from kctl.cli.probe.session import ProbeRequest, run_probe  # deferred import: the client
+    from kctl.cli.probe.session import ProbeRequest, run_probe  # deferred import: keeps --help fast
 
     request = ProbeRequest(
         strict=strict,

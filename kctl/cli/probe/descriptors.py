@@ -1,7 +1,7 @@
-"""How many sockets the process may have open; for programs that probe or serve many addresses at once.
+"""Limit of open files, raised for programs that connect to many addresses.
 
-A library never changes its process unasked, so no client calls this by itself: the command line does, for `probe`.
-Without it a client with too few descriptors reports "Too many open files" for the address concerned and continues.
+Clients never change the limits of their process. With too few descriptors, they report "Too many open files" for the
+address and continue.
 """
 
 from kctl.posix import allow_open_files
@@ -11,5 +11,5 @@ _BESIDE_SOCKETS = 64
 
 
 def allow_descriptors(sockets: int) -> bool:
-    """Raise the soft limit of open files so that `sockets` more can be open; return whether they can."""
+    """Raise the soft limit of open files for this number of sockets, and return whether it is high enough."""
     return allow_open_files(sockets + _BESIDE_SOCKETS)

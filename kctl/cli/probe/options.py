@@ -1,4 +1,4 @@
-"""The options of `kctl probe`, each declared once. What they come to is decided in `request.py`."""
+"""Option declarations of `kctl probe`."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`--resolve host:port:ip`: addresses by hand, as curl has it."""
+"""Parser of `--resolve host:port:ip`, the format of curl."""
 
 import ipaddress
 import re
@@ -14,9 +14,9 @@ Resolved = dict[tuple[str, int], list[Address]]
 
 
 def parse_resolve(texts: Iterable[str]) -> Resolved:
-    """Return the addresses to use for each (host, port); of a place that is named again it has all of them.
+    """Return the addresses of each (host, port). Repeated places have several.
 
-    Raises: ValueError: saying what is wrong and how to write it.
+    Raises: ValueError: invalid text. The message has the correct form.
     """
     found: Resolved = {}
     for text in texts:

@@ -1,7 +1,4 @@
-"""One round of a probe after the other: polls the prober, judges what it found, and hands it to the report.
-
-Knows no options and no words.
-"""
+"""Rounds of a probe: each polls the prober, diagnoses the result, and passes it to the report."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,19 +15,19 @@ from kctl.client.probe import ProbeOptions, Prober, bootstrap_nodes, diagnose
 from kctl.client.runtime import Runtime
 
 LOOK_MS = 50
-"""How often the report may move on while nothing happens."""
+"""Maximum time between two updates of the report."""
 SHOW_AGAIN_MS = 200
-"""The same between rounds: only where the terminal has changed."""
+"""Maximum time between two checks for a resized terminal between rounds."""
 
 
 class ProbePlan(NamedTuple):
-    """What to do.
+    """Configuration of a probe.
 
     Attributes:
-        rounds: how many; None continues until it is interrupted.
-        interval_ms: from the start of a round to the start of the next.
-        cert_warn_ms: how long before its end a certificate is a finding.
-        strict: whether anything that is wrong changes the exit code.
+        rounds: number of rounds; None until an interrupt.
+        interval_ms: time between the starts of two rounds.
+        cert_warn_ms: remaining validity below which a certificate is a finding.
+        strict: exit with 3 for any problem.
     """
 
     config: AdminConfig
@@ -44,7 +41,9 @@ class ProbePlan(NamedTuple):
 def run_rounds(
     plan: ProbePlan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
 ) -> ProbeResult:
-    """Run the rounds and return the last; with strictness its code is 3 also where only an earlier one was not good."""
+    """Run the rounds and return the last result. If strict, its exit code is 3 even if only an earlier round had a
+    problem.
+    """
 
     def on_event(event: Event) -> None:
         report.on_event(event)
@@ -99,7 +98,7 @@ def _round(plan: ProbePlan, runtime: Runtime, report: Report, take: EventSink, n
 
 
 def _poll_to_the_end(prober: Prober, timer: Timer, draw: Callable[[Prober, Timer], None]) -> None:
-    draw(prober, timer)  # people see at once what is tried
+    draw(prober, timer)  # shows the addresses immediately
     while not prober.is_done and timer.not_expired:
         prober.poll(min(timer.now_ms + LOOK_MS, timer.deadline_at_ms))
         timer.update()

@@ -1,7 +1,4 @@
-"""One `kctl probe` from its request to its exit code: the plan, the report that suits the output, and why it failed.
-
-The rounds are in run.py, the exit code in verdict.py, what is shown in `view/`.
-"""
+"""Execution of `kctl probe`: plan, choice of the report, and error message."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -36,22 +33,24 @@ from kctl.client.probe import ProbeOptions
 from kctl.client.runtime import Address
 
 MOST_SOCKETS = 10_000
-"""For how many addresses room is made; how many names and brokers have is not known before."""
+"""Number of sockets to allow. The number of addresses is not known in advance."""
 OUTPUT_COLUMNS = 120
-"""How wide tables are that no terminal shows."""
+"""Width of tables that are not printed to a terminal."""
 
 
 class ProbeRequest(NamedTuple):
-    """What to try, and how to tell of it.
+    """Options of the command line.
 
     Attributes:
-        strict: whether anything that is wrong changes the exit code.
-        group: whose coordinator to find; None: no one's.
-        idle_ms: how long to keep each connection silent.
-        cert_warn_ms: how long before its end a certificate is a finding.
-        resolve: host:port:ip texts. sni: what to ask TLS peers for.
-        rounds: how many; None: until it is interrupted. interval_ms: from one to the next.
-        template: of --write-out.
+        strict: exit with 3 for any problem.
+        group: consumer group whose coordinator is tested.
+        idle_ms: time to keep each connection idle.
+        cert_warn_ms: remaining validity below which a certificate is a finding.
+        resolve: host:port:ip texts.
+        sni: server name for TLS.
+        rounds: number of rounds; None until an interrupt.
+        interval_ms: time between the starts of two rounds.
+        template: template of --write-out.
     """
 
     strict: bool
@@ -67,7 +66,7 @@ class ProbeRequest(NamedTuple):
 
 
 def run_probe(common: Common, request: ProbeRequest) -> int:
-    """Try everything that was asked for, tell of it, and return the exit code."""
+    """Probe the cluster, print the result, and return the exit code."""
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
     options = ProbeOptions(
@@ -76,7 +75,7 @@ def run_probe(common: Common, request: ProbeRequest) -> int:
     plan = ProbePlan(config, options, request.cert_warn_ms, request.strict, request.rounds, request.interval_ms)
     allow_descriptors(MOST_SOCKETS)
     if is_live(common, request.template is not None):
-        common.end_notices()  # they would be written across the frame, which has the errors
+        common.end_notices()  # notices would overwrite the frame, which shows the errors
         if request.rounds == 1:
             plan = plan._replace(options=options._replace(redials=True))
     statistics: Statistics = {}
@@ -110,7 +109,7 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
     if common.quiet:
         return QuietReport(at_once)
     if is_live(common, write_out is not None):
-        from kctl.cli.probe.view.live import LiveReport, WatchReport  # wanted only on a terminal
+        from kctl.cli.probe.view.live import LiveReport, WatchReport  # deferred import: only for terminals
 
         out = MaskedOut(environment)
         if is_repeated:
@@ -123,13 +122,13 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
 
 
 def is_live(common: Common, has_template: bool) -> bool:
-    """Whether the probe is painted on a terminal: a trace there would be painted over."""
+    """Return whether the probe repaints a terminal. Traces would be painted over."""
     is_table = common.output in (None, Output.TABLE) and not has_template and not common.quiet
     return is_table and common.environment.can_redraw and common.tracer is None
 
 
 class MaskedOut(DataOut):
-    """The text of a probe on stdout. Secrets that a broker repeats in its errors are masked, as on stderr."""
+    """Stdout with masked secrets: brokers can repeat secrets in their errors."""
 
     def __init__(self, environment: Environment, *, flush_bytes: int = FLUSH_BYTES) -> None:
         super().__init__(environment.stdout, flush_bytes=flush_bytes)

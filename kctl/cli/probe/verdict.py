@@ -1,8 +1,10 @@
-"""The exit code of a probe: one rule, from what was found. Pure;
+"""Exit code of a probe. Pure.
 
-0 usable; the code of the worst cause when no bootstrap node works; 18 when the bootstrap works and no broker can be
-reached where it is advertised, or brokers are not who they should be; 19 without the coordinator that was asked for;
-3 when a broker of the cluster cannot be used or does not take part, and with --strict when anything is wrong.
+- 0: the cluster is usable.
+- Code of the worst cause: no bootstrap server works.
+- 18: no advertised address works, or a broker is not the expected one.
+- 19: the group has no coordinator.
+- 3: a broker is unusable, fenced or missing; with --strict, any problem.
 """
 
 from collections.abc import Sequence
@@ -25,7 +27,7 @@ _PROGRESS = (
     ExitCode.UNKNOWN_RESOURCE,
     ExitCode.DATA,
 )
-"""Causes of an address that does not work, the nearest to a working address last."""
+"""Causes of an address that does not work. Later causes are closer to a working address."""
 _NOT_TAKING_PART = ("broker-fenced", "broker-missing")
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
@@ -55,12 +57,12 @@ def verdict(
 
 
 def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
-    """Return the code of the address that came nearest to a working one, if no bootstrap server works."""
+    """Return the code of the bootstrap server that came closest to working."""
     return max(map(_cause, bootstrap), key=_PROGRESS.index, default=ExitCode.API_TIMEOUT)
 
 
 def _cause(report: AddressReport) -> ExitCode:
-    """Return the code of one address; where the other protocol works, ours was the fault, however it showed."""
+    """Return the code of one address. If another protocol works, the code is WRONG_PEER whatever the error."""
     if outcome(report) is AddressStatus.UNFINISHED:
         is_connected = report.phase in (Phase.METADATA, Phase.READY)
         return ExitCode.API_TIMEOUT if is_connected else ExitCode.CONNECT_TIMEOUT

@@ -1,5 +1,5 @@
-"""`kctl probe report`: latencies, timeouts and certificates from saved probe and trace files.
+"""Package of `kctl probe report`: timeouts, latencies and certificates from saved probe and trace files.
 
-`reading.py` reads files line by line (`lines.py` checks fields) into bounded `statistics.py`; `timeouts.py` and
-`result.py` compute the report, `view.py` lays it out.
+`reading.py` reads files into bounded `statistics.py`, `timeouts.py` and `result.py` compute the report, and `view.py`
+prints it.
 """

@@ -1,4 +1,4 @@
-"""`kctl probe report`: its options; the modules beside it are imported when it runs."""
+"""Options of `kctl probe report`."""
 
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ SHAPES = (Output.TABLE, *DOCUMENT_SHAPES)
 
 
 def _file_text(text: str) -> str:
-    from kctl.cli.pipeline.spark_options import files_text  # not wanted for --help
+    from kctl.cli.pipeline.spark_options import files_text  # deferred import: keeps --help fast
 
     return files_text(text)
 
@@ -88,7 +88,7 @@ def report(
 
 
 def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[StoredFile]]":
-    """Return the local files and those of object stores. Raises: CommandError: one does not exist."""
+    """Return the local files and the files in object stores. Raises: CommandError: a file does not exist."""
     from kctl.pipeline.locations import StoreUrl, parse_location
 
     local, stored = [], []
@@ -107,5 +107,5 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
 
 
 def place_of(file: PurePath) -> str:
-    """Return the place of a file: the name of its folder, or of itself where no folder is named."""
+    """Return the name of the directory of a file or, without a directory, the name of the file."""
     return file.parent.name or file.name.partition(".json")[0]

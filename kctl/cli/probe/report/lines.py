@@ -1,7 +1,4 @@
-"""Fields of probe and trace lines, checked as docs/schemas describes them; a line that differs is a ValueError.
-
-Pure.
-"""
+"""Validation of probe and trace lines against docs/schemas. Invalid fields raise ValueError. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +24,7 @@ Kind = TypeVar("Kind", str, int, dict[str, Any], list[Any])
 
 
 def parse_line(data: bytes) -> dict[str, Any]:
-    """Return the object of a line of kctl probe or --trace-file."""
+    """Return the object of a line."""
     try:
         found = checked(json.loads(data.strip().decode("utf-8-sig")), dict)
     except UnicodeDecodeError:
@@ -50,12 +47,12 @@ def node_of(fields: Fields) -> str:
 
 
 def error_of(fields: Fields) -> str:
-    """Return the name of the error."""
+    """Return the class name of the error."""
     return get(get(fields, "error", dict), "name", str)
 
 
 def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
-    """Return a field that has one of the known words."""
+    """Return a field whose value must be one of the known words."""
     value = get(fields, name, str)
     if value not in known:
         raise ValueError(f"{name}: {value[:40]!r} is not one of {', '.join(known)}")
@@ -63,7 +60,7 @@ def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
 
 
 def get(fields: Fields, name: str, kind: type[Kind]) -> Kind:
-    """Return a field, which must be of that kind: a short string, or an integer that is not negative."""
+    """Return a required field of this type."""
     if name not in fields:
         raise ValueError(f"{name}: missing")
     try:
@@ -73,7 +70,7 @@ def get(fields: Fields, name: str, kind: type[Kind]) -> Kind:
 
 
 def checked(value: Any, kind: type[Kind]) -> Kind:
-    """Return a value of that kind."""
+    """Return a value of this type. Strings must be short, and integers not negative."""
     if type(value) is not kind:
         raise ValueError(f"expected {_KINDS[kind]}, found {_KINDS.get(type(value), 'a fraction')}")
     if isinstance(value, str) and len(value) > _LONGEST_NAME:

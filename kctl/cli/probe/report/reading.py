@@ -1,7 +1,6 @@
-"""Reading one probe or trace file, line by line, into statistics; invalid lines are counted, named and skipped.
+"""Reader of probe and trace files. It counts and skips invalid lines.
 
-A probe counts by its summaries, a trace by its events; attempts of a trace that are under way are kept, in a bounded
-number.
+Probes are counted by their summaries, and traces by their events.
 """
 
 import gzip
@@ -17,13 +16,13 @@ from kctl.client.config import open_input
 
 LONGEST_LINE_BYTES = 32 * 1024 * 1024
 MOST_ATTEMPTS = 10_000
-"""Attempts of a trace that are under way; the oldest is dropped above that."""
+"""Maximum number of open attempts of a trace; the oldest is dropped."""
 
 
 def read_file(path: str, place: str, statistics: Statistics, opened: Callable[[], IO[bytes]] | None = None) -> None:
-    """Count the lines of a file; `.gz` is decompressed. What cannot be read counts as an invalid line 0.
+    """Count the lines of a file, decompressed if its name ends in `.gz`. Read errors count as an invalid line 0.
 
-    Args: opened: opens one that is not a local file.
+    Args: opened: opens a file that is not local.
     """
     reader = _Reader(path, place, statistics)
     before = statistics.lines
@@ -48,7 +47,7 @@ def _open(path: str) -> IO[bytes]:
 
 
 def _lines(file: "IO[bytes] | gzip.GzipFile") -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their numbers; of one that is too long only the beginning."""
+    """Yield lines with their numbers. Lines that are too long are cut."""
     line = 0
     while data := file.readline(LONGEST_LINE_BYTES + 1):
         line += 1
@@ -58,9 +57,11 @@ def _lines(file: "IO[bytes] | gzip.GzipFile") -> Iterator[tuple[int, bytes]]:
 
 
 class _Reader:
-    """One file, and what is under way in its trace.
+    """Reader of one file.
 
-    Attributes: lookups: the instant at which each started; attempts: how long the lookup before each took.
+    Attributes:
+        lookups: start of each open DNS query.
+        attempts: duration in ms of the DNS query before each open attempt.
     """
 
     def __init__(self, path: str, place: str, statistics: Statistics) -> None:
@@ -92,7 +93,7 @@ class _Reader:
             self._place.traces += 1
             self._lookups.clear()
             self._attempts.clear()
-        elif event in _TRACE_EVENTS and "round" not in fields:  # a probe's are in its summary
+        elif event in _TRACE_EVENTS and "round" not in fields:  # probes have them in the summary
             _TRACE_EVENTS[event](self, fields, node_of(fields))
 
     def _on_started(self, fields: Fields, name: str) -> None:
@@ -127,7 +128,7 @@ class _Reader:
     def _on_failed(self, fields: Fields, name: str) -> None:
         error, lookup_ms = error_of(fields), self._end(fields, name)
         node = self._place.node(name)
-        node.failed += lookup_ms is not None  # else the connection was ready before
+        node.failed += lookup_ms is not None  # otherwise a connection failed that had been ready
         node.count_error(error)
 
     def _on_request(self, fields: Fields, name: str) -> None:
@@ -137,7 +138,7 @@ class _Reader:
         request.expire(ms) if is_expired else request.complete(ms)
 
     def _end(self, fields: Fields, name: str) -> int | None:
-        """Return how long the lookup of the attempt took that ends here; None for one that is not under way."""
+        """End an open attempt and return the duration of its DNS query, or None if the attempt is unknown."""
         attempt = get(fields, "attempt", int)
         if fields.get("address") is not None:
             return self._attempts.pop((attempt, name, get(fields, "address", str)), None)
@@ -156,7 +157,7 @@ _TRACE_EVENTS: dict[str, Callable[[_Reader, Fields, str], None]] = {
 
 
 def _read_address(fields: Fields, seen_at_ms: int) -> tuple[str, NodeStatistics]:
-    """Return the node of an address in a summary, and its counts: of the connection and its first Metadata request."""
+    """Return the node of an address in a summary, with the counts of its connection and first Metadata request."""
     node = NodeStatistics()
     outcome = one_of(fields, "outcome", ("ready", "failed", "expired", "unfinished"))
     phase, elapsed_ms = one_of(fields, "phase", (*PHASES, "ready")), get(fields, "elapsed_ms", int)

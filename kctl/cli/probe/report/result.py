@@ -1,7 +1,4 @@
-"""The report: timeouts and findings computed from statistics, and as JSON (docs/schemas/probe-report.v1.json).
-
-Pure.
-"""
+"""Report computed from statistics, also as JSON (docs/schemas/probe-report.v1.json). Pure."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -16,7 +13,7 @@ EXPIRING_RATE = 0.01
 
 
 class ReportFinding(NamedTuple):
-    """A problem; `id` is stable, `node` is empty where it is about the whole place."""
+    """Problem. `id` is stable; `node` is empty if it concerns a whole place."""
 
     id: str
     severity: str
@@ -26,10 +23,7 @@ class ReportFinding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What was read, and what follows from it.
-
-    Attributes: timeouts: by place; now_ms: the instant from which days are counted.
-    """
+    """Statistics, timeouts by place, and findings. `now_ms` is the instant for the age of certificates."""
 
     statistics: Statistics
     timeouts: dict[str, Timeouts]
@@ -38,7 +32,7 @@ class Report(NamedTuple):
 
 
 def summarise(statistics: Statistics, *, now_ms: int, cert_warn_ms: int) -> Report:
-    """Return the report of what was read."""
+    """Compute the report of the statistics."""
     places = sorted(statistics.places.items())
     timeouts = {place: suggest(each.nodes) for place, each in places}
     findings = []
@@ -53,12 +47,12 @@ def summarise(statistics: Statistics, *, now_ms: int, cert_warn_ms: int) -> Repo
 
 
 def days_left(node: NodeStatistics, now_ms: int) -> float | None:
-    """Return when the certificate of a node expires."""
+    """Return the days until the certificate of a node expires, or None without a certificate."""
     return None if node.certificate is None else (-node.certificate[1] - now_ms) / DAY_MS
 
 
 def latency(histogram: Histogram) -> dict[str, int | None]:
-    """Return the percentiles of what completed, and how many expired."""
+    """Return the percentiles and counts of a histogram."""
     shares = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
     counts = {"samples": sum(histogram.completed.values()), "expired": sum(histogram.expired.values())}
     percentiles = {name: histogram.quantile_ms(share) for name, share in shares.items()}

@@ -1,7 +1,4 @@
-"""Counts and latency histograms by place and node, of bounded size however much is read.
-
-Knows no file format.
-"""
+"""Counts and latency histograms by place and node, of bounded size."""
 
 import math
 from collections.abc import Callable
@@ -11,16 +8,16 @@ Entry = TypeVar("Entry")
 Key = TypeVar("Key")
 
 MOST_NODES = 4000
-"""Nodes of one place."""
+"""Maximum number of nodes in a place."""
 MOST_NAMES = 100
-"""Error names and APIs of one node; further ones are counted as OTHERS."""
+"""Maximum number of error names and APIs of a node. The rest is counted as OTHERS."""
 MOST_SAMPLES = 20
 OTHERS = "(others)"
 _BUCKET_BITS = 8
 
 
 def bucket_of(ms: int) -> int:
-    """Return the bucket of a duration: 1 ms wide below 512 ms, then at most 1/256 of the duration."""
+    """Return the bucket of a duration: 1ms wide below 512ms, then at most 1/256 of the duration."""
     shift = max(0, ms.bit_length() - _BUCKET_BITS - 1)
     return (shift << _BUCKET_BITS) + (ms >> shift)
 
@@ -32,7 +29,7 @@ def bucket_end_ms(bucket: int) -> int:
 
 
 class Histogram:
-    """Durations that completed, and how long the expired ones had waited; at most 12,000 buckets each."""
+    """Durations of completed and of expired attempts, with at most 12,000 buckets each."""
 
     def __init__(self) -> None:
         self.completed: dict[int, int] = {}
@@ -55,7 +52,10 @@ class Histogram:
         return bucket_end_ms(max(self.completed)) if self.completed else None
 
     def quantile_ms(self, share: float, count: int | None = None) -> int | None:
-        """Return the duration within which this share of `count` attempts completed; None where fewer did."""
+        """Return the duration within which this share of `count` attempts completed, or None if fewer completed.
+
+        Args: count: number of attempts; None for the completed ones.
+        """
         rank = max(1, math.ceil(share * (sum(self.completed.values()) if count is None else count) - 1e-9))
         for bucket in sorted(self.completed):
             rank -= self.completed[bucket]
@@ -64,17 +64,17 @@ class Histogram:
         return None
 
     def longer_than(self, ms: int) -> int:
-        """Return how many completed, and took longer."""
+        """Return the number of completed attempts in buckets that end after `ms`."""
         return sum(count for bucket, count in self.completed.items() if bucket_end_ms(bucket) > ms)
 
 
 class NodeStatistics:
-    """A node (host:port) as one place sees it.
+    """Statistics of a node (host:port) in one place.
 
     Attributes:
-        setup: from the DNS lookup until requests can be sent; `phases` and `requests` (by API) likewise.
-        ready, expired, failed: attempts by outcome; those that the client ended (it lost a race) do not count.
-        certificate: seen_at_ms, -not_after_ms and subject of the last one; of several the first to expire.
+        setup: time from the DNS query until the connection accepts requests.
+        ready, expired, failed: attempts by outcome, without attempts that the client abandoned.
+        certificate: seen_at_ms, -not_after_ms and subject of the last certificate; the first to expire of several.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class NodeStatistics:
         self.certificate = max(self.certificate or found, found)
 
     def add(self, other: "NodeStatistics") -> None:
-        """Add all counts of another node."""
+        """Add the counts of another node."""
         self.setup.add(other.setup)
         for phase, histogram in other.phases.items():
             self.phase(phase).add(histogram)
@@ -118,7 +118,7 @@ class NodeStatistics:
 
 
 class PlaceStatistics:
-    """The nodes of a place."""
+    """Statistics of a place by node."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeStatistics] = {}
@@ -128,7 +128,7 @@ class PlaceStatistics:
         return _entry(self.nodes, name, MOST_NODES, NodeStatistics)
 
     def total(self) -> NodeStatistics:
-        """Return all nodes as one."""
+        """Return the sum of all nodes."""
         total = NodeStatistics()
         for node in self.nodes.values():
             total.add(node)
@@ -136,9 +136,9 @@ class PlaceStatistics:
 
 
 class Statistics:
-    """Everything that was read.
+    """Statistics of all files.
 
-    Attributes: bad_samples: the first invalid lines: file, line (0: the whole file), reason.
+    Attributes: bad_samples: file, line (0: the whole file) and reason of the first invalid lines.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ def _count(counts: dict[Key, int], key: Key, count: int = 1) -> None:
 
 
 def _entry(known: dict[str, Entry], name: str, most: int, new: Callable[[], Entry]) -> Entry:
-    """Return the entry of a name, which is OTHERS above a number of names."""
+    """Return the entry of a name, or of OTHERS if there are too many names."""
     if name not in known:
         name = name if len(known) < most else OTHERS
         known.setdefault(name, new())

@@ -1,7 +1,7 @@
-"""Probe and trace files in an object store: what a URL stands for, and each file as it is read.
+"""Probe and trace files in object stores.
 
-A URL of an object is that file; any other is a folder, which stands for the JSON files below it, since no shell expands
-a pattern there. Credentials and endpoints are those of the process, as for `kctl pipeline export --to s3://...`.
+The URL of an object is one file. Other URLs are folders and include all JSON files below them, because shells do not
+expand patterns there. Credentials and endpoints come from the environment of the process.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 class StoredFile(NamedTuple):
-    """An object; `store` has the folder that its key begins below."""
+    """File in an object store. Its key is relative to the folder of `store`."""
 
     store: ObjectStore
     found: StoredObject
@@ -29,7 +29,7 @@ class StoredFile(NamedTuple):
 
     @property
     def place(self) -> PurePosixPath:
-        """The path by which the file belongs to a place: bucket and key."""
+        """Bucket and key as a path, to group files by directory."""
         return PurePosixPath(self.url.partition("://")[2])
 
     def open(self) -> IO[bytes]:
@@ -37,14 +37,16 @@ class StoredFile(NamedTuple):
 
 
 def stored_files(url: StoreUrl, properties: Mapping[str, object]) -> list[StoredFile]:
-    """Return the files that a URL stands for.
+    """Return the files of a URL.
 
     Args: properties: Kafka properties, for their timeouts.
-    Raises: CommandError: there is none. StoreError, LakesMissingError: the store.
+    Raises:
+        CommandError: no file exists, or too many.
+        StoreError, LakesMissingError: from the store.
     """
     timeouts = StoreTimeouts.of(properties)
     folder, _, name = url.rpartition("/")
-    if not folder.endswith("/"):  # otherwise the URL is a bucket alone
+    if not folder.endswith("/"):  # otherwise the URL is only a bucket
         store = ObjectStore(StoreUrl(folder), timeouts)
         try:
             return [StoredFile(store, store.head(name))]

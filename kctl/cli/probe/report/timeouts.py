@@ -1,10 +1,9 @@
-"""Suggested timeouts of a place, and the share of healthy attempts that they would expire.
+"""Suggested timeouts of a place, and the share of healthy attempts that would expire. Pure.
 
-1. Each node (of requests: each API of each node) needs its quantile; the slowest one decides for the place.
-2. An expired attempt that waited twice as long as the slowest success of its node was an outage, and does not count;
-   one that waited less may only have been slow, and counts as longer than everything that completed.
-3. The quantile is multiplied by the headroom and rounded up. With too few samples for it, twice the slowest is taken.
-Pure.
+1. Each node (for requests: each API of each node) needs its quantile. The slowest one decides for the place.
+2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count.
+Other expired attempts count as longer than all completed ones.
+3. The quantile is multiplied by the headroom and rounded up. With too few samples, it is twice the slowest success.
 """
 
 from collections.abc import Iterable
@@ -13,28 +12,28 @@ from typing import NamedTuple
 from kctl.cli.probe.report.statistics import Histogram, NodeStatistics, bucket_end_ms
 
 QUANTILE = 0.999
-"""The share of healthy attempts that must not expire."""
+"""Share of healthy attempts that must not expire."""
 HEADROOM = 1.5
 HELD_APIS = ("JoinGroup",)
-"""Requests that brokers hold back on purpose, under a timeout of their own."""
+"""Requests that brokers delay on purpose, with a separate timeout."""
 LEAST_CONNECT_MS = 250
 LEAST_REQUEST_MS = 1000
-"""A fetch may be held back for fetch.max.wait.ms (500 ms)."""
+"""Brokers can delay a fetch for fetch.max.wait.ms (500ms)."""
 BACKOFF_MS = 60
 """reconnect.backoff.ms with jitter."""
 _ENOUGH_BEYOND = 3
-"""Samples expected beyond the quantile, so that with 95 % certainty at least one is (the rule of three)."""
+"""Expected samples beyond the quantile, so that there is at least one with 95 % certainty (rule of three)."""
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class Timeout(NamedTuple):
-    """A suggested timeout.
+    """Suggested timeout.
 
     Attributes:
-        is_lower_bound: expired attempts hide the quantile, so it may have to be longer.
-        decided_by: the node, or API and node, that needs it.
-        samples: attempts without outages.
-        false_expiries: the share of the samples that took longer, or may have.
+        is_lower_bound: expired attempts hide the quantile, so the timeout may be too short.
+        decided_by: node, or API and node, that needs the timeout.
+        samples: number of attempts without outages.
+        false_expiries: share of the samples that may have taken longer.
     """
 
     timeout_ms: int
@@ -47,7 +46,7 @@ class Timeout(NamedTuple):
 
 
 class Timeouts(NamedTuple):
-    """The timeouts of a place; None where nothing was measured."""
+    """Timeouts of a place; None without measurements."""
 
     connect: Timeout | None
     request: Timeout | None
@@ -55,7 +54,7 @@ class Timeouts(NamedTuple):
 
 
 def suggest(nodes: dict[str, NodeStatistics]) -> Timeouts:
-    """Return the timeouts of a place."""
+    """Return the timeouts for the nodes of a place."""
     setups = [(name, node.setup) for name, node in nodes.items()]
     requests = [
         (f"{api} at {name}", each)
@@ -69,7 +68,7 @@ def suggest(nodes: dict[str, NodeStatistics]) -> Timeouts:
 
 
 def round_up_ms(ms: float) -> int:
-    """Return the next longer round duration: 250 ms, 1.2 s, 3 s."""
+    """Return the next round duration, such as 250ms, 1.2s or 3s."""
     scale = 1
     while ms > 10 * scale:
         scale *= 10
@@ -107,7 +106,7 @@ def _suggest(measured: Iterable[tuple[str, Histogram]], least_ms: int) -> Timeou
 
 
 def _api(connect: Timeout, request: Timeout) -> Timeout:
-    """Return room for a connect that expires, a second one, Metadata, and the request."""
+    """Return time for an expired connection attempt, a second one, Metadata, and the request."""
     return connect._replace(
         timeout_ms=round_up_ms(2 * connect.timeout_ms + BACKOFF_MS + 2 * request.timeout_ms),
         is_lower_bound=connect.is_lower_bound or request.is_lower_bound,

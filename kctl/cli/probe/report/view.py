@@ -1,4 +1,4 @@
-"""The report as tables, in text and as one HTML page without scripts; what comes from the input is escaped."""
+"""Tables of the report as text and as an HTML page without scripts. Content of the input files is escaped."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from kctl.grammar.durations import show_duration
 from kctl.version import VERSION
 
 MOST_ROWS = 50
-"""Rows of one table, those that matter most; JSON has all."""
+"""Maximum number of rows of a table; JSON has all."""
 EXPLANATION = (
     "Durations are milliseconds. False expiries: the share of healthy attempts (of --api-timeout: calls) that would "
     "expire. >=: too many attempts expired to measure more; probe with a longer timeout."
@@ -22,7 +22,7 @@ EXPLANATION = (
 
 
 def sections(report: Report) -> Iterator[TitledRows]:
-    """Yield the tables that have rows."""
+    """Yield the tables that are not empty."""
     read = report.statistics
     timeouts = [
         row for place, each in report.timeouts.items() for row in _timeouts(place, each) if read.places[place].nodes
@@ -47,7 +47,10 @@ def sections(report: Report) -> Iterator[TitledRows]:
 
 
 def text_lines(report: Report, width: int | None) -> Iterator[str]:
-    """Yield the report as text for a terminal of that width; None: for a file."""
+    """Yield the report as text.
+
+    Args: width: columns of the terminal; None for a file.
+    """
     for title, rows, more in sections(report):
         yield from _wrap(title, width)
         yield from table_lines(list(rows[0]), rows, width)
@@ -57,7 +60,7 @@ def text_lines(report: Report, width: int | None) -> Iterator[str]:
 
 
 def page(report: Report) -> str:
-    """Return the page."""
+    """Return the report as HTML."""
     introduction = (
         f"{report.statistics.lines:,} lines, read {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
         f"by kctl {VERSION}. {EXPLANATION}"

@@ -1,1 +1,1 @@
-"""What `kctl probe` shows: the live frame, the report, JSON objects and their differences."""
+"""Output of `kctl probe`: live frame, reports and JSON objects."""

@@ -1,7 +1,6 @@
-"""One stacked bar for each address on a time axis: how long each phase took, with the connect limit as a mark.
+"""Stacked bar of each address on a time axis: duration of each phase, with a mark for the connect timeout. Pure.
 
-Pure: a report, an instant and a width in, spans out. A phase has a fixed color, and its name is written into the bar if
-it fits, so that no legend is needed. Running phases are drawn with a lighter block.
+Each phase has a fixed color, and its name in the bar if there is room. Unfinished phases have a lighter block.
 """
 
 from collections.abc import Sequence
@@ -23,17 +22,18 @@ LIMIT_MARK = "|"
 _MARKS = {AddressStatus.FAILED: "x", AddressStatus.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
 _LATE_MS = 100
-"""What expires a little after its limit does not make the scale jump."""
+"""Tolerance for addresses that expire a little after their timeout, so that the scale does not jump."""
 MOST_TIMES = 20
-"""If the slowest address takes longer than this many times the fastest one, the axis is logarithmic."""
+"""Ratio of the slowest to the fastest address above which the axis is logarithmic."""
 
 
 class Scale(NamedTuple):
-    """The time axis of the bars.
+    """Time axis of the bars.
 
     Attributes:
-        ms: its end; it begins at 0. limit_ms: the connect limit, which is marked.
-        is_logarithmic: short times get more room, so that fast addresses are visible beside a slow one.
+        ms: end of the axis, which starts at 0.
+        limit_ms: connect timeout.
+        is_logarithmic: give short times more room.
     """
 
     ms: int
@@ -41,23 +41,23 @@ class Scale(NamedTuple):
     is_logarithmic: bool = False
 
     def cell(self, at_ms: int, width: int) -> int:
-        """Return how many cells of a bar an instant is from its beginning."""
+        """Return the distance of an instant from the start of a bar, in cells."""
         if self.is_logarithmic:
             return min(width, int(width * log1p(at_ms) / log1p(self.ms) + 0.5))
         return min(width, (at_ms * width + self.ms // 2) // self.ms)
 
     @property
     def shows_limit(self) -> bool:
-        """Whether the limit lies on the bar; the scale grows until it does, as long as something still runs."""
+        """True if the connect timeout is on the axis."""
         return self.limit_ms <= self.ms
 
     @property
     def limit_text(self) -> str:
-        """The meaning of the mark; empty if the mark is not on the bar."""
+        """Legend of the mark; empty if the mark is not shown."""
         return f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}" if self.shows_limit else ""
 
     def axis(self, width: int) -> str:
-        """Return the times below which bars of that width are drawn; those without room are left out."""
+        """Return the axis labels for bars of this width. Labels without room are omitted."""
         ticks = [0, *(self.ms * part // 4 for part in (1, 2, 3))]
         if self.is_logarithmic:
             ticks = [0, *(10**power for power in range(len(str(self.ms))) if 10**power < self.ms)]
@@ -70,7 +70,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
-    """Return a scale on which every bar fits: 1, 2 or 5 times a power of ten, or the limit where that is near."""
+    """Return a scale for all bars: 1, 2 or 5 times a power of ten, or the connect timeout if it is close."""
     longest_ms = max((elapsed_ms(report, now_ms) for report in reports), default=0)
     limit_ms = max((report.limit_ms for report in reports), default=0)
     scales = (step * 10**power for power in count() for step in (1, 2, 5))
@@ -82,7 +82,7 @@ def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
 
 
 def elapsed_ms(report: AddressReport, now_ms: int) -> int:
-    """Return how long an address has taken, or took."""
+    """Return the time that an address has taken."""
     if report.is_ready:
         return latency_ms(report)
     if report.error is not None or report.is_done:
@@ -91,7 +91,7 @@ def elapsed_ms(report: AddressReport, now_ms: int) -> int:
 
 
 def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
-    """Return the bar of one address: `width` cells, and one more for a mark at its very end."""
+    """Return the bar of one address: `width` cells, and one more for a mark at its end."""
     line = Text()
 
     def fill(until: int, block: str, phase: Phase) -> None:
@@ -105,7 +105,7 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
     stands, end = outcome(report), scale.cell(elapsed_ms(report, now_ms), width)
     if stands is not AddressStatus.READY and report.phase in STYLES:
         fill(end, LIGHT_BLOCK, report.phase)
-    if not line and report.phases_ms:  # too short for the scale, yet not nothing
+    if not line and report.phases_ms:  # shows phases that are too short for the scale
         fill(1, BLOCK, slowest_phase(report))
     line.pad_right(width + 1 - len(line))
     if scale.shows_limit:
@@ -116,12 +116,12 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
 
 
 def slowest_phase(report: AddressReport) -> Phase:
-    """Return the phase that took the longest time; the report has one."""
+    """Return the slowest phase of a report that has at least one."""
     return max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
 
 
 def _segment(name: str, cells: int, block: str) -> str:
-    """Return the part of a bar that is a phase, with its name if there is a block on each side of it."""
+    """Return the part of a bar for one phase, with its name if there is a block on each side."""
     if cells < len(name) + 2:
         return block * cells
     return f"{block}{name}{block * (cells - len(name) - 1)}"

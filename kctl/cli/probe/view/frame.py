@@ -1,7 +1,6 @@
-"""The live view of a probe as lines: a row an address with its bar, what just happened, and what fires next.
+"""Live frame of a probe: a row for each address with its bar, recent events, and the next timeout.
 
-Pure: what is known, an instant and a size in, lines out; never more of them, or longer, than the size. The worst come
-first where not all fit, and the others are counted.
+Pure. The frame is never larger than the terminal. The worst addresses are first, and the rest is counted.
 """
 
 from collections.abc import Sequence
@@ -21,20 +20,20 @@ from kctl.client.wording import one_line
 from kctl.grammar.durations import show_duration
 
 WIDE_COLUMNS, MIDDLE_COLUMNS = 100, 60
-"""From here on a row is one line, or two; below it is three."""
+"""Minimum widths for rows of one and of two lines; narrower rows have three."""
 MOST_EVENTS = 3
 _EVENT_ROWS = 15
-"""Terminals lower than this show no events: the addresses matter more."""
+"""Minimum height of terminals that show events."""
 _BADNESS = {AddressStatus.FAILED: 2, AddressStatus.EXPIRED: 2, AddressStatus.UNFINISHED: 1, AddressStatus.READY: 0}
 
 
 class Scene(NamedTuple):
-    """What a probe knows at one moment.
+    """State of a probe at one instant.
 
     Attributes:
-        budget_ms, left_ms: the API timeout and what is left of it; both None once it does not matter any more.
-        next_limit: which limit passes first.
-        events: what happened last, as lines.
+        budget_ms, left_ms: API timeout and its remaining time; None after the round.
+        next_limit: timeout that passes first.
+        events: lines of the last events.
     """
 
     reports: Sequence[AddressReport]
@@ -46,11 +45,11 @@ class Scene(NamedTuple):
 
 
 def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
-    """Return the frame for a terminal of that size."""
+    """Return the lines of the frame."""
     scale = scale_of(scene.reports, scene.now_ms)
     head_rows = len(_head(scale, columns, 0))
     foot = _foot(scene, rows)
-    room = max(1, rows - 1 - head_rows - len(foot))  # the cursor stands on a line below
+    room = max(1, rows - 1 - head_rows - len(foot))  # the cursor needs one line
 
     def badness(report: AddressReport) -> tuple[int, int]:
         return _BADNESS[outcome(report)], elapsed_ms(report, scene.now_ms)
@@ -68,7 +67,7 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
 
 
 def _bar_width(columns: int, name_width: int) -> int:
-    """Return how many cells a bar has; one more is for a mark at its end."""
+    """Return the cells of a bar, without the cell for a mark at its end."""
     height = _lines_a_row(columns)
     if height == 1:
         return (columns - name_width) * 4 // 10
@@ -136,7 +135,7 @@ def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_wi
 
 
 def _slowest(report: AddressReport, label: str) -> tuple[str, str]:
-    """Return the slowest phase of a ready address and the style of that phase."""
+    """Return the slowest phase of a ready address and its style."""
     if not report.is_ready or not report.phases_ms:
         return "", ""
     phase = slowest_phase(report)

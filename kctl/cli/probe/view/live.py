@@ -1,7 +1,4 @@
-"""The probe on a terminal, painted over as things happen; and the table of a probe that is repeated.
-
-Nothing here reads time or starts a thread: each `draw` paints at most once, and not more often than people can see.
-"""
+"""Reports that repaint the terminal: a single probe, and the table of a repeated probe."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -33,15 +30,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LAST = COLUMNS.index("last") + 1
-"""The columns up to this one are shown at every width."""
+"""Number of columns that are shown at every width."""
 TREND_COLUMNS = 60
-"""Narrower terminals have no room for the latencies over time."""
+"""Minimum width of terminals that show the trend."""
 REDRAW_MS = 50
-"""How often a live view moves on; more often would only cost time that the probe needs."""
+"""Minimum time between two frames."""
 
 
 class Painted(Report):
-    """What the reports have in common that paint over what they showed before."""
+    """Base of reports that repaint their output."""
 
     def __init__(self, out: DataOut, environment: Environment, started_at_ms: int) -> None:
         super().__init__(out)
@@ -53,7 +50,7 @@ class Painted(Report):
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
     def on_event(self, event: Event) -> None:
-        """Note what the next frame tells: ends and expiries, and how far the others came."""
+        """Keep results, errors and expiries for the next frame."""
         is_noise = isinstance(event, Started) or (isinstance(event, PhaseDone) and event.phase is not Phase.METADATA)
         if is_logged(event) and not is_noise:
             self._events.append(event_line(event, self._started_at_ms))
@@ -74,7 +71,7 @@ class Painted(Report):
 
 
 def statistics_table(items: Sequence[tuple[AddressKey, AddressLatencies]], columns: int) -> "Sequence[Text]":
-    """Return the lines of the table: an address each, with its latencies over the last rounds."""
+    """Return the lines of the table: one for each address, with its recent latencies."""
     names, kept = list(COLUMNS), COLUMNS[:LAST]
     rows: list[Row] = statistics_rows(items)
     if columns >= TREND_COLUMNS:
@@ -86,7 +83,7 @@ def statistics_table(items: Sequence[tuple[AddressKey, AddressLatencies]], colum
 
 
 class LiveReport(Painted):
-    """A row an address while it runs; what was found below it in the end."""
+    """Frame of a running probe, and its findings at the end."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
@@ -102,7 +99,7 @@ class LiveReport(Painted):
 
 
 class WatchReport(Painted):
-    """The statistics of all rounds so far, painted over after each."""
+    """Table of the statistics of all rounds, repainted after each round."""
 
     def __init__(self, out: DataOut, environment: Environment, started_at_ms: int, statistics: Statistics) -> None:
         super().__init__(out, environment, started_at_ms)

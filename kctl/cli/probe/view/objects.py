@@ -1,6 +1,6 @@
-"""Probe events and results as objects for scripts: version 1 of docs/schemas/probe.v1.json.
+"""Probe events and results as JSON objects, version 1 of docs/schemas/probe.v1.json.
 
-They are a promise: within a version fields are added, never renamed or removed.
+Within a version, fields are added, but never renamed or removed.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ SCHEMA_VERSION = 1
 
 
 def event_object(event: LoggedEvent, started_at_ms: int, round_number: int = 1) -> dict[str, Any]:
-    """Return an event as plain values; instants are milliseconds since `started_at_ms`."""
+    """Return an event as plain values. `at_ms` counts from `started_at_ms`."""
     return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, started_at_ms)}
 
 
 def summary_object(
     result: ProbeResult, started_at_ms: int, statistics: Mapping[AddressKey, AddressLatencies] | None = None
 ) -> dict[str, Any]:
-    """Return how a round ended: every address, all findings, and the exit code."""
+    """Return the result of a round: addresses, findings, and the exit code."""
     return {
         "v": SCHEMA_VERSION,
         "event": "summary",
@@ -49,7 +49,7 @@ def summary_object(
 
 
 def address_object(report: AddressReport) -> dict[str, Any]:
-    """Return all that is known of one address."""
+    """Return the fields of one address."""
     view, broker = report.view, report.broker
     return {
         **target_object(report.target),

@@ -1,4 +1,4 @@
-"""Reports of a probe: what reaches stdout while it runs and when a round ends. Lines or objects; live.py paints."""
+"""Reports of a probe on stdout, as lines or objects. `live.py` has the reports that repaint."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -21,22 +21,22 @@ from kctl.client.probe import Prober
 
 
 class Report:
-    """What happens in a probe, shown; a context, so that a terminal is put back whatever comes."""
+    """Base of reports. As a context manager, it restores the terminal."""
 
     def __init__(self, out: DataOut) -> None:
         self._out = out
 
     def on_event(self, event: Event) -> None:
-        """Note one event."""
+        """Handle one event."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
-        """Show how things are, where the report shows that at all."""
+        """Show the current state, if the report shows it."""
 
     def ended(self, result: ProbeResult) -> None:
-        """Show how a round ended."""
+        """Show the result of a round."""
 
     def show_again(self) -> None:
-        """Show the last round as it was, where the terminal has changed; between rounds."""
+        """Repeat the last output if the terminal has changed. Called between rounds."""
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +46,7 @@ class Report:
 
 
 class LinesReport(Report):
-    """One line an event, then what was found, and a summary."""
+    """One line for each event, then facts, findings and a summary."""
 
     def __init__(self, out: DataOut, started_at_ms: int, *, verbose: bool) -> None:
         super().__init__(out)
@@ -63,7 +63,7 @@ class LinesReport(Report):
 
 
 class ObjectsReport(Report):
-    """Summaries as objects; with JSON lines an object for each event before. JSON is one line a round, too.
+    """Summaries as objects; JSON lines include events. JSON has one line for each round.
 
     Args: masked: replaces secrets in a string.
     """
@@ -100,7 +100,7 @@ class ObjectsReport(Report):
 
 
 class CsvReport(Report):
-    """A row for each address and round."""
+    """CSV row for each address and round."""
 
     COLUMNS = ("round", "node_id", "host", "port", "address", "outcome", "phase", "elapsed_ms", "error")
 
@@ -121,7 +121,7 @@ class CsvReport(Report):
 
 
 class QuietReport(Report):
-    """One line a round, for those who only run it: the state and, when it is not good, why."""
+    """One line for each round: the state and, if it is not ok, the reason."""
 
     def ended(self, result: ProbeResult) -> None:
         word = {ExitCode.OK: "ok", ExitCode.DEGRADED: "degraded"}.get(result.code, "fail")
@@ -135,7 +135,7 @@ class QuietReport(Report):
 
 
 class WriteOutReport(Report):
-    """A template, filled for each address."""
+    """Output of a template, filled for each address."""
 
     def __init__(self, out: DataOut, template: Template) -> None:
         super().__init__(out)
@@ -148,7 +148,7 @@ class WriteOutReport(Report):
 
 
 class RoundsReport(Report):
-    """One line an address and round, and the statistics in the end, also when it is interrupted."""
+    """One line for each address and round, and the statistics at the end, even after an interrupt."""
 
     def __init__(self, out: DataOut, statistics: Statistics, columns: int) -> None:
         super().__init__(out)

@@ -1,4 +1,4 @@
-"""ProbeResult: how one round of a probe ended, and how each address stands. Values, no words."""
+"""Result of one round of a probe, and state of its addresses."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -11,11 +11,11 @@ from kctl.client.events import Phase
 from kctl.client.probe import AddressReport, CoordinatorReport, ProbeFinding
 
 PHASES = (Phase.DNS, Phase.TCP, Phase.TLS, Phase.APIVERSIONS, Phase.SASL, Phase.METADATA)
-"""The phases of an address, in their order."""
+"""Phases of an address, in order."""
 
 
 class AddressStatus(Enum):
-    """How an address stands."""
+    """State of an address."""
 
     READY = "ready"
     FAILED = "failed"
@@ -24,10 +24,12 @@ class AddressStatus(Enum):
 
 
 class ProbeResult(NamedTuple):
-    """One round, judged.
+    """Result of one round.
 
-    Attributes: number: which round, from 1; started_at_ms: its beginning on the clock of events; elapsed_ms: how long
-    it took; wall_ms: the present, since the epoch.
+    Attributes:
+        number: counts from 1.
+        started_at_ms: on the clock of events.
+        wall_ms: time of the diagnosis, since the epoch.
     """
 
     number: int
@@ -41,7 +43,7 @@ class ProbeResult(NamedTuple):
 
 
 def outcome(report: AddressReport) -> AddressStatus:
-    """Return how an address stands, now or in the end."""
+    """Return the state of an address."""
     if report.error is not None:
         return (
             AddressStatus.EXPIRED if isinstance(report.error, ConnectTimeout | RequestTimeout) else AddressStatus.FAILED
@@ -50,17 +52,17 @@ def outcome(report: AddressReport) -> AddressStatus:
 
 
 def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
-    """Return how many addresses stand like that."""
+    """Return the number of addresses in one of the states."""
     return sum(outcome(report) in outcomes for report in reports)
 
 
 def brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return every broker that any node advertises, once, by id."""
+    """Return all brokers that any node advertises, fenced ones included, without duplicates and sorted by ID."""
     views = [report.view for report in reports if report.view is not None]
     found = {broker: None for view in views for broker in (*view.brokers, *view.fenced)}
     return sorted(found, key=lambda each: (each.node_id, each.host, each.port, each.rack or ""))
 
 
 def latency_ms(report: AddressReport) -> int:
-    """Return how long it took from the look-up of the name to the answer of Metadata; of a ready address only."""
+    """Return the time from the DNS query to the Metadata response of a ready address."""
     return sum(report.phases_ms.values())

@@ -1,7 +1,6 @@
-"""Latency statistics of a probe that is repeated, an address each. Pure, and small however long it runs.
+"""Latency statistics of a repeated probe, by address. Pure.
 
-What is counted is how often each number of milliseconds was seen, so percentiles are exact and memory is bounded by the
-limits.
+It counts each number of milliseconds, so percentiles are exact, and the timeouts bound the memory.
 """
 
 import math
@@ -14,11 +13,11 @@ from kctl.cli.probe.view.result import AddressStatus, latency_ms, outcome
 from kctl.client.probe import AddressReport
 
 MOST_RECENT = 100
-"""Rounds whose latencies are kept in their order, for a line over time."""
+"""Number of recent rounds for the trend."""
 
 
 class AddressKey(NamedTuple):
-    """One address, the same in every round."""
+    """Key of an address across rounds."""
 
     host: str
     port: int
@@ -26,21 +25,21 @@ class AddressKey(NamedTuple):
 
 
 class AddressLatencies:
-    """What the rounds so far came to for one address."""
+    """Latencies of one address in all rounds."""
 
     def __init__(self) -> None:
         self.sent = 0
         self.ok = 0
         self.last_ms: int | None = None
-        """Of the last round; None when it failed."""
+        """None if the last round failed."""
         self.last_reason = ""
         self.recent_ms: deque[int | None] = deque(maxlen=MOST_RECENT)
-        """Of the last rounds; None for those that failed."""
+        """Latencies of recent rounds; None for failures."""
         self._total_ms = 0
         self._counts: dict[int, int] = {}
 
     def add(self, taken_ms: int | None, reason: str = "") -> None:
-        """Take one round: its milliseconds, or None and why it failed."""
+        """Add a round: its milliseconds, or None and the reason of its failure."""
         self.sent += 1
         self.last_ms = taken_ms
         self.last_reason = reason
@@ -52,7 +51,7 @@ class AddressLatencies:
 
     @property
     def loss(self) -> float:
-        """The part of the rounds that failed, 0 to 1."""
+        """Share of failed rounds, 0 to 1."""
         return (self.sent - self.ok) / self.sent if self.sent else 0.0
 
     @property
@@ -68,7 +67,7 @@ class AddressLatencies:
         return max(self._counts, default=None)
 
     def percentile_ms(self, part: float) -> int | None:
-        """Return the least number of milliseconds that `part` of the successful rounds stayed within (nearest rank)."""
+        """Return the milliseconds that this share of the successful rounds did not exceed (nearest rank)."""
         rank = math.ceil(part * self.ok)
         seen = 0
         for taken_ms in sorted(self._counts):
@@ -82,7 +81,7 @@ Statistics = dict[AddressKey, AddressLatencies]
 
 
 def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
-    """Take the reports of one round; an address that was not met before begins with it."""
+    """Add the reports of one round."""
     for report in reports:
         place = AddressKey(report.target.host, report.target.port, report.target.address)
         latencies = statistics.setdefault(place, AddressLatencies())
@@ -96,12 +95,12 @@ COLUMNS = ("address", "sent", "ok", "loss", "last", "avg", "best", "worst", "p99
 
 
 def badness(item: tuple[AddressKey, AddressLatencies]) -> tuple[float, int]:
-    """Return what the addresses are sorted by of which not all can be shown: most loss first, then the slowest."""
+    """Return the sort key if not all addresses fit: most loss first, then the slowest."""
     return item[1].loss, item[1].worst_ms or 0
 
 
 def statistics_rows(items: Iterable[tuple[AddressKey, AddressLatencies]]) -> list[Row]:
-    """Return a row an address, in milliseconds."""
+    """Return a row for each address, in milliseconds."""
     return [_row(*item) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""What a probe learnt, in words: the state of an address, findings, and the facts below them. Pure: lines out."""
+"""Texts of a probe: states, findings and facts. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
@@ -13,21 +13,21 @@ from kctl.client.wording import counted, listed, one_line
 from kctl.grammar.durations import show_duration
 
 LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
-"""The events that a probe tells; frames and orderly closes are not among them."""
+"""Events that a probe prints."""
 
 
 def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
-    """Return whether a probe says something about this event."""
+    """Return whether a probe prints the event."""
     return isinstance(event, LoggedEvent)
 
 
 def shown(text: str) -> str:
-    """Return a text of the client as the terminal shows it."""
+    """Return a text of the client for the terminal, on one line and with option names."""
     return one_line(with_options(text))
 
 
 def event_line(event: LoggedEvent, started_at_ms: int) -> str:
-    """Return the event as one line that starts with the milliseconds since `started_at_ms`."""
+    """Return the line of an event, starting with the milliseconds since `started_at_ms`."""
     return shown(f"{event.at_ms - started_at_ms:>6} ms  {event.target}  {_words(event)}")
 
 
@@ -47,14 +47,14 @@ def _words(event: LoggedEvent) -> str:
 
 
 MOST_FINDINGS = 50
-"""More are counted, not printed; `--output jsonl` has them all."""
+"""Maximum number of printed findings."""
 MOST_FACTS = 20
 NAME_UNFINISHED_AFTER_MS = 1000
 _MOST_PLACES = 3
 
 
 def state(report: AddressReport) -> str:
-    """Return how an address stands, with who answers there and where that broker is advertised."""
+    """Return the state of an address, with the broker and its advertised address."""
     if report.error is not None:
         return shown(report.reason)
     if not report.is_ready:
@@ -69,13 +69,13 @@ def state(report: AddressReport) -> str:
 
 
 def name(report: AddressReport) -> str:
-    """Return what to call an address: as it was dialled, and whose it is when that is known from the cluster."""
+    """Return the address and, if the cluster advertised it, its broker."""
     place = one_line(str(report.target))
     return f"broker {report.target.node_id} {place}" if report.advertised else place
 
 
 def summary(reports: Sequence[AddressReport]) -> str:
-    """Return the state of all in a few words: `2 of 3 addresses ready, 1 failed`."""
+    """Return the counts of all states, such as `2 of 3 addresses ready, 1 failed`."""
     failed, unfinished = (
         count(reports, AddressStatus.FAILED, AddressStatus.EXPIRED),
         count(reports, AddressStatus.UNFINISHED),
@@ -89,7 +89,7 @@ def summary(reports: Sequence[AddressReport]) -> str:
 
 
 def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
-    """Return how far a round is, and after NAME_UNFINISHED_AFTER_MS for which address it waits."""
+    """Return the progress of a round and, after NAME_UNFINISHED_AFTER_MS, an unfinished address."""
     words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
@@ -99,7 +99,7 @@ def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
 
 
 def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
-    """Return findings, the gravest first, each with its hint on a line of its own."""
+    """Return the lines of findings, each followed by its hint."""
     lines: list[str] = []
     for finding in findings[:MOST_FINDINGS]:
         where = f" {finding.where}" if finding.where else ""
@@ -112,7 +112,7 @@ def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
 
 
 def fact_lines(result: ProbeResult) -> list[str]:
-    """Return what is known and is no fault: cluster, names side by side, TLS, SASL, coordinator, idleness."""
+    """Return the lines about cluster, addresses, TLS, SASL, coordinator and idle connections."""
     lines = [
         *_cluster(result.reports),
         *_names(result.reports),
@@ -134,7 +134,7 @@ def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
 
 
 def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
-    """Bootstrap name and advertised name side by side, where they differ."""
+    """Return bootstrap servers whose advertised address differs."""
     pairs: dict[str, None] = {}
     for report in reports:
         broker = report.broker
@@ -199,7 +199,7 @@ def _first(lines: Sequence[str], what: str) -> Iterable[str]:
 
 
 def blocked_by(result: ProbeResult) -> ProbeFinding | None:
-    """Return the finding that the exit code is about, for those who read one line only."""
+    """Return the finding that explains the exit code, otherwise the first one."""
     own = [finding for finding in result.findings if finding.error is not None]
     exact = [finding for finding in own if finding.error is not None and exit_code(finding.error) is result.code]
     return next(iter((*exact, *result.findings)), None)

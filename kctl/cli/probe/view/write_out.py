@@ -1,6 +1,6 @@
-"""`--write-out TEMPLATE`: a custom line for each address, as curl has it. Pure.
+r"""Templates of `--write-out`, as in curl. Pure.
 
-%{name} is a field, %% a percent sign, \\n \\t \\r \\\\ are escapes; nothing is added, not even a line feed.
+%{name} is a field, %% a percent sign, and \n \t \r \\ are escapes. Nothing is appended, not even a newline.
 """
 
 import re
@@ -16,7 +16,7 @@ from kctl.client.security import PeerCertificate
 from kctl.client.wording import harmless_text
 
 Field = Callable[[AddressReport, int], object]
-"""From a report and the present, since the epoch; None is written as nothing."""
+"""Function of a report and the time since the epoch. None is written as an empty string."""
 
 
 def _phase(phase: Phase) -> Field:
@@ -69,7 +69,7 @@ FIELDS: dict[str, Field] = {
         None if report.idle is None else "ok" if report.idle.error is None else type(report.idle.error).__name__
     ),
 }
-"""Every field by its name, in the order of the documentation."""
+"""Fields by name, in the order of the documentation."""
 
 _PIECE = re.compile(r"%\{(?P<name>[^}]*)\}|%(?P<percent>.?)|\\(?P<escape>.?)|(?P<plain>[^%\\]+)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
@@ -79,9 +79,9 @@ Template = list[str | Field]
 
 
 def parse_template(text: str) -> Template:
-    """Return a template ready for `fill`.
+    """Return a template for `fill`.
 
-    Raises: ValueError: an unknown field, with the nearest there is, or a stray % or backslash.
+    Raises: ValueError: unknown field, stray % or backslash, or too long.
     """
     if len(text) > LONGEST_TEMPLATE:
         raise ValueError(f"a template of {len(text)} characters is too long")
@@ -116,7 +116,7 @@ def _field(name: str) -> Field:
 
 
 def fill(template: Template, report: AddressReport, wall_ms: int) -> str:
-    """Return the template with the fields of one address; what is not known is empty."""
+    """Return the template with the fields of one address. Unknown values are empty."""
     return "".join(piece if isinstance(piece, str) else _text(piece(report, wall_ms)) for piece in template)
 
 
