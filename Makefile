@@ -12,6 +12,11 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 # Without cached bytecode every run would compile kctl and rewrite the assertions of all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Tools that build and check a release, in the versions of requirements/release.txt.
+RELEASE := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/release
+# Prints a line before a slow step and every four seconds while it runs.
+PROGRESS := sh tools/progress.sh
+
 # How much a run covers: `make check` leaves out tests marked slow or nightly, `make test` those marked nightly. `make nightly`
 # and each tier by itself run everything. tests/conftest.py has the profile of the properties of each.
 SCOPE ?= nightly
@@ -24,7 +29,7 @@ STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls sim-hostile $(STATIC)
 TESTED := broker cli sim-calls unit sim-chaos sim-hostile sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
 NIGHTLY_QUICK := sim-hostile sim-calls unit sim-seeds dist sim-chaos fuzz $(STATIC)
-NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages binary faultlab docs loopback foreign replication pipeline-versions versions
+NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages binary release-files faultlab docs loopback foreign replication pipeline-versions versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 SIM_HOSTILE := tests/sim/hostile
@@ -37,21 +42,20 @@ FAILED := build/failed-tiers
 FOUR_PROCESSES := -n 4 --dist loadfile
 AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
-.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-hostile sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed binary versions bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-hostile sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed binary release-files versions bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
 
 $(INSTALLED): pyproject.toml setup.py $(wildcard kctl/client/records/_hot/*.py kctl/client/records/_hot/*.[ch] kctl/client/protocol/*.c)
-	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	@echo "installing kctl in $(VENV): compiling takes one to two minutes"
-	$(PIP) --editable '.$(EXTRAS)'
+	@[ -x $(BIN)/python ] || $(PROGRESS) "creating $(VENV)" $(PYTHON) -m venv $(VENV)
+	@$(PROGRESS) "installing kctl in $(VENV): compiling takes one to two minutes" $(PIP) --editable '.$(EXTRAS)'
 	@touch $@
 
 # The record module is compiled once, with kctl; what the tests need besides comes without building kctl again.
 $(READY): EXTRAS := [dev$(KERBEROS)]
 $(READY): $(INSTALLED)
-	$(PIP) $$($(BIN)/python tools/extra_requirements.py dev$(KERBEROS))
+	@$(PROGRESS) "installing the packages of the tests" $(PIP) $$($(BIN)/python tools/extra_requirements.py dev$(KERBEROS))
 	@touch $@
 
 run: $(INSTALLED)  ## start a sandbox cluster, produce to it, consume from it, probe it
@@ -197,6 +201,16 @@ binary: build/binary/SHA256SUMS  ## kctl with Python: directory, archive, one fi
 build/binary/SHA256SUMS: dist/.built tools/build_binary.py tools/binary.spec tools/binary_start.py
 	$(BIN)/python tools/build_binary.py \
 	"$$(echo dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)"
+
+release-files: $(READY) $(RELEASE)/.ready  ## the release workflow, the Containerfile, and the files of package managers pass their checkers (Go)
+	@command -v nix-instantiate > /dev/null && command -v ruby > /dev/null && command -v shellcheck > /dev/null \
+	|| apt-get install --yes --quiet --no-install-recommends nix-bin ruby shellcheck
+	PATH="$(RELEASE)/bin:$$PATH" $(PYTEST) tests/release
+
+$(RELEASE)/.ready: requirements/release.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/release.txt
+	@touch $@
 
 reproducible: dist/.built  ## the compiled wheel too is the same in another folder
 	KCTL_PACKAGES=dist KCTL_REPRODUCE=wheel $(PYTEST) tests/packages -k same_bytes
