@@ -1,7 +1,8 @@
-"""Writes requirements/constraints.txt: the versions that the tests run with, with the hashes of all their files.
+"""Writes requirements/constraints.txt, the versions that the tests run with, and requirements/release.txt, those of the
+tools that build and check a release, with the hashes of all their files.
 
-python tools/write_constraints.py            # writes it; needs pip-tools (pip-compile) and the package index
-python tools/write_constraints.py --check    # exits with 1 where it does not cover what pyproject.toml asks for
+python tools/write_constraints.py            # writes both; needs pip-tools (pip-compile) and the package index
+python tools/write_constraints.py --check    # exits with 1 if a requirement of pyproject.toml is missing in them
 """
 
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -17,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "requirements" / "constraints.txt"
+RELEASE_FILE = FILE.with_name("release.txt")
 EXTRAS = (
     "spark", "lakes", "aio", "keyring", "avro", "protobuf", "json-schema", "msgpack", "pkcs12", "aws", "jq", "sandbox"
 )  # fmt: skip
@@ -29,6 +31,12 @@ COMPILE = (
     "--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-find-links",
 )  # fmt: skip
 _ENTRY = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)(?P<hashes>( \\\n    --hash=sha256:[0-9a-f]{64})+)")
+
+
+def wanted_for_release() -> list[Requirement]:
+    """Return the tools of a release."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    return [Requirement(line) for line in groups["release"]]
 
 
 def wanted() -> list[Requirement]:
@@ -52,9 +60,9 @@ def read(text: str) -> dict[str, str]:
     return found
 
 
-def problems(versions: Mapping[str, str]) -> Iterator[str]:
-    """Yield what of the direct dependencies is missing, or has a version that pyproject.toml does not allow."""
-    for requirement in wanted():
+def problems(versions: Mapping[str, str], requirements: Iterable[Requirement]) -> Iterator[str]:
+    """Yield the requirements that are missing, or have a version that pyproject.toml does not allow."""
+    for requirement in requirements:
         version = versions.get(canonicalize_name(requirement.name))
         if version is None:
             yield f"{requirement} is missing"
@@ -62,23 +70,25 @@ def problems(versions: Mapping[str, str]) -> Iterator[str]:
             yield f"{requirement}: {version} is pinned"
 
 
-def _compiled() -> str:
+def _compiled(requirements: Iterable[Requirement]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder, "requirements.in")
-        asked.write_text("".join(f"{requirement}\n" for requirement in wanted()))
+        asked.write_text("".join(f"{requirement}\n" for requirement in requirements))
         result = Path(folder, "constraints.txt")
         subprocess.run([*COMPILE, "--output-file", str(result), str(asked)], check=True)
-        return HEAD + result.read_text()
+        lines = result.read_text().splitlines(keepends=True)
+        return HEAD + "".join(line for line in lines if line.strip() and not line.startswith("#"))
 
 
 def main() -> int:
-    """Write or check the file."""
-    if "--check" not in sys.argv[1:]:
-        FILE.parent.mkdir(exist_ok=True)
-        FILE.write_text(_compiled())
-    found = list(problems(read(FILE.read_text())))
-    for line in found:
-        print(f"{FILE.relative_to(ROOT)}: {line}")
+    """Write or check the files."""
+    found = []
+    for file, requirements in ((FILE, wanted()), (RELEASE_FILE, wanted_for_release())):
+        if "--check" not in sys.argv[1:]:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(_compiled(requirements))
+        found += [f"{file.relative_to(ROOT)}: {line}" for line in problems(read(file.read_text()), requirements)]
+    print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 
 

@@ -4,19 +4,23 @@ import re
 
 import pytest
 
-from tools.write_constraints import FILE, HEAD, problems, read, wanted
+from tools.write_constraints import FILE, HEAD, RELEASE_FILE, problems, read, wanted, wanted_for_release
 
 
 def test_constraints_cover_every_dependency_with_an_allowed_version() -> None:
     versions = read(FILE.read_text())
-    assert list(problems(versions)) == []
+    assert list(problems(versions, wanted())) == []
     assert len(versions) > len(wanted()), "what dependencies need themselves is pinned too"
+
+
+def test_tools_of_a_release_have_versions_with_hashes() -> None:
+    assert list(problems(read(RELEASE_FILE.read_text()), wanted_for_release())) == []
 
 
 def test_missing_or_other_version_is_found() -> None:
     versions = read(FILE.read_text())
     del versions["typer"]
-    found = list(problems(versions | {"cramjam": "1.0"}))
+    found = list(problems(versions | {"cramjam": "1.0"}, wanted()))
     assert sorted(re.split("[<>=]", line)[0] for line in found) == ["cramjam", "typer"]
 
 
