@@ -75,6 +75,8 @@ class ClusterClient:
         self.steps = Steps()
         self._events = events
         self._spent_ms: dict[str, int] = {}
+        self._activity = ""
+        """What the last poll waited for."""
 
     def poll(self, until_ms: int) -> None:
         """Refresh due metadata, do ready I/O, and call back for finished requests.
@@ -83,11 +85,21 @@ class ClusterClient:
         """
         now_ms = self.clock.now_ms()
         until_ms = min(until_ms, self.send_due_requests(now_ms))
-        activity = self.activity()
+        self._activity = self.activity()
         self.network.poll(until_ms)
-        spent_ms = self.clock.now_ms() - now_ms
+        self._count_ms(now_ms)
+
+    def poll_again(self) -> None:
+        """Continue the last poll, which ended by a wake-up alone (`NetworkClient.is_only_woken`)."""
+        now_ms = self.clock.now_ms()
+        self.network.poll_again()
+        self._count_ms(now_ms)
+
+    def _count_ms(self, since_ms: int) -> None:
+        """Add the time since an instant to the time breakdown."""
+        spent_ms = self.clock.now_ms() - since_ms
         if spent_ms:
-            self._spent_ms[activity] = self._spent_ms.get(activity, 0) + spent_ms
+            self._spent_ms[self._activity] = self._spent_ms.get(self._activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
         """Handle the bytes that have arrived, without waiting: a suspended process may see them only after its

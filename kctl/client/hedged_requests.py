@@ -57,6 +57,8 @@ class HedgedRequests:
     def run(self, now_ms: int) -> int:
         """Send requests without a response to further nodes; return the instant of the next call."""
         next_at_ms = FOREVER_MS
+        if not self._open:
+            return next_at_ms
         for number, request in list(self._open.items()):
             if now_ms >= min(request.deadline_at_ms, request.outgoing.wanted_until_ms):
                 continue  # requests in flight end at their own deadlines

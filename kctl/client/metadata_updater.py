@@ -49,10 +49,12 @@ class MetadataUpdater:
 
     def run(self, now_ms: int) -> int:
         """Do due work; return the instant of the next call; I/O may come earlier."""
-        if self.is_in_flight:
+        if self._request is not None:
             return FOREVER_MS
-        self._rebootstrap_if_due(now_ms)
-        self._refresh_after_failures()
+        if self._metadata.failing_since_ms is not None:
+            self._rebootstrap_if_due(now_ms)
+        if self._network.states.failures != self._seen_failures:
+            self._refresh_after_failures()
         due_at_ms = self._metadata.due_at_ms()
         if due_at_ms > now_ms:
             return due_at_ms
@@ -73,10 +75,9 @@ class MetadataUpdater:
 
     def _refresh_after_failures(self) -> None:
         """Refresh the metadata after a connection was lost or failed. Source: Java."""
-        failures = self._network.states.failures
-        if failures != self._seen_failures and self._nodes is not self._bootstrap:
+        self._seen_failures = self._network.states.failures
+        if self._nodes is not self._bootstrap:
             self._metadata.request_update()
-        self._seen_failures = failures
 
     def _send(self, node: Node, now_ms: int) -> None:
         self._metadata.is_source_doubted = False

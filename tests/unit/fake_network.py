@@ -76,6 +76,7 @@ class FakeNetwork(NetworkClient):
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
+        self.is_only_woken = False
         self.up: list[int] = []
         self.nodes: Sequence[Node] = ()
         self.node_sets: list[Sequence[Node]] = []

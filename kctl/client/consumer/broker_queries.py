@@ -15,7 +15,7 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.api.telemetry import GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse
 from kctl.client.protocol.schema import Request, Response
-from kctl.client.requests.request import CallProgress, Poll
+from kctl.client.requests.request import NOTHING_TO_SEND, CallProgress, Poll
 from kctl.client.requests.retry import METADATA, TELEMETRY, RetryPause, RetryRule, retry_backoff
 from kctl.client.requests.topics import described_topics, metadata_request
 
@@ -87,6 +87,8 @@ class BrokerQueries:
         return CallProgress(f"waiting for {query.what}{broker}", query.error or self._client.last_error())
 
     def poll(self, now_ms: int) -> Poll:
+        if not self._open:
+            return NOTHING_TO_SEND
         requests = []
         next_at_ms = FOREVER_MS
         for query in list(self._open.values()):

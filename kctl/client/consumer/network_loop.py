@@ -148,7 +148,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
         self._has_new_wishes = True
 
     def _advance(self, now_ms: int) -> None:
-        if now_ms >= self._nearest_deadline_at_ms():
+        if now_ms >= self._until_ms and now_ms >= self._nearest_deadline_at_ms():
             self._client.poll_arrived()
         self._notify()  # about events of the last poll
         for call_id, call in list(self.open_calls.items()):
@@ -159,6 +159,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
 
     def _nearest_deadline_at_ms(self) -> int:
         close_at_ms = FOREVER_MS if self.close_request is None else self.close_request.deadline_at_ms
+        if not self.open_calls:
+            return close_at_ms
         return min([close_at_ms, *(call.query.timer.deadline_at_ms for call in self.open_calls.values())])
 
     def _run(self, now_ms: int) -> int:

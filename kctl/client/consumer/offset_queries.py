@@ -28,7 +28,7 @@ from kctl.client.protocol.api.partition_offsets import ListOffsetsResponse
 from kctl.client.requests.items import each_once
 from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.list_offsets import NOT_FOUND, OffsetAndTimestamp, list_offsets, offsets_in
-from kctl.client.requests.request import CallProgress, Poll
+from kctl.client.requests.request import NOTHING_TO_SEND, CallProgress, Poll
 from kctl.client.requests.retry import LIST_OFFSETS, RetryPause, retry_backoff
 
 POSITIONS = 0
@@ -144,6 +144,8 @@ class OffsetQueries:
 
     def poll(self, now_ms: int) -> Poll:
         self._now_ms = now_ms
+        if len(self._calls) == 1 and not self._calls[POSITIONS].queries:
+            return NOTHING_TO_SEND
         for call_id in [call_id for call_id, call in self._calls.items() if now_ms >= call.deadline_at_ms]:
             self.abandon(call_id)
         requests: list[Outgoing] = []

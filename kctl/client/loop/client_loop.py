@@ -35,6 +35,8 @@ class ClientLoop(ABC, Generic[E]):
         self.close_request: CloseRequest | None = None
         self.is_over = False
         self.ended_at_ms: int | None = None
+        self._until_ms = 0
+        """Before this instant no deadline passes; 0 if events may have brought an earlier deadline."""
         self._taken: deque[E | Call | CallInterrupted] = deque()
         """Events of the present turn that are not handled yet; the first of them is being handled."""
 
@@ -61,9 +63,27 @@ class ClientLoop(ABC, Generic[E]):
         self._end([*self._taken, *self._mailbox.pop_some(sys.maxsize), *first])
 
     def turn(self) -> None:
-        """Do everything that is due, then wait for I/O, a wake-up, or the next deadline."""
+        """Do everything that is due, then wait for I/O, a wake-up, or the next deadline.
+
+        A wake-up may come late, when a turn has already handled its cause. The turn then only continues the wait.
+        """
         mailbox = self._mailbox
-        mailbox.awake()
+        if mailbox.awake():
+            self._take()
+        elif self._client.network.is_only_woken:
+            if mailbox.fall_asleep():
+                self._client.poll_again()
+            return
+        now_ms = self._clock.now_ms()
+        self._advance(now_ms)
+        if self.is_over:
+            return
+        self._until_ms = self._run(now_ms)
+        self._client.poll(self._until_ms if mailbox.fall_asleep() else now_ms)
+
+    def _take(self) -> None:
+        """Handle the close requests and the next events."""
+        mailbox = self._mailbox
         while (request := mailbox.pop_close()) is not None:
             if self.close_request is None or request.deadline_at_ms < self.close_request.deadline_at_ms:
                 self.close_request = request
@@ -71,14 +91,7 @@ class ClientLoop(ABC, Generic[E]):
         if events:
             self._taken.extend(events)
             self._apply(self._each_taken())
-        now_ms = self._clock.now_ms()
-        self._advance(now_ms)
-        if self.is_over:
-            return
-        until_ms = self._run(now_ms)
-        if not mailbox.fall_asleep():
-            until_ms = now_ms
-        self._client.poll(until_ms)
+        self._until_ms = 0
 
     def _each_taken(self) -> Iterator[E | Call | CallInterrupted]:
         while self._taken:

@@ -100,6 +100,7 @@ class Mailbox(Generic[E]):
         self._wakeup = wakeup
         self._last_error = last_error
         self._is_loop_asleep = False
+        self._is_nudged = False
 
     # --- application side ---------------------------------------------------------------------------------------------
 
@@ -120,7 +121,8 @@ class Mailbox(Generic[E]):
         self._wakeup()
 
     def nudge(self) -> bool:
-        """Wake the loop; return whether it is running."""
+        """Make the loop run a turn; any thread. Return whether the loop is running."""
+        self._is_nudged = True
         self._wakeup()
         return not self.is_finished
 
@@ -222,6 +224,10 @@ class Mailbox(Generic[E]):
         self._is_loop_asleep = True
         return not self._events and not self._close_requests
 
-    def awake(self) -> None:
-        """Announce that the loop is running and needs no wake-up."""
+    def awake(self) -> bool:
+        """Announce that the loop needs no wake-up; return whether it has an event, a close or a nudge."""
         self._is_loop_asleep = False
+        if self._is_nudged:
+            self._is_nudged = False  # before the turn: a later nudge is about what the turn may have missed
+            return True
+        return True if self._events or self._close_requests else False  # noqa: SIM210 - cheaper than bool()

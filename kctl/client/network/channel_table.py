@@ -4,7 +4,6 @@ Nothing else opens and closes channels, so none is leaked.
 """
 
 from kctl.client.clock import Clock
-from kctl.client.errors import KafkaError
 from kctl.client.events import Closed, EventSink
 from kctl.client.network.connection import Connection
 from kctl.client.network.idle_expiry import IdleExpiryManager
@@ -52,20 +51,6 @@ class ChannelTable:
         """Return the number of queued bytes of a channel that the system has not taken yet."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
-
-    def renew_sessions(self, now_ms: int) -> list[tuple[NodeEntry, Connection, KafkaError]]:
-        """Renew the SASL sessions that are about to end. Return the connections that have ended, with their errors."""
-        over: list[tuple[NodeEntry, Connection, KafkaError]] = []
-        for entry, connection in self._open.values():
-            if connection.is_closed_by_peer:
-                over.append((entry, connection, connection.progress.lost(None, now_ms)))
-            elif connection.is_renewal_due(now_ms):
-                try:
-                    connection.renew_session(now_ms)
-                except KafkaError as error:
-                    over.append((entry, connection, error))
-                self.flush(connection)
-        return over
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
         """Close the channel and return its requests without a response; the client itself closes for a `reason`."""

@@ -139,8 +139,8 @@ class Connection:
 
     def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first request expires or is abandoned, or the session must be renewed."""
-        renew_at_ms = FOREVER_MS if self._session.is_renewing else self._session.renew_at_ms
-        return min(renew_at_ms, self.in_flight.next_deadline_at_ms())
+        session, nearest_ms = self._session, self.in_flight.next_deadline_at_ms()
+        return session.renew_at_ms if session.renew_at_ms < nearest_ms and session.state is None else nearest_ms
 
     # --- I/O ----------------------------------------------------------------------------------------------------------
 

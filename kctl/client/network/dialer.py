@@ -4,6 +4,9 @@ Owns the running attempts: look-ups, the race of a name's addresses, the connect
 `ClusterConnectionStates` and the node's entry.
 """
 
+from collections import deque
+from functools import partial
+
 from kctl.client.clock import Clock
 from kctl.client.errors import DnsError, KafkaError
 from kctl.client.events import EventSink, Expired, Failed, Phase, PhaseDone, Started, Target
@@ -15,6 +18,7 @@ from kctl.client.network.connect_errors import LoginWait
 from kctl.client.network.connection import Connection
 from kctl.client.network.connection_factory import ConnectionFactory
 from kctl.client.network.idle_expiry import IdleExpiryManager
+from kctl.client.network.node_timers import NodeTimers
 from kctl.client.network.nodes import NodeAttempt, NodeEntry
 from kctl.client.runtime import Address, Resolver, Selectable
 
@@ -32,6 +36,7 @@ class Dialer:
         channels: ChannelTable,
         factory: ConnectionFactory,
         idle_expiry: IdleExpiryManager,
+        timers: NodeTimers,
         advertised: AdvertisedAddresses,
         attempt_delay_ms: int,
         longest_delay_ms: int,
@@ -44,14 +49,29 @@ class Dialer:
         self._channels = channels
         self._factory = factory
         self._idle_expiry = idle_expiry
+        self._timers = timers
         self._advertised = advertised
         self._attempt_delay_ms = attempt_delay_ms
         self._longest_delay_ms = longest_delay_ms
         self._events = events
         self._attempting: dict[int, NodeEntry] = {}
+        self._racing: dict[int, NodeEntry] = {}
+        """Nodes that were dialled without a caller that needs them; their attempts may have ended since."""
+        self._looked_up: deque[NodeEntry | None] = deque()
+        """Nodes whose look-up has ended, None for a token or ticket in advance; helper threads append to it."""
         self._last_number = 0
         self.attempts = 0
         """Number of attempts so far."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an attempt is under way."""
+        return bool(self._attempting)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a helper thread has ended a look-up since `advance_looked_up`."""
+        return bool(self._looked_up)
 
     @property
     def under_way(self) -> list[NodeEntry]:
@@ -98,8 +118,8 @@ class Dialer:
         target = Target(number, node.node_id, node.host, node.port, "")
         self._events(Started(now_ms, target, Phase.DNS, limit_ms))
         entry.attempt = NodeAttempt(
-            self._resolver.lookup(node.host, node.port, self._selector.wakeup),
-            self._factory.read_files(node.host, self._resolver, self._selector.wakeup),
+            self._resolver.lookup(node.host, node.port, partial(self._on_looked_up, entry)),
+            self._factory.read_files(node.host, self._resolver, partial(self._on_looked_up, entry)),
             number=number,
             started_at_ms=now_ms,
             deadline_at_ms=deadline_at_ms,
@@ -108,21 +128,26 @@ class Dialer:
             longest_delay_ms=self._longest_delay_ms,
         )
         self._attempting[node.node_id] = entry
+        if not entry.is_wanted:
+            self._racing[node.node_id] = entry
         self._advance(entry, entry.attempt, now_ms)
 
-    def advance(self, now_ms: int) -> None:
+    def _on_looked_up(self, entry: NodeEntry | None) -> None:
         """Continue all attempts after ended look-ups, and dial due addresses."""
-        self._factory.advance(now_ms, self._selector.wakeup)
-        for entry in list(self._attempting.values()):
-            if entry.attempt is not None:
+        self._looked_up.append(entry)
+        self._selector.wakeup()
+
+    def advance_looked_up(self, now_ms: int) -> None:
+        """Continue with the attempts whose look-up has ended; start to get the next token or ticket if it is due."""
+        self._factory.advance(now_ms, partial(self._on_looked_up, None))
+        while self._looked_up:
+            entry = self._looked_up.popleft()
+            if entry is not None and entry.attempt is not None:
                 self._advance(entry, entry.attempt, now_ms)
 
-    def next_deadline_at_ms(self) -> int:
-        attempts = [entry.attempt for entry in self._attempting.values() if entry.attempt is not None]
-        connecting = [each.next_deadline_at_ms() for attempt in attempts for each in attempt.connecting.values()]
-        return min(
-            [self._factory.next_deadline_at_ms(), *(attempt.next_deadline_at_ms() for attempt in attempts), *connecting]
-        )
+    def next_login_at_ms(self) -> int:
+        """Return when the next token or ticket is due; what else is due is in the timers of the nodes."""
+        return self._factory.next_deadline_at_ms()
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Give the node its first ready connection, and close the connections to its other addresses."""
@@ -140,8 +165,15 @@ class Dialer:
         self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
-    def expire(self, now_ms: int) -> None:
+    def abandon_racing(self) -> None:
         """Close every connection that is not ready by its deadline."""
+        racing, self._racing = self._racing, {}
+        for entry in racing.values():
+            if not entry.is_wanted:
+                self.abandon(entry, "lost the race")
+
+    def expire_connecting(self, now_ms: int) -> None:
+        """Abandon every connection that is not ready by its deadline."""
         for channel in self._idle_expiry.evict_connecting(now_ms):
             found = self._channels.find(channel)
             if found is None:
@@ -153,9 +185,13 @@ class Dialer:
             elapsed_ms = now_ms - connection.progress.started_at_ms
             self._events(Expired(now_ms, connection.target, connection.progress.phase, limit_ms, elapsed_ms, error))
             self._ended(entry, connection, error, now_ms)
-        for entry in list(self._attempting.values()):
-            for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
-                self._expire_handshake(entry, connection, now_ms)
+
+    def run(self, entry: NodeEntry, now_ms: int) -> None:
+        """Do what is due at a node: end handshakes without a response, dial the next address, end a look-up."""
+        for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
+            self._expire_handshake(entry, connection, now_ms)
+        if entry.attempt is not None:
+            self._advance(entry, entry.attempt, now_ms)
 
     def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """End a connection whose ApiVersions or SASL request got no response within request.timeout.ms."""
@@ -202,6 +238,7 @@ class Dialer:
             error = connect_errors.expired(target, phase, attempt.limit_ms, elapsed_ms, waits_for=waits_for)
             self._events(Expired(now_ms, target, phase, attempt.limit_ms, elapsed_ms, error))
             self._attempt_failed(entry, error, now_ms)
+        self._timers.note(entry, 0)
 
     def _dial(self, entry: NodeEntry, attempt: NodeAttempt, address: Address, now_ms: int) -> Connection:
         self._last_number += 1
@@ -217,6 +254,7 @@ class Dialer:
         self._channels.close(connection)
         if entry.attempt is not None and entry.attempt.failed(connection.channel, error, now_ms):
             self._attempt_failed(entry, error, now_ms)
+        self._timers.note(entry, 0)
 
     def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
         self._drop_attempt(entry, "another address decided")

@@ -1,13 +1,14 @@
 """IdleExpiryManager: channels whose connect or idle timeout has passed.
 
-It has two maps in order of use, as in KIP-601: `lru_connecting` has the channels that are not ready, each with a
-deadline; `lru_connected` has the ready ones, by last use. Each poll evicts all expired channels of both. Does no I/O;
-the caller closes the channels.
+It has two maps, as in KIP-601: `lru_connecting` has the channels that are not ready, each with a deadline;
+`lru_connected` has the ready ones, by last use. A heap orders the deadlines of the first map and of channels that
+have left it. Each poll evicts all expired channels of both. Does no I/O; the caller closes the channels.
 
 Differs: Kafka's selector closes at most one idle connection per poll, and its poll does not wait for connect deadlines.
 """
 
 from collections import OrderedDict
+from heapq import heappop, heappush
 
 from kctl.client.clock import FOREVER_MS
 
@@ -18,14 +19,17 @@ class IdleExpiryManager:
     def __init__(self, max_idle_ms: int) -> None:
         """Args: max_idle_ms: connections.max.idle.ms; negative: idle channels stay open."""
         self._max_idle_ms = max_idle_ms if max_idle_ms >= 0 else FOREVER_MS
-        self.lru_connecting: OrderedDict[int, int] = OrderedDict()
+        self.lru_connecting: dict[int, int] = {}
         """Deadline by channel."""
+        self._deadlines: list[tuple[int, int]] = []
+        """A heap of the instants of `lru_connecting`, each with its channel."""
         self.lru_connected: OrderedDict[int, int] = OrderedDict()
         """Instant of the last use by channel, oldest first."""
 
     def connecting(self, channel: int, deadline_at_ms: int) -> None:
         """Add a channel that starts to connect."""
         self.lru_connecting[channel] = deadline_at_ms
+        heappush(self._deadlines, (deadline_at_ms, channel))
 
     def connected(self, channel: int, now_ms: int) -> None:
         """Move a channel that became ready to the other map."""
@@ -45,10 +49,19 @@ class IdleExpiryManager:
 
     def evict_connecting(self, now_ms: int) -> list[int]:
         """Remove and return the channels that are not ready by their deadline."""
-        expired = [channel for channel, deadline in self.lru_connecting.items() if now_ms >= deadline]
-        for channel in expired:
+        expired = []
+        while self._next_connecting_at_ms() <= now_ms:
+            _, channel = heappop(self._deadlines)
             del self.lru_connecting[channel]
+            expired.append(channel)
         return expired
+
+    def _next_connecting_at_ms(self) -> int:
+        """Return the first deadline of a channel that is connecting."""
+        deadlines = self._deadlines
+        while deadlines and deadlines[0][1] not in self.lru_connecting:
+            heappop(deadlines)
+        return deadlines[0][0] if deadlines else FOREVER_MS
 
     def evict_idle(self, now_ms: int) -> list[int]:
         """Remove and return the connected channels that were not used for connections.max.idle.ms."""
@@ -63,7 +76,7 @@ class IdleExpiryManager:
 
     def next_deadline_at_ms(self) -> int:
         """Return the instant at which the first channel of either map expires."""
-        nearest = min(self.lru_connecting.values(), default=FOREVER_MS)
+        nearest_ms = self._next_connecting_at_ms() if self._deadlines else FOREVER_MS
         for used_at_ms in self.lru_connected.values():
-            return min(nearest, used_at_ms + self._max_idle_ms)
-        return nearest
+            return min(nearest_ms, used_at_ms + self._max_idle_ms)
+        return nearest_ms

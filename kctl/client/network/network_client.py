@@ -2,14 +2,15 @@
 
 node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, connection.py one connection,
 channel_table.py all open ones, request_table.py callers' requests, network_status.py the reasons why nothing can be
-sent. `poll` waits for the nearest of all deadlines, so each takes effect in its millisecond. Only `wakeup` is
-thread-safe. Topics and threads are unknown here.
+sent. `poll` waits for the nearest of all deadlines, so each takes effect in its millisecond. It visits only the nodes
+that have I/O or are due (node_timers.py). Only `wakeup` is thread-safe. Topics and threads are unknown here.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline includes DNS and the ApiVersions response, and
 limits the poll's wait; nodes and addresses race.
 """
 
 from collections.abc import Sequence
+from random import Random
 
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.cluster import Node
@@ -28,6 +29,7 @@ from kctl.client.network.in_flight import Outgoing
 from kctl.client.network.network_status import NetworkStatus
 from kctl.client.network.node_choice import NodeChoice
 from kctl.client.network.node_list import NodeList
+from kctl.client.network.node_timers import NodeTimers
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
 from kctl.client.network.request_table import RequestTable
@@ -45,6 +47,7 @@ class NetworkClient:
     Attributes:
         requests: callers' requests.
         status: the reasons why nothing can be sent.
+        is_only_woken: the last poll ended by a wake-up, before any deadline: no I/O came, and no look-up ended.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
@@ -52,19 +55,11 @@ class NetworkClient:
         self.clock = runtime.clock
         self.selector = runtime.make_selector(socket_options(config))
         self._events = events
-        backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, runtime.rng)
-        first_ms = config.reconnect_backoff_max_ms
-        refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), runtime.rng)
-        self.states = ClusterConnectionStates(
-            backoff,
-            refusal_backoff,
-            setup_timeout_ms=config.socket_connection_setup_timeout_ms,
-            setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
-            rng=runtime.rng,
-        )
+        self.states = _states_of(config, runtime.rng)
         self._max_in_flight = config.max_in_flight_requests_per_connection
         self._idle_expiry = IdleExpiryManager(config.connections_max_idle_ms)
         self._channels = ChannelTable(self.selector, self.clock, self._idle_expiry, events)
+        self._timers = NodeTimers()
         self._advertised = AdvertisedAddresses(config.bootstrap_refused_timeout_ms)
         self._dialer = Dialer(
             clock=self.clock,
@@ -74,16 +69,24 @@ class NetworkClient:
             channels=self._channels,
             factory=factory,
             idle_expiry=self._idle_expiry,
+            timers=self._timers,
             advertised=self._advertised,
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
             longest_delay_ms=config.reconnect_backoff_max_ms,
             events=events,
         )
         self._acceptance = Acceptance(self.states)
-        self._nodes = NodeList(self.states, self._advertised, self._channels, self._acceptance, self._hang_up)
+        self._nodes = NodeList(
+            self.states, self._advertised, self._channels, self._timers, self._acceptance, self._hang_up
+        )
         self._entries = self._nodes.entries
         self.requests = RequestTable(
-            self.clock, self._channels, self._acceptance, events, request_timeout_ms=config.request_timeout_ms
+            self.clock,
+            self._channels,
+            self._timers,
+            self._acceptance,
+            events,
+            request_timeout_ms=config.request_timeout_ms,
         )
         self.status = NetworkStatus(
             self.clock,
@@ -92,6 +95,7 @@ class NetworkClient:
             self._dialer,
             self._advertised,
             self._acceptance,
+            self.requests,
             BootstrapRefusal(self.states, config.bootstrap_refused_timeout_ms),
         )
         self._choice = NodeChoice(
@@ -103,6 +107,9 @@ class NetworkClient:
         )
         self._awaiting_backoff: dict[int, None] = {}
         """Requested nodes in back-off: the poll ends when they may be dialled."""
+        self.is_only_woken = False
+        self._due_at_ms = self._until_ms = 0
+        """The nearest deadline of the last poll, and until when it waits."""
         self._is_closed = False
 
     # --- nodes --------------------------------------------------------------------------------------------------------
@@ -178,14 +185,13 @@ class NetworkClient:
         if self.requests.has_ended:
             return 0
         now_ms = self.clock.now_ms()
-        nearest = min(self._idle_expiry.next_deadline_at_ms(), self._dialer.next_deadline_at_ms())
-        for entry in self._entries.values():
-            if entry.connection is not None:
-                nearest = min(nearest, entry.connection.next_deadline_at_ms())
-            if entry.throttled_until_ms > now_ms:
-                nearest = min(nearest, entry.throttled_until_ms)
-        waits = [self.states.may_connect_at_ms(node_id) for node_id in self._awaiting_backoff]
-        return min([nearest, self._choice.next_deadline_at_ms(now_ms), *waits])
+        return min(
+            self._timers.next_at_ms(now_ms),
+            self._idle_expiry.next_deadline_at_ms(),
+            self._dialer.next_login_at_ms(),
+            self._choice.next_deadline_at_ms(now_ms),
+            *map(self.states.may_connect_at_ms, self._awaiting_backoff),
+        )
 
     def poll(self, until_ms: int) -> None:
         """Do the I/O that is ready and call back for the requests that ended.
@@ -193,16 +199,27 @@ class NetworkClient:
         Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_at_ms`, whichever is first.
         """
         now_ms = self.clock.now_ms()
-        self._dialer.advance(now_ms)
-        due_at_ms = until_ms if until_ms <= now_ms else self.next_deadline_at_ms()
+        self._due_at_ms = until_ms if until_ms <= now_ms else self.next_deadline_at_ms()
+        self._until_ms = min(until_ms, self._due_at_ms)
         self._choice.wait_ended()
         self._awaiting_backoff.clear()
-        now_ms = self._poll_io(min(until_ms, due_at_ms))
+        self.poll_again()
+
+    def poll_again(self) -> None:
+        """Continue the last poll, which ended by a wake-up alone: with what was awaited and due then."""
+        due_at_ms = self._due_at_ms
+        now_ms = self._poll_io(self._until_ms)
+        if self.is_only_woken:
+            return
         if now_ms > due_at_ms:  # scheduled late: received bytes count before the deadline
             now_ms = self._poll_io(now_ms)
-        self._expire(now_ms)
+        if now_ms >= due_at_ms:
+            self._dialer.expire_connecting(now_ms)
+            self._close_idle(now_ms)
+        self._dialer.advance_looked_up(now_ms)
+        for entry in self._timers.pop_due(now_ms):
+            self._run(entry, now_ms)
         self.requests.end_written()
-        self._dialer.advance(now_ms)
         self._nodes.sweep()
         self.requests.call_back()
 
@@ -215,6 +232,10 @@ class NetworkClient:
         while True:
             happened = self.selector.poll(until_ms)
             now_ms = self.clock.now_ms()
+            is_quiet = not (happened or self._dialer.has_news or self.requests.is_writing)
+            self.is_only_woken = is_quiet and now_ms < until_ms
+            if self.is_only_woken:
+                return now_ms
             for event in happened:
                 self._on_io(event, now_ms)
             if len(happened) != 1 or self.selector.was_woken or self.requests.has_ended or now_ms >= until_ms:
@@ -254,6 +275,7 @@ class NetworkClient:
             self._end(entry, connection, connection.progress.lost(event.error, now_ms), now_ms)
             return
         was_ready = connection.is_ready
+        was_steady = was_ready and not connection.is_renewing
         arrived: list[Arrived] = []
         try:
             if isinstance(event, Connected):
@@ -274,18 +296,27 @@ class NetworkClient:
             entry.heard_at_ms = now_ms
         if connection.is_ready and not was_ready:
             self._won(entry, connection, now_ms)
+        if not was_steady:  # the handshake or the renewal of a session has sent a request, or set the next renewal
+            self._timers.note(entry, 0)
+        if connection.is_closed_by_peer:
+            self._end(entry, connection, connection.progress.lost(None, now_ms), now_ms)
 
-    def _expire(self, now_ms: int) -> None:
+    def _run(self, entry: NodeEntry, now_ms: int) -> None:
         """Expire connections that are not ready, requests without a response, and idle connections."""
-        self._dialer.expire(now_ms)
-        for over in self._channels.renew_sessions(now_ms):
-            self._end(*over, now_ms)
-        for entry in list(self._entries.values()):
-            if entry.connection is not None:
-                error = self.requests.expire(entry.connection, now_ms)
-                if error is not None:
-                    self._end(entry, entry.connection, error, now_ms)
-        self._close_idle(now_ms)
+        self._dialer.run(entry, now_ms)
+        connection = entry.connection
+        if connection is not None and connection.is_renewal_due(now_ms):
+            try:
+                connection.renew_session(now_ms)
+            except KafkaError as error:
+                self._channels.flush(connection)
+                self._end(entry, connection, error, now_ms)
+                return
+            self._channels.flush(connection)
+        overdue = None if connection is None else self.requests.expire(connection, now_ms)
+        if connection is not None and overdue is not None:
+            self._end(entry, connection, overdue, now_ms)
+        self._timers.note(entry, 0)
 
     def _close_idle(self, now_ms: int) -> None:
         for channel in self._idle_expiry.evict_idle(now_ms):
@@ -318,9 +349,7 @@ class NetworkClient:
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
         """Keep the first ready connection, and stop the attempts at nodes that only took part in the race."""
         self._dialer.won(entry, connection, now_ms)
-        for other in self._dialer.under_way:
-            if not other.is_wanted:
-                self._dialer.abandon(other, "lost the race")
+        self._dialer.abandon_racing()
 
     # --- small steps --------------------------------------------------------------------------------------------------
 
@@ -339,3 +368,17 @@ class NetworkClient:
             self.states.released(entry.node.node_id)
             error = ConnectionLost(f"{connection.target}: connection closed: {reason}")
             self.requests.fail(connection, orphans, entry.node.node_id, error)
+
+
+def _states_of(config: ClientConfig, rng: Random) -> ClusterConnectionStates:
+    """Return the table of the nodes' states, with the waits of the config."""
+    backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, rng)
+    first_ms = config.reconnect_backoff_max_ms
+    refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), rng)
+    return ClusterConnectionStates(
+        backoff,
+        refusal_backoff,
+        setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+        setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
+        rng=rng,
+    )

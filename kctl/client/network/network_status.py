@@ -13,6 +13,7 @@ from kctl.client.network.cluster_connection_states import ClusterConnectionState
 from kctl.client.network.dialer import Dialer
 from kctl.client.network.node_list import NodeList
 from kctl.client.network.refusals import Acceptance, BootstrapRefusal
+from kctl.client.network.request_table import RequestTable
 
 
 class NetworkStatus:
@@ -26,6 +27,7 @@ class NetworkStatus:
         dialer: Dialer,
         advertised: AdvertisedAddresses,
         acceptance: Acceptance,
+        requests: RequestTable,
         bootstrap_refusal: BootstrapRefusal,
     ) -> None:
         self._clock = clock
@@ -34,6 +36,7 @@ class NetworkStatus:
         self._dialer = dialer
         self._advertised = advertised
         self._acceptance = acceptance
+        self._requests = requests
         self._bootstrap_refusal = bootstrap_refusal
 
     @property
@@ -62,6 +65,8 @@ class NetworkStatus:
 
     def fatal_error(self) -> KafkaError | None:
         """Return an error that waiting cannot repair: a refusal of a client that no broker has ever accepted."""
+        if self._acceptance.is_final:
+            return None
         members = self._nodes.members()
         error = self._acceptance.fatal_error(members)
         if error is not None or self._acceptance.is_given:
@@ -76,16 +81,20 @@ class NetworkStatus:
 
     def activity(self) -> str:
         """Return the network's current activity in a few words, for the time breakdown of a timeout."""
-        if any(entry.connection is not None and entry.connection.in_flight for entry in self._nodes.entries.values()):
+        if self._requests.in_flight:
             return "waiting for a response"
-        if self._dialer.under_way:
+        if self._dialer.is_busy:
             return "dns" if self._dialer.is_resolving else "connecting"
+        if not self._requests.throttled_until_ms:
+            return "back-off"
         throttling = [str(node) for node, _ in self.throttling()]
         return f"throttled by {', '.join(throttling)}" if throttling else "back-off"
 
     def throttling(self) -> list[tuple[Node, int]]:
         """Return the connected brokers that throttle this client, with the remaining milliseconds."""
         now_ms = self._clock.now_ms()
+        if now_ms >= self._requests.throttled_until_ms:
+            return []
         connected = [entry for entry in self._nodes.entries.values() if entry.connection is not None]
         left_ms = [(entry.node, entry.throttled_until_ms - now_ms) for entry in connected]
         return [(node, ms) for node, ms in left_ms if ms > 0]

@@ -9,6 +9,7 @@ from kctl.client.cluster import Node
 from kctl.client.network.advertised import AdvertisedAddresses
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.cluster_connection_states import ClusterConnectionStates
+from kctl.client.network.node_timers import NodeTimers
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance
 
@@ -26,6 +27,7 @@ class NodeList:
         states: ClusterConnectionStates,
         advertised: AdvertisedAddresses,
         channels: ChannelTable,
+        timers: NodeTimers,
         acceptance: Acceptance,
         hang_up: Callable[[NodeEntry, str], None],
     ) -> None:
@@ -35,8 +37,11 @@ class NodeList:
         self._states = states
         self._advertised = advertised
         self._channels = channels
+        self._timers = timers
         self._acceptance = acceptance
         self._hang_up = hang_up
+        self._leaving: dict[int, NodeEntry] = {}
+        """Nodes that left the list and are still entries."""
 
     def members(self) -> list[NodeEntry]:
         """Return the nodes of the current list, without dedicated connections and nodes that left."""
@@ -55,6 +60,7 @@ class NodeList:
             has_moved = known is None or (known.host, known.port) != (entry.node.host, entry.node.port)
             if has_moved and not entry.is_dedicated:
                 entry.is_member = False
+                self._leaving[node_id] = entry
                 self._hand_over(entry, members)
         for node_id, node in members.items():
             present = self.entries.get(node_id)
@@ -71,13 +77,13 @@ class NodeList:
 
     def sweep(self) -> None:
         """Drop nodes that left and have nothing in flight."""
-        for node_id, entry in list(self.entries.items()):
-            if entry.is_member or entry.is_dedicated:
-                continue
+        if not self._leaving:
+            return
+        for node_id, entry in list(self._leaving.items()):
             if entry.connection is None or not entry.connection.in_flight:
                 self._hang_up(entry, "left the cluster")
                 self.former[node_id] = entry.node
-                del self.entries[node_id]
+                del self.entries[node_id], self._leaving[node_id]
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
@@ -85,6 +91,7 @@ class NodeList:
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)
+            self._leaving.pop(entry.node.node_id, None)
         self.entries[entry.node.node_id] = entry
 
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
@@ -101,4 +108,5 @@ class NodeList:
                     self._acceptance.answered(node.node_id)
                 self._states.renamed(entry.node.node_id, node.node_id)
                 self._channels.handed_over(connection, heir)
+                self._timers.note(heir, 0)  # whatever is due on the connection
                 return

@@ -103,8 +103,9 @@ class NodeAttempt:
         """Return the instant of the next work other than I/O: an address to dial, or the end of DNS."""
         if self._race is None:
             return self.deadline_at_ms
-        race_at_ms = self._race.next_deadline_at_ms()
-        return min(race_at_ms, self._again_at_ms(), self.deadline_at_ms if not self.connecting else FOREVER_MS)
+        requests = [connection.next_deadline_at_ms() for connection in self.connecting.values()]
+        end_at_ms = FOREVER_MS if requests else self.deadline_at_ms
+        return min(self._race.next_deadline_at_ms(), self._again_at_ms(), end_at_ms, *requests)
 
 
 class NodeEntry:
@@ -119,6 +120,7 @@ class NodeEntry:
         "is_wanted",
         "node",
         "throttled_until_ms",
+        "timer_at_ms",
     )
 
     def __init__(self, node: Node, *, is_dedicated: bool = False) -> None:
@@ -135,3 +137,16 @@ class NodeEntry:
         self.heard_at_ms = -1
         """Instant of the last bytes of a ready connection, including those that made it ready."""
         self.throttled_until_ms = 0
+        self.timer_at_ms = FOREVER_MS
+        """The instant of its timer; see `NodeTimers`."""
+
+    def due_at_ms(self, now_ms: int) -> int:
+        """Return the next instant of its attempt, its connection, or the end of its throttling."""
+        nearest_ms = FOREVER_MS
+        if self.connection is not None:
+            nearest_ms = self.connection.next_deadline_at_ms()
+            if now_ms < self.throttled_until_ms < nearest_ms:
+                nearest_ms = self.throttled_until_ms
+        if self.attempt is not None:
+            nearest_ms = min(nearest_ms, self.attempt.next_deadline_at_ms())
+        return nearest_ms

@@ -96,6 +96,11 @@ class Acceptance:
         """True if any node has responded to a request."""
         self._is_given_by_broker = False
 
+    @property
+    def is_final(self) -> bool:
+        """Whether no refusal fails calls any more."""
+        return self._is_given_by_broker
+
     def answered(self, node_id: int) -> None:
         """Note that a node responded to a request; negative ids are bootstrap servers."""
         self.is_given = True

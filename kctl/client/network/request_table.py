@@ -22,6 +22,7 @@ from kctl.client.network import connect_errors
 from kctl.client.network.channel_table import ChannelTable
 from kctl.client.network.connection import Arrived, Connection
 from kctl.client.network.in_flight import Answer, InFlight, OnDone, Outgoing
+from kctl.client.network.node_timers import NodeTimers
 from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.refusals import Acceptance
 from kctl.client.protocol.forwarding import FORWARDED
@@ -52,6 +53,11 @@ class OneWayRequests:
         self._unsent_bytes = unsent_bytes
         self._by_channel: dict[int, list[OneWayRequest]] = {}
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is one."""
+        return bool(self._by_channel)
+
     def add(self, connection: Connection, request: OneWayRequest) -> None:
         """Add a request whose bytes were given to the selector."""
         self._by_channel.setdefault(connection.channel, []).append(request)
@@ -72,28 +78,38 @@ class RequestTable:
     """The requests of one client, without connecting and logging in.
 
     Attributes:
-        sent: number of sent requests.
-        left: number of requests that may still be sent; None: any.
+        sent: how many were sent so far.
+        in_flight: how many have no response yet.
+        throttled_until_ms: until when some node throttles the client.
+        left: how many may still be sent; None: any number.
     """
 
     def __init__(
         self,
         clock: Clock,
         channels: ChannelTable,
+        timers: NodeTimers,
         acceptance: Acceptance,
         events: EventSink,
         *,
         request_timeout_ms: int,
     ) -> None:
-        self.sent = 0
+        self.sent = self.in_flight = 0
+        self.throttled_until_ms = 0
         self.left: int | None = None
         self._clock = clock
         self._channels = channels
+        self._timers = timers
         self._acceptance = acceptance
         self._events = events
         self._request_timeout_ms = request_timeout_ms
         self._one_way = OneWayRequests(channels.unsent_bytes)
         self._ended: deque[tuple[OnDone, Answer]] = deque()
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a request without a response waits until the system has taken its bytes."""
+        return self._one_way.is_waiting
 
     @property
     def has_ended(self) -> bool:
@@ -104,7 +120,7 @@ class RequestTable:
         """Send a request to a ready node; if it cannot be sent, it ends with the reason."""
         node_id = outgoing.node_id
         connection = None if entry is None else entry.connection
-        if connection is None or connection.versions is None:
+        if entry is None or connection is None or connection.versions is None:
             lost = ConnectionLost(f"node {node_id} is not connected")
             self._end(outgoing.on_done, Answer(node_id, None, lost, -1, 0, was_sent=False))
             return
@@ -117,7 +133,7 @@ class RequestTable:
         version = -1
         try:
             version = connection.versions.choose(type(outgoing.request), outgoing.max_version)
-            self._put(connection, outgoing, version, now_ms)
+            self._put(entry, connection, outgoing, version, now_ms)
         except UnsupportedVersionError as unspoken:
             named = connect_errors.not_spoken(connection.target, unspoken, connection.versions)
             self._end(outgoing.on_done, Answer(node_id, None, named, version, now_ms, was_sent=False))
@@ -131,30 +147,36 @@ class RequestTable:
         self._channels.flush(connection)
         self.end_written()
 
-    def _put(self, connection: Connection, outgoing: Outgoing, version: int, now_ms: int) -> None:
+    def _put(self, entry: NodeEntry, connection: Connection, outgoing: Outgoing, version: int, now_ms: int) -> None:
         if not outgoing.expect_response:
             connection.send_unanswered(outgoing.request, version, now_ms)
             self._one_way.add(connection, OneWayRequest(outgoing.node_id, version, outgoing.on_done))
             return
+        deadline_at_ms = self._clock.start_ms() + outgoing.timeout_ms
         connection.send(
             outgoing.request,
             version,
             now_ms=now_ms,
-            deadline_at_ms=self._clock.start_ms() + outgoing.timeout_ms,
+            deadline_at_ms=deadline_at_ms,
             on_done=outgoing.on_done,
             wanted_until_ms=outgoing.wanted_until_ms,
         )
+        self.in_flight += 1
+        self._timers.note(entry, min(deadline_at_ms, outgoing.wanted_until_ms))
 
     # --- results ------------------------------------------------------------------------------------------------------
 
     def answered(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
         """End requests with their responses, and note the node's throttle time."""
         for request, response in arrived:
+            self.in_flight -= 1
             self._acceptance.answered(entry.node.node_id)
             throttle_ms: int = getattr(response, "throttle_time_ms", 0)
             if throttle_ms > 0:
                 throttle_ms = min(throttle_ms, MAX_THROTTLE_MS)
                 entry.throttled_until_ms = max(entry.throttled_until_ms, now_ms + throttle_ms)
+                self.throttled_until_ms = max(self.throttled_until_ms, entry.throttled_until_ms)
+                self._timers.note(entry, entry.throttled_until_ms)
                 connection.in_flight.throttled(throttle_ms)
                 self._events(Throttled(now_ms, connection.target, request.api, throttle_ms))
             assert request.on_done is not None
@@ -192,6 +214,7 @@ class RequestTable:
         now_ms = self._clock.now_ms()
         for unwritten in self._one_way.pop_of(connection):
             self._end(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
+        self.in_flight -= len(orphans)
         for request in orphans:
             assert request.on_done is not None
             self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))

@@ -112,12 +112,12 @@ class ProducerMailbox(Mailbox[Posted]):
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
 
-    def nudge(self) -> bool:
-        """Wake the loop if it can send something before a response; return whether the loop still runs."""
+    def nudge_for_memory(self) -> bool:
+        """Nudge the loop if it can send something before a response; return whether the loop still runs."""
         is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
         if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
             return not self.is_finished
-        return super().nudge()
+        return self.nudge()
 
     def posted_records(self) -> int:
         """Return the number of records that the loop has not taken; any thread."""

@@ -102,7 +102,7 @@ class Producer(TransactionMethods, NotCopied):
         self._memory = BufferMemory(self.config.buffer_memory, runtime.driver)
         self._counters = ProducerCounters()
         self._sender = Sender(lent, runtime, self._client, self._mailbox, self._memory, self._counters)
-        self._compressor = BatchCompressor(runtime.driver, self._client.wakeup)
+        self._compressor = BatchCompressor(runtime.driver, self._mailbox.nudge)
         self._encoder = RunEncoder(self.config, self._sender.expected_ratio, self._compressor)
         self._sender.on_end = self._compressor.stop
         self._transactions = self._sender.transactions
@@ -351,7 +351,9 @@ class Producer(TransactionMethods, NotCopied):
         self._mailbox.ask(wait)
 
     def _wait_for_memory(self, record: SendFuture | RecordRun, timer: Timer) -> None:
-        if not self._mailbox.is_on_loop() and self._memory.acquire(record, timer.deadline_at_ms, self._mailbox.nudge):
+        if not self._mailbox.is_on_loop() and self._memory.acquire(
+            record, timer.deadline_at_ms, self._mailbox.nudge_for_memory
+        ):
             return
         if self._mailbox.is_finished:
             raise IllegalStateError("the producer was closed while this call waited for buffer.memory")

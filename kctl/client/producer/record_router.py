@@ -240,6 +240,9 @@ class RecordRouter:
         asked.wait.finish(error)
 
     def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
+        """Return the nearest deadline of a wait, a waiting record or an idle topic."""
+        if not self._asked and not self._awaiting_metadata:
+            return self._look_for_idle_at_ms
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
         heads = [runs[0].created_at_ms + delivery_timeout_ms for runs in self._awaiting_metadata.values()]
         return min([self._look_for_idle_at_ms, *waits, *heads])

@@ -118,12 +118,8 @@ class Sender(ClientLoop[Posted]):
 
     def _advance(self, now_ms: int) -> None:
         self._router.refresh()
-        self._router.forget_idle(now_ms)
-        late = self._expiry.late(now_ms)
-        if late or now_ms >= self._nearest_deadline_at_ms():
-            self._client.poll_arrived()
-            self._router.refresh()
-        self._expire(now_ms, late)
+        if now_ms >= self._until_ms:
+            self._apply_deadlines(now_ms)
         self._fail_if_hopeless()
         if self.close_request is not None:
             self._advance_close(self.close_request, now_ms)
@@ -186,6 +182,15 @@ class Sender(ClientLoop[Posted]):
             FOREVER_MS if self.close_request is None else self.close_request.deadline_at_ms,
         )
 
+    def _apply_deadlines(self, now_ms: int) -> None:
+        """Fail what is late, after a poll: responses that have arrived come before deadlines."""
+        self._router.forget_idle(now_ms)
+        late = self._expiry.late(now_ms)
+        if late or now_ms >= self._nearest_deadline_at_ms():
+            self._client.poll_arrived()
+            self._router.refresh()
+        self._expire(now_ms, late)
+
     def _expire(self, now_ms: int, late: Sequence[PartitionQueue]) -> None:
         for run in self._router.pop_expired(now_ms, self._delivery_timeout_ms):
             error = self._expiry.delivery_timeout(run, now_ms, f"topic {run.topic} was not in the metadata", None)
@@ -204,11 +209,13 @@ class Sender(ClientLoop[Posted]):
 
     def _fail_if_hopeless(self) -> None:
         """Fail everything if waiting cannot help: refused credentials, or no permission to produce."""
+        is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
+        if not (self._deliveries.outstanding or is_asked):
+            return
         error = self._client.network.status.fatal_error()
         if error is None and self._identity is not None:
             error = self._identity.error
-        is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
-        if error is None or not (self._deliveries.outstanding or is_asked):
+        if error is None:
             return
         self.fail_all(error)
         self._router.fail_waits(error)

@@ -14,6 +14,10 @@ class Poll(NamedTuple):
     next_deadline_at_ms: int = FOREVER_MS
 
 
+NOTHING_TO_SEND = Poll([])
+"""Of a manager that waits for an event or a response."""
+
+
 class CallProgress(NamedTuple):
     """Wait of an unfinished call, and its last error."""
 

@@ -14,7 +14,7 @@ FLAT, ONCE, EACH = Exponents(0, 0, 0), Exponents(1, 0, 1), Exponents(1, 1, 1)
 
 
 OF_ALL_BROKERS = Exponents(1.25, 1, 2)
-"""Each broker reports all brokers. Each turn of a network loop checks the deadlines of all connections."""
+"""Each broker reports all brokers. Each step of a call visits the brokers that have no request yet."""
 OF_MORE_REQUESTS = Exponents(1.25, 0, 1)
 """The largest size needs two requests more than the smallest one."""
 

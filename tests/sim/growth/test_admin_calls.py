@@ -36,9 +36,9 @@ from tests.support.share_members import share_heartbeat
 
 SIZE = 20
 LOCAL = Exponents(0, 0, 0)
-EACH_BROKER = Exponents(1.8, 1, 1)
-"""Each turn of a network loop checks the deadlines of all connections."""
-OF_ALL_BROKERS = Exponents(1.8, 1, 2)
+EACH_BROKER = Exponents(1.3, 1, 1)
+"""Each step of a call visits the brokers that have no request yet."""
+OF_ALL_BROKERS = Exponents(1.5, 1, 2)
 """Each broker reports all brokers."""
 
 

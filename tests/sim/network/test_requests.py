@@ -7,6 +7,7 @@ from kctl.client.errors import ConnectionLost, RequestTimeout, UnsupportedVersio
 from kctl.client.events import Closed, Lost, RequestExpired, RequestSent, ResponseReceived, Throttled
 from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.network.request_table import MAX_THROTTLE_MS
+from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from kctl.client.protocol.api.produce import ProduceRequest
@@ -68,6 +69,51 @@ def test_a_wake_up_beside_a_part_of_a_large_answer_ends_the_poll() -> None:
         selector.wakeup()
         cluster.client.poll(hub.now_ms + 1000)
         assert hub.now_ms == begun_at_ms
+
+
+def test_request_without_a_response_ends_in_the_poll_that_writes_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The selector reports no event for bytes that the system has taken."""
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        unsent = [100]
+        monkeypatch.setattr(cluster.client.selector, "unsent_bytes", lambda _: unsent[0])
+        answers: list[Answer] = []
+        outgoing = Outgoing(-1, MetadataRequest(), 1000, answers.append, expect_response=False)
+        cluster.client.send(outgoing)
+
+        def writes(_until_ms: int) -> list[IoEvent]:
+            unsent[0] -= 50
+            return []
+
+        monkeypatch.setattr(cluster.client.selector, "poll", writes)
+        cluster.client.poll(hub.now_ms + 1000)
+        assert not answers
+        cluster.client.poll(hub.now_ms + 1000)
+        assert [answer.error for answer in answers] == [None]
+
+
+class _EndedTransport(PlainTransport):
+    """A transport whose peer has sent TLS's close_notify, and left TCP open."""
+
+    is_closed_by_peer = True
+
+
+def test_connection_whose_peer_ended_tls_without_tcp_is_over() -> None:
+    with Hub() as hub:
+        cluster = NetworkClientCluster(hub)
+        cluster.connect()
+        answers = [cluster.ask(timeout_ms=50_000), cluster.ask(timeout_ms=50_000)]
+        entry = cluster.client._entries[-1]
+        assert entry.connection is not None
+        entry.connection._transport = _EndedTransport()
+        frames = iter((answer_well, lambda _: None))
+        cluster.nodes[0].answer = lambda request: next(frames)(request)
+        cluster.poll_until(lambda: bool(answers[1]), until_ms=1000)
+        assert is_metadata(answers[0][0].response)
+        assert isinstance(answers[1][0].error, ConnectionLost)
+        assert len(cluster.seen(Lost)) == 1
+        assert hub.now_ms < 100
 
 
 def test_an_answer_before_a_part_of_a_large_one_does_not_wait_for_it() -> None:

@@ -82,6 +82,7 @@ class FakeNetwork:
         """What connections under way are waiting for, by node."""
         self.nodes: Sequence[Node] = ()
         self.status = self
+        self.is_only_woken = False
 
     def ready(self, node_id: int) -> bool:
         return node_id not in self.down

@@ -5,8 +5,6 @@ from unittest.mock import Mock
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.clock import ManualClock
-from kctl.client.cluster import Node
 from kctl.client.errors import (
     AuthenticationError,
     ConnectionLost,
@@ -16,11 +14,8 @@ from kctl.client.errors import (
     TlsError,
     WrongPeerError,
 )
-from kctl.client.events import Phase, PhaseDone, Ready, ignore_events
-from kctl.client.network.channel_table import ChannelTable
+from kctl.client.events import Phase, PhaseDone, Ready
 from kctl.client.network.handshake import Handshake
-from kctl.client.network.idle_expiry import IdleExpiryManager
-from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import ConnectionState
 from kctl.client.network.transport import PlainTransport
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
@@ -33,7 +28,6 @@ from kctl.client.protocol.api.sasl import (
 )
 from kctl.client.protocol.framing import RequestFrame
 from kctl.client.protocol.schema import Response
-from kctl.client.runtime import Address
 from kctl.client.security.sasl.plain import PlainClient
 from tests.unit.network.wired import Wired, answer_well, api_versions
 
@@ -308,25 +302,6 @@ def test_peer_that_closes_on_the_first_request_wants_sasl_only_where_no_request_
     error = wired.connection.progress.lost(None, 5)
     assert isinstance(error, ConnectionLost)
     assert not isinstance(error, AuthenticationError)
-
-
-class _EndedTransport(PlainTransport):
-    """A transport whose peer has sent TLS's close_notify, and left TCP open."""
-
-    is_closed_by_peer = True
-
-
-def test_connection_whose_peer_ended_tls_without_tcp_is_over() -> None:
-    wired = Wired(_EndedTransport())
-    wired.make_ready()
-    send(wired)
-    idle_expiry = IdleExpiryManager(1000)
-    table = ChannelTable(Mock(), ManualClock(), idle_expiry, ignore_events)
-    entry = NodeEntry(Node(1, "h", 1))
-    table.dial(entry, wired.connection, Address("10.0.0.1", 9092), 1000)
-    ((found, connection, error),) = table.renew_sessions(5)
-    assert (found, connection) == (entry, wired.connection)
-    assert isinstance(error, ConnectionLost | SaslRequired)
 
 
 class _BrokenTransport(PlainTransport):

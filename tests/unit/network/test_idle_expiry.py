@@ -11,7 +11,7 @@ def test_connecting_channels_expire_each_at_its_own_deadline_all_in_one_call() -
     assert manager.next_deadline_at_ms() == 100
     assert manager.evict_connecting(99) == []
     assert manager.evict_connecting(100) == [2, 3]
-    assert manager.evict_connecting(1000) == [1, 4]
+    assert manager.evict_connecting(1000) == [4, 1]
     assert manager.next_deadline_at_ms() == FOREVER_MS
 
 
@@ -35,6 +35,18 @@ def test_idle_channels_go_least_recently_used_first_and_all_at_once() -> None:
     assert manager.next_deadline_at_ms() == 1500
     manager.forget(1)
     assert manager.evict_idle(10_000) == []
+
+
+def test_a_channel_that_left_has_no_deadline() -> None:
+    manager = IdleExpiryManager(1000)
+    for channel, deadline in ((1, 100), (2, 200), (3, 300)):
+        manager.connecting(channel, deadline)
+    manager.connected(1, 50)
+    manager.forget(2)
+    manager.forget(1)
+    assert manager.next_deadline_at_ms() == 300
+    assert manager.evict_connecting(299) == []
+    assert manager.evict_connecting(300) == [3]
 
 
 def test_traffic_before_a_channel_is_ready_does_not_count_as_use() -> None:

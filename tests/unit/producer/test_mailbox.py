@@ -90,7 +90,7 @@ def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_
 
     def wakes_after_nudge() -> int:
         before = len(wakes)
-        assert box.nudge()
+        assert box.nudge_for_memory()
         return len(wakes) - before
 
     box.expect(5, 10_000, awaiting_responses=frozenset({"t"}))
@@ -106,7 +106,7 @@ def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_
     box.expect(5, 10_000)
     assert wakes_after_nudge() == 1
     box.is_finished = True
-    assert not box.nudge()
+    assert not box.nudge_for_memory()
 
 
 def test_events_come_out_in_order_with_records_of_one_topic_and_partition_as_a_list() -> None:

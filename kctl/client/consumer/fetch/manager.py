@@ -224,7 +224,7 @@ class FetchManager:
         because brokers send whole batches even for smaller limits.
         """
         is_due_again = is_out_of_room = False
-        fetchable = self._requests.partitions + sum(len(entries) for entries in to_fetch.values())
+        fetchable = self._requests.partitions + sum(map(len, to_fetch.values())) if to_fetch else 0
         for node_id, entries in to_fetch.items():
             if not self._leaders.is_ready(node_id):
                 is_due_again |= self._not_ready(node_id, entries, now_ms)

@@ -53,13 +53,14 @@ class PartitionReports:
     def report_overdue(
         self, in_flight: Mapping[int, FetchInFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
     ) -> int:
-        """Report partitions with overdue fetches; return the instant of the next check."""
-        next_at_ms = FOREVER_MS
+        """Report partitions with overdue fetches; return the instant of the next check.
+
+        Args: in_flight: in the order in which they were sent.
+        """
         for node_id, fetch in in_flight.items():
             overdue_at_ms = fetch.sent_at_ms + self._overdue_after_ms
             if now_ms < overdue_at_ms:
-                next_at_ms = min(next_at_ms, overdue_at_ms)
-                continue
+                return overdue_at_ms
             if self._overdue.get(node_id) is fetch:
                 continue
             self._overdue[node_id] = fetch
@@ -67,7 +68,7 @@ class PartitionReports:
                 state = partitions.get(tp)
                 if state is not None and state.node_id == node_id:
                     self._no_response(tp, state, node_id, fetch.sent_at_ms)
-        return next_at_ms
+        return FOREVER_MS
 
     def is_overdue(self, node_id: int, fetch: FetchInFlight) -> bool:
         return self._overdue.get(node_id) is fetch

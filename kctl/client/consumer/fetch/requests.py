@@ -25,7 +25,7 @@ class FetchRequests:
     """Fetches of all nodes, at most one for each.
 
     Attributes:
-        in_flight: fetches on the wire, by node.
+        in_flight: fetches on the wire, by node, in the order in which they were sent.
         idle: fetches to be repeated, by node.
         sessions: fetch sessions of the nodes.
     """
