@@ -24,6 +24,7 @@ from kctl.client.producer.run_encoder import compression_level
 from kctl.client.protocol.pieces import Pieces
 from kctl.client.records import BATCH_OVERHEAD_BYTES, RecordBatchBuilder
 
+NO_TOPICS: frozenset[str] = frozenset()
 TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 
 
@@ -111,20 +112,42 @@ class Accumulator:
     def expires_at_ms(self, queue: PartitionQueue) -> int:
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
+    def look(self, now_ms: int) -> tuple[list[PartitionQueue], int]:
+        """Return the queues that are due, and the nearest later instant at which a queue is due or a record expires."""
+        linger_ms, is_linger_over = self._linger_ms, self.is_linger_over
+        if self.is_filling:
+            linger_ms, is_linger_over = FOREVER_MS, False
+        delivery_timeout_ms, next_ms = self._delivery_timeout_ms, FOREVER_MS
+        due: list[PartitionQueue] = []
+        for queue in self._active:
+            expires_at_ms = queue.expires_at_ms(delivery_timeout_ms)
+            due_at_ms = queue.due_at_ms(linger_ms, is_linger_over=is_linger_over)
+            if due_at_ms <= now_ms:
+                due.append(queue)
+            elif due_at_ms < next_ms:
+                next_ms = due_at_ms
+            if expires_at_ms < next_ms:
+                next_ms = expires_at_ms
+        return due, next_ms
+
     def room_bytes(self) -> int:
         """Return the smallest free space in bytes among the batches being filled."""
-        rooms = [room for queue in self._active if (room := queue.room_bytes()) > 0]
-        return min(rooms, default=self._batch_size_bytes - BATCH_OVERHEAD_BYTES)
+        most_bytes = self._batch_size_bytes - BATCH_OVERHEAD_BYTES
+        if not self._active:
+            return most_bytes
+        return min([room for queue in self._active if (room := queue.room_bytes()) > 0], default=most_bytes)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
         """Return the topics that can send nothing before a response; empty if any queue can send now.
 
         Args: topics: with all their partitions.
         """
+        if not self._active:
+            return NO_TOPICS
         counts: dict[str, int] = {}
         for queue in self._active:
             if not queue.awaits_response:
-                return frozenset()
+                return NO_TOPICS
             name, partition = queue.topic_partition
             if name in topics and partition in topics[name].partitions:
                 counts[name] = counts.get(name, 0) + 1
@@ -241,7 +264,7 @@ class Accumulator:
         return outcome
 
     def _complete(self, queue: PartitionQueue, done: Sequence[tuple[list[RecordRun], Outcome]]) -> None:
-        if queue.is_empty:
+        if not queue.runs and not queue.batches:
             self._active.pop(queue, None)  # its next run adds it again
         for runs, outcome in done:
             self._deliveries.finish(runs, outcome)

@@ -17,13 +17,14 @@ NO_SEQUENCE = -1
 
 
 def count_of(runs: Iterable[RecordRun]) -> int:
-    return sum([run.count for run in runs])
+    return sum([run.end - run.first for run in runs])
 
 
 class Batch:
     """A frozen batch.
 
     Attributes:
+        encoded_bytes: size of the encoded batch.
         plain_bytes: size before compression.
         limit_bytes: batch limit under which it was made.
         base_sequence: sequence of the first record; NO_SEQUENCE without idempotence.
@@ -41,6 +42,7 @@ class Batch:
         "attempts",
         "base_sequence",
         "data",
+        "encoded_bytes",
         "failures",
         "is_in_flight",
         "last_error",
@@ -61,6 +63,7 @@ class Batch:
         self.runs = runs
         self.record_count = count_of(runs)
         self.data = data
+        self.encoded_bytes = len(data)
         self.base_sequence = base_sequence
         self.attempts = 0
         self.failures = 0
@@ -77,7 +80,7 @@ class Batch:
     @property
     def size_bytes(self) -> int:
         """Estimated size for the broker's limit: the smaller of compressed and plain size."""
-        return min(self.plain_bytes, len(self.data))
+        return min(self.plain_bytes, self.encoded_bytes)
 
     def sent(self, node_id: int) -> None:
         self.attempts += 1

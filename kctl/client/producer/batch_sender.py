@@ -3,7 +3,7 @@
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from typing import cast
 
@@ -57,28 +57,23 @@ class BatchSender:
 
     def run(self, now_ms: int) -> int:
         """Send every batch that is due and possible; return the next time at which one is due or expires."""
-        next_ms = FOREVER_MS
+        due, next_ms = self._accumulator.look(now_ms)
         ready: dict[int, list[PartitionQueue]] = {}
-        accumulator = self._accumulator
-        for queue in accumulator.active():
-            next_ms = min(next_ms, accumulator.expires_at_ms(queue))
-            due_at_ms = accumulator.due_at_ms(queue)
-            if due_at_ms > now_ms:
-                next_ms = min(next_ms, due_at_ms)
-            elif not self._is_numbered(queue):
+        for queue in due:
+            if not self._prepare(queue):
                 next_ms = min(next_ms, FOREVER_MS if self._identity is None else self._identity.run(now_ms))
-            else:
-                leader_id = self._ready_leader(queue, now_ms)
-                if leader_id != NO_NODE:
-                    ready.setdefault(leader_id, []).append(queue)
+                continue
+            leader_id = self._ready_leader(queue, ready, now_ms)
+            if leader_id != NO_NODE:
+                ready.setdefault(leader_id, []).append(queue)
         if self.is_over:
             return next_ms  # a callback of a failed record has just closed the producer
         for node_id, queues in ready.items():
             next_ms = min(next_ms, self._send_to(node_id, queues, now_ms))
         return next_ms
 
-    def _is_numbered(self, queue: PartitionQueue) -> bool:
-        """Return whether the queue's next batch has a sequence number or needs none."""
+    def _prepare(self, queue: PartitionQueue) -> bool:
+        """Number the queue's next batch if necessary; return whether there is a batch that can be sent."""
         if self._identity is None:
             return True
         if queue.needs_restart:
@@ -89,13 +84,18 @@ class BatchSender:
             queue.number_frozen()
         return not queue.is_empty
 
-    def _ready_leader(self, queue: PartitionQueue, now_ms: int) -> int:
-        """Return the leader's node id if it can take a request; otherwise connect or update metadata."""
+    def _ready_leader(self, queue: PartitionQueue, ready: Container[int], now_ms: int) -> int:
+        """Return the leader's node id if it can take a request now; otherwise start to connect or update metadata.
+
+        Args: ready: nodes that this turn has found ready.
+        """
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
             self._client.metadata.request_update()
         elif not queue.may_go_to(leader_id):
             return NO_NODE
+        elif leader_id in ready:
+            return leader_id
         elif self._client.network.ready(leader_id):
             self._progress.took_data(leader_id, now_ms)
             return leader_id
@@ -118,10 +118,10 @@ class BatchSender:
             served = 0
             for queue in line:
                 batch = self._accumulator.next_batch(queue)
-                if entries and size_bytes + len(batch.data) > self._max_request_size:
+                if entries and size_bytes + batch.encoded_bytes > self._max_request_size:
                     break
                 entries.append(Sent(queue, batch, batch.attempts + 1))
-                size_bytes += len(batch.data)
+                size_bytes += batch.encoded_bytes
                 served += 1
             self._send(node_id, entries, now_ms)
             again = []
@@ -142,7 +142,7 @@ class BatchSender:
             if batch.attempts == 1:
                 waited_ms = now_ms - batch.runs[0].created_at_ms
                 counters.first_sending(
-                    queue.counters, batch.record_count, len(batch.data), batch.plain_bytes, max(0, waited_ms)
+                    queue.counters, batch.record_count, batch.encoded_bytes, batch.plain_bytes, max(0, waited_ms)
                 )
             else:
                 queue.counters.batches_retried += 1

@@ -114,8 +114,9 @@ class BufferMemory:
         self._wake_first()
 
     def _wake_first(self) -> None:
-        with suppress(IndexError):  # no sender waits
-            self._queue[0].waiter.notify()
+        if self._queue:
+            with suppress(IndexError):  # the first sender has left meanwhile
+                self._queue[0].waiter.notify()
 
     def wake_all(self) -> None:
         """Wake every waiting sender, so that it sees the end of the loop; the loop only."""

@@ -78,8 +78,10 @@ class DeliveryTracker:
     def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
         self._memory = memory
         self._counters = counters
-        self._groups: deque[FlushGroup] = deque([FlushGroup()])
-        """Oldest first; records join the last one."""
+        self.open_group = FlushGroup()
+        """The group of records that are accepted now."""
+        self._groups: deque[FlushGroup] = deque([self.open_group])
+        """Oldest first; the last one is the open group."""
         self._flushes: deque[_Flush] = deque()
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
@@ -98,10 +100,6 @@ class DeliveryTracker:
         run.group = self.open_group
         self.count_in(run.count)
 
-    @property
-    def open_group(self) -> FlushGroup:
-        return self._groups[-1]
-
     def count_in(self, count: int) -> None:
         self.open_group.outstanding += count
         self.outstanding += count
@@ -115,7 +113,7 @@ class DeliveryTracker:
         watched: list[SendFuture | ColumnsFuture | RowsNotification] = []
         for run in runs:
             watched += run.complete(outcome)
-            count = run.count
+            count = run.end - run.first
             size_bytes += run.size_bytes
             total += count
             _count_out(run.group, count, outcome)
@@ -170,7 +168,8 @@ class DeliveryTracker:
         """Finish the mark when every record accepted so far is done."""
         firsts = [(group, len(group.failures) - 1) for group in self._groups]
         self._flushes.append(_Flush(mark, self._groups[-1], firsts))
-        self._groups.append(FlushGroup())
+        self.open_group = FlushGroup()
+        self._groups.append(self.open_group)
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:

@@ -207,24 +207,28 @@ class PartitionQueue:
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
         """Return the time from which the next batch may be sent; FOREVER_MS if a response must arrive first."""
-        if self.needs_restart and self.has_in_flight:
-            return FOREVER_MS
         if self.batches:
-            batch = self.next_frozen()
-            ahead = len(self.batches) if batch is None else self.batches.index(batch)
-            if ahead >= self._present_window():
+            if self.needs_restart and self.has_in_flight:
                 return FOREVER_MS
-            if batch is not None:
-                return FOREVER_MS if ahead and batch.attempts and self.is_idempotent else batch.retry_at_ms
+            ahead, frozen = 0, None
+            for batch in self.batches:
+                if not batch.is_in_flight:
+                    frozen = batch
+                    break
+                ahead += 1
+            if ahead and ahead >= self._present_window():
+                return FOREVER_MS
+            if frozen is not None:
+                return FOREVER_MS if ahead and frozen.attempts and self.is_idempotent else frozen.retry_at_ms
         if not self.runs:
             return FOREVER_MS
-        if self.runs[0].is_compressing:
+        first = self.runs[0]
+        if first.is_compressing:
             return FOREVER_MS
-        if is_linger_over or self.runs[0].encoded is not None:
+        if is_linger_over or first.encoded is not None or self.room_bytes() <= 0:
             return 0
-        if self.room_bytes() <= 0:
-            return 0
-        return min(FOREVER_MS, self.runs[0].created_at_ms + linger_ms)
+        due_at_ms = first.created_at_ms + linger_ms
+        return due_at_ms if due_at_ms < FOREVER_MS else FOREVER_MS
 
     def _present_window(self) -> int:
         if not self.limit.is_proven:
@@ -248,8 +252,7 @@ class PartitionQueue:
         nearest_ms = self.runs[0].created_at_ms + delivery_timeout_ms if self.runs else FOREVER_MS
         for batch in self.batches:
             expires_at_ms = batch.expires_at_ms(delivery_timeout_ms)
-            if expires_at_ms < nearest_ms:
-                nearest_ms = expires_at_ms
+            nearest_ms = expires_at_ms if expires_at_ms < nearest_ms else nearest_ms
         return nearest_ms
 
     # --- batches that leave -------------------------------------------------------------------------------------------
