@@ -42,7 +42,7 @@ class BootstrapRefusal:
         self._last: dict[int, KafkaError] = {}
         """Last error of each server; a running attempt does not clear it."""
         self._mismatches: dict[int, int] = {}
-        """Consecutive mismatches by server."""
+        """Consecutive mismatches by server; errors that are not retriable count as enough of them."""
 
     def clear(self) -> None:
         """Start again, because a new call of the user is a new attempt."""
@@ -58,7 +58,7 @@ class BootstrapRefusal:
         for node_id in servers:
             self._note(node_id)
         errors = [self._last.get(node_id) for node_id in servers]
-        refusals = [error for error in errors if isinstance(error, (ConnectionRefused, DnsError, *_MISMATCHES))]
+        refusals = [error for error in errors if isinstance(error, TransportError) and _is_refusal(error)]
         if not refusals or len(refusals) < len(errors):
             self._started_at_ms = None
             return None
@@ -76,15 +76,21 @@ class BootstrapRefusal:
         if error is None or error is self._last.get(node_id):
             return
         self._last[node_id] = error
-        times = self._mismatches.get(node_id, 0)
-        self._mismatches[node_id] = times + 1 if isinstance(error, _MISMATCHES) else 0
+        if isinstance(error, _MISMATCHES):
+            self._mismatches[node_id] = self._mismatches.get(node_id, 0) + 1
+        else:
+            self._mismatches[node_id] = 0 if error.retriable else _MISMATCH_TIMES
 
     def _error_of(self, refusals: Sequence[TransportError], how_long: str) -> TransportError:
-        first = refusals[0]
+        first = min(refusals, key=lambda error: error.retriable)  # a certificate says more than a closed connection
         others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
         text = f"no bootstrap server accepted a connection {how_long}: {first}{others}"
         how = "bootstrap.refused.timeout.ms=-1 retries until the call times out"
         return type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
+
+
+def _is_refusal(error: TransportError) -> bool:
+    return not error.retriable or isinstance(error, (ConnectionRefused, DnsError, *_MISMATCHES))
 
 
 class Acceptance:
