@@ -9,7 +9,7 @@ from pathlib import Path
 from kctl.cli import click
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
-from kctl.cli.notices import limit_text
+from kctl.cli.notices import WaitLimit
 from kctl.cli.options import Common
 from kctl.cli.profiles.references import LARGEST_SECRET_BYTES, Sources, ask_on_terminal, fetch, read_to_end
 from kctl.client.clock import Timer
@@ -73,7 +73,7 @@ def _of_file(common: Common, file: str) -> str:
     finally:
         os.close(descriptor)
     if raw is None:
-        limit = limit_text(timer.timeout_ms, "--api-timeout")
+        limit = WaitLimit(timer.timeout_ms, "--api-timeout")
         what = f"timed out after {limit}: --password-file {one_line(file)} had no end"
         raise CommandError(ExitCode.API_TIMEOUT, what, "a pipe ends when its writer closes it")
     if len(raw) > LARGEST_SECRET_BYTES:

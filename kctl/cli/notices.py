@@ -236,16 +236,26 @@ def _brief(place: str, error: KafkaError) -> str:
     return _DETAILS.sub("", str(error).removeprefix(f"{place}: "))
 
 
+class WaitLimit(NamedTuple):
+    """How long a command retries, from its start, and the option that sets that."""
+
+    limit_ms: int
+    flag: str
+
+    def __str__(self) -> str:
+        return f"{self.limit_ms / 1000:g}s ({self.flag})"
+
+
 class WaitNotices:
     """Says what a command waits for.
 
     Args:
         say: prints a line on stderr.
-        limit: until when it is tried, such as "60s (--api-timeout)".
+        limit: of --api-timeout. Nothing is said about REPORT_AFTER_MS before and after its end: the error follows.
         verbose: at the end, also name the servers that accepted the client and those that failed.
         is_brief: say nothing but once, and only where servers accept connections that then fail: a log needs no more.
 
-    Attributes: refused_limit: the same where all bootstrap servers refuse; empty where that makes no difference.
+    Attributes: refused_limit: the same if all bootstrap servers refuse; None if that makes no difference.
     """
 
     def __init__(
@@ -253,7 +263,7 @@ class WaitNotices:
         program: str,
         say: Callable[[str], None],
         clock: Clock,
-        limit: str,
+        limit: WaitLimit,
         *,
         verbose: bool = False,
         is_brief: bool = False,
@@ -263,7 +273,8 @@ class WaitNotices:
         self._clock = clock
         self._limit = limit
         self._verbose = verbose
-        self.refused_limit = ""
+        self.refused_limit: WaitLimit | None = None
+        self._started_at_ms = clock.now_ms()
         self._waits = Waits(clock.now_ms())
         self._is_brief = is_brief
         self.on_event: EventSink = self._on_event_once if is_brief else self._waits.on_event
@@ -314,8 +325,9 @@ class WaitNotices:
 
     def look(self, now_ms: int) -> None:
         """Report what is waited for: when it is new, at most once a second, and again from time to time."""
+        left_ms = self._started_at_ms + self._present_limit().limit_ms - now_ms
         causes = self._waits.causes(now_ms)
-        if not causes:
+        if not causes or abs(left_ms) < REPORT_AFTER_MS:
             return
         is_new = not set(causes) <= set(self._reported)
         if now_ms - self._reported_at_ms < (REPORT_AFTER_MS if is_new else self._repeat_ms):
@@ -328,10 +340,8 @@ class WaitNotices:
     def _say(self, causes: list[str]) -> None:
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
-        limit = self.refused_limit if self.refused_limit and self._waits.are_refused else self._limit
-        self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {limit}")
+        self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {self._present_limit()}")
 
-
-def limit_text(limit_ms: int, flag: str) -> str:
-    """Return a limit as notices name it."""
-    return f"{limit_ms / 1000:g}s ({flag})"
+    def _present_limit(self) -> WaitLimit:
+        is_short = self.refused_limit is not None and self._waits.are_refused
+        return self.refused_limit if is_short and self.refused_limit is not None else self._limit

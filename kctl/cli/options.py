@@ -96,9 +96,9 @@ class Common(NamedTuple):
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         given = settings.by_name[FAIL_FAST].text
         if self.notices is not None and given.isdecimal() and int(given) < _api_timeout_ms(settings):
-            from kctl.cli.notices import limit_text
+            from kctl.cli.notices import WaitLimit
 
-            self.notices.refused_limit = limit_text(int(given), "--fail-fast")
+            self.notices.refused_limit = WaitLimit(int(given), "--fail-fast")
         return settings
 
     @property
@@ -324,9 +324,9 @@ def _start_trace(environment: Environment, settings: Settings) -> "Tracer":
 
 
 def _notices(environment: Environment, settings: Settings, *, verbose: bool) -> "WaitNotices":
-    from kctl.cli.notices import WaitNotices, limit_text
+    from kctl.cli.notices import WaitLimit, WaitNotices
 
-    limit = limit_text(_api_timeout_ms(settings), "--api-timeout")
+    limit = WaitLimit(_api_timeout_ms(settings), "--api-timeout")
     is_brief = not (environment.stderr_is_tty or verbose)
     say, clock = environment.say, environment.clock
     return WaitNotices(environment.program, say, clock, limit, verbose=verbose, is_brief=is_brief)

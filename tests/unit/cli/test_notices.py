@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.cli.notices import WaitNotices, limit_text
+from kctl.cli.notices import WaitLimit, WaitNotices
 from kctl.client.clock import FOREVER_MS, ManualClock, SystemClock
 from kctl.client.errors import CertificateExpired, ConnectionLost, ConnectionRefused
 from kctl.client.events import (
@@ -37,7 +37,7 @@ class Run:
         self.clock = ManualClock()
         self.said: list[str] = []
         self.refusals = 0
-        limit = limit_text(60_000, "--api-timeout")
+        limit = WaitLimit(60_000, "--api-timeout")
         self.notices = WaitNotices("kctl topics", self.said.append, self.clock, limit, is_brief=is_brief)
 
     def on_event(self, *events: Event) -> None:
@@ -104,7 +104,7 @@ def test_listener_that_closes_each_connection_at_its_first_request_is_reported_a
 
 def test_verbose_names_the_servers_that_were_used_and_those_that_failed() -> None:
     clock, said = ManualClock(), list[str]()
-    notices = WaitNotices("kctl topics", said.append, clock, "60s (--api-timeout)", verbose=True)
+    notices = WaitNotices("kctl topics", said.append, clock, WaitLimit(60_000, "--api-timeout"), verbose=True)
     dead = ConnectionRefused("127.0.0.1:9093: connection refused (RST after 1 ms) [phase tcp]")
     notices.on_event(Failed(0, _target(port=9093), Phase.TCP, 0, dead))
     notices.on_event(Ready(0, _target(), 7))
@@ -119,11 +119,20 @@ def test_verbose_names_the_servers_that_were_used_and_those_that_failed() -> Non
 
 def test_verbose_leaves_it_to_the_error_where_no_server_was_used() -> None:
     said: list[str] = []
-    notices = WaitNotices("kctl topics", said.append, ManualClock(), "60s (--api-timeout)", verbose=True)
+    notices = WaitNotices("kctl topics", said.append, ManualClock(), WaitLimit(60_000, "--api-timeout"), verbose=True)
     dead = ConnectionRefused("127.0.0.1:9093: connection refused")
     notices.on_event(Failed(0, _target(port=9093), Phase.TCP, 0, dead))
     notices.stop()
     assert said == []
+
+
+def test_nothing_is_said_in_the_last_second_before_the_error() -> None:
+    run = Run()
+    run.passes(58_800)
+    run.on_event(run.refused())
+    assert len(run.passes(200)) == 1
+    run.on_event(run.refused(port=9093))
+    assert run.passes(1900) == []
 
 
 def test_new_cause_is_reported_within_a_second_after_repetitions() -> None:
@@ -136,7 +145,7 @@ def test_new_cause_is_reported_within_a_second_after_repetitions() -> None:
 
 def test_fail_fast_is_the_limit_while_all_refuse() -> None:
     run = Run()
-    run.notices.refused_limit = limit_text(5000, "--fail-fast")
+    run.notices.refused_limit = WaitLimit(5000, "--fail-fast")
     run.on_event(run.refused())
     assert run.passes(1000)[0].endswith(", retrying for up to 5s (--fail-fast)")
     run.on_event(Failed(1000, _target(port=1), Phase.APIVERSIONS, 0, ConnectionLost("127.0.0.1:1: closed")))
@@ -145,7 +154,7 @@ def test_fail_fast_is_the_limit_while_all_refuse() -> None:
 
 def test_request_to_an_object_store_is_reported_while_it_lasts_beside_those_to_brokers() -> None:
     run = Run()
-    run.notices.refused_limit = limit_text(5000, "--fail-fast")
+    run.notices.refused_limit = WaitLimit(5000, "--fail-fast")
     with run.notices.during("s3://bucket: no response"):
         run.on_event(run.refused())
         (line,) = run.passes(1000)
