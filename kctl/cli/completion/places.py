@@ -86,12 +86,22 @@ def read_places() -> list[CommandSpec]:
 
 def _place(command: Command) -> CommandSpec:
     arguments = [offer for each in command.arguments for offer in _offers(each.metavar)]
+    if command.path == ("kctl", "sandbox", "fault"):
+        arguments = _sandbox_faults()
     return CommandSpec(
         " ".join(command.path[1:]),
         tuple((each.path[-1], short(each.summary)) for each in command.commands),
         command.options,
         tuple(arguments),
     )
+
+
+def _sandbox_faults() -> list[Offer]:
+    """Return what follows `sandbox fault`: a command, a broker id, and a fault."""
+    from kctl.sandbox.commands import COMMANDS  # deferred import: a cluster, needed to write a script alone
+    from kctl.sandbox.faults import Fault
+
+    return [Offer(words=tuple(COMMANDS)), NOTHING, Offer(words=tuple(fault.value for fault in Fault)), NOTHING]
 
 
 def offer_of(option: Option) -> Offer:

@@ -22,6 +22,7 @@ from kctl.cli.formats.record_options import (
     PrintOffsetsOption,
 )
 from kctl.cli.options import Common, duration_ms, with_common, with_options
+from kctl.cli.output_options import Words
 from kctl.grammar.durations import parse_duration_ms
 from kctl.grammar.offset_grammar import parse_offset
 from kctl.grammar.offsets import OffsetSpec
@@ -35,6 +36,7 @@ MOST_TAIL = 1_000_000
 LEAST_MEMORY_BYTES = 64 * 1024
 
 app = Commands()
+_BAD_RECORD_POLICIES = Words(("error", "skip"))
 
 
 @app.command()
@@ -107,6 +109,7 @@ def consume(
         str,
         typer.Option(
             "--on-bad-record",
+            parser=_BAD_RECORD_POLICIES,
             metavar="POLICY",
             help="Action for records and batches that are damaged, larger than a limit, or rejected by --strict or "
             "--jq: error, or skip. kctl reports skipped records on stderr.",
@@ -150,7 +153,6 @@ def consume(
         raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
     if (key_separator is not None or delimiter is not None) and (template or common.output):
         raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
-    click.one_of("--on-bad-record", on_bad_record, ("error", "skip"))
     wall_ms = common.environment.clock.wall_ms()
     if since is None:
         specs = _read_offsets(offset or (), wall_ms, from_beginning=from_beginning)

@@ -97,12 +97,10 @@ def export(
     click.one_of("--start", start, STARTS)
     output = common.choose_output(*SHAPES)
 
-    from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
     click.one_of("--file-format", file_format, tuple(FORMATS))
     click.one_of("--layout", layout, LAYOUTS)
-    click.one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import INTERVAL_MS, ExportRequest, plan_export  # the client: not wanted for --help
     from kctl.pipeline.jobs.export import export as job
     from kctl.pipeline.jobs.export_rounds import ROUND_MS

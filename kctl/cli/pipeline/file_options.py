@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kctl.cli.options import duration_ms
+from kctl.cli.output_options import Words
 from kctl.cli.pipeline.spark_options import target_text
 
 ToOption = Annotated[
@@ -47,10 +48,12 @@ RoundTimeOption = Annotated[
         help="Interval of commits to the target [default: 60s].",
     ),
 ]
+BAD_RECORD_POLICIES = Words(("error", "null", "skip"))
 BadRecordOption = Annotated[
     str,
     typer.Option(
         "--on-bad-record",
+        parser=BAD_RECORD_POLICIES,
         metavar="POLICY",
         help="Action for records with a value that the target cannot store: error, null (write without the "
         "value), or skip. Bad records are listed in _errors.",

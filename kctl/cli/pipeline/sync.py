@@ -102,12 +102,10 @@ def sync(
         raise click.UsageError("--trigger cannot be combined with --available-now.")
     output = common.choose_output(*SHAPES)
 
-    from kctl.pipeline.export_files.bad_records import POLICIES
     from kctl.pipeline.export_files.folder import FORMATS, LAYOUTS
 
     click.one_of("--file-format", file_format, tuple(FORMATS))
     click.one_of("--layout", layout, LAYOUTS)
-    click.one_of("--on-bad-record", on_bad_record, POLICIES)
     from kctl.pipeline.jobs.export import ExportRequest  # the client: not wanted for --help
     from kctl.pipeline.jobs.export_rounds import ROUND_MS
     from kctl.pipeline.jobs.sync import MAX_BATCH_RECORDS, TRIGGER_MS, SyncRequest, plan_sync

@@ -13,6 +13,8 @@ from kctl.cli.completion.places import (
     read_places,
     short,
 )
+from kctl.pipeline.export_files.bad_records import POLICIES
+from kctl.sandbox.faults import Fault
 
 PLACES = {place.path: place for place in read_places()}
 
@@ -60,3 +62,13 @@ def test_options_with_values_are_known_and_named_with_the_command_where_others_h
 )
 def test_the_first_thing_of_a_help(text: str, first: str) -> None:
     assert short(text) == first
+
+
+def test_policies_and_faults_are_completed() -> None:
+    for path, words in (("consume", ("error", "skip")), ("pipeline export", POLICIES), ("pipeline sync", POLICIES)):
+        [option] = [each for each in PLACES[path].options if "--on-bad-record" in each.names]
+        assert offer_of(option).words == words
+    command, broker, fault, _ = PLACES["sandbox fault"].arguments
+    assert {"start", "stop"} < set(command.words)
+    assert broker == NOTHING
+    assert fault.words == tuple(each.value for each in Fault)
