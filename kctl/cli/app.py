@@ -250,7 +250,8 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     if isinstance(error, PARSER_ERRORS) and error.ctx is not None:
-        failure = failure._replace(hint=f"{error.ctx.command_path} --help shows the options")
+        hint = getattr(error, "hint", "") or f"{error.ctx.command_path} --help shows the options"
+        failure = failure._replace(hint=hint)
     if isinstance(error, ConfigError) and error.key == "bootstrap.servers":
         from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
 

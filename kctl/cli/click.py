@@ -10,7 +10,9 @@ R = TypeVar("R")
 
 
 class UsageError(BadParameter):
-    """A mistake in the command line that is not about one value of one option."""
+    """A mistake in the command line that is not about one value of one option. Attributes: hint: how to write it."""
+
+    hint = ""
 
     def format_message(self) -> str:
         return str(self.message)

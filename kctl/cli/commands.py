@@ -5,7 +5,7 @@ UTF-8 are rejected. Help has sections and examples.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -26,6 +26,7 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options and arguments. Raises: BadParameter: an argument is not UTF-8."""
         given = note_form_of_errors(ctx, self.make_parser(ctx), args)
+        _refuse_missing_values(self, ctx, (), args)
         rest = super().parse_args(ctx, [*_named_arguments(ctx, given), *args])
         for parameter in self.params:
             if parameter.param_type_name == "argument":
@@ -66,19 +67,24 @@ class Group(TyperGroup):
         """Return the arguments with the name of the subcommand before the shared options."""
         note_form_of_errors(ctx, self.make_parser(ctx), args)
         is_command = any("--api-timeout" in each.opts for each in self.params)  # it reads the shared options itself
+        if is_command:
+            _refuse_missing_values(self, ctx, (), args)
         return args if is_command or not args or not args[0].startswith("-") else self.move_shared_options(ctx, args)
 
     def parser_of_all(self, ctx: Any) -> Any:
         """Return a parser of the options of the group and of the shared ones."""
         from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
 
-        parser = self.make_parser(ctx)
-        for option in shared_options():
+        parser, shared = self.make_parser(ctx), shared_options()
+        for option in (*shared, *_other_options(self, ctx, [*_declared(self, ctx), *shared])):
             option.add_to_parser(parser, ctx)
         return parser
 
     def move_shared_options(self, ctx: Any, args: list[str]) -> list[str]:
         """Return arguments that begin with an option with the subcommand first; nothing if no subcommand follows."""
+        from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
+
+        _refuse_missing_values(self, ctx, shared_options(), args)
         try:
             _, rest, order = self.parser_of_all(ctx).parse_args(list(args))
         except PARSER_ERRORS:  # an option of the subcommand before a flag for the subcommand
@@ -133,9 +139,23 @@ class Commands(typer.Typer):
 
 
 def _with_other_names(parser: Any, command: Any, ctx: Any) -> Any:
-    """Add the options of other tools for a command to its parser; an option of kctl with this name has precedence."""
-    options = [each for each in command.get_params(ctx) if each.param_type_name == "option"]
-    known = {name: each for each in options for name in (*each.opts, *each.secondary_opts)}
+    """Add the options of other tools for a command to its parser."""
+    for option in _other_options(command, ctx, _declared(command, ctx)):
+        option.add_to_parser(parser, ctx)
+    return parser
+
+
+def _declared(command: Any, ctx: Any) -> list[Any]:
+    return [each for each in command.get_params(ctx) if each.param_type_name == "option"]
+
+
+def _by_name(options: Iterable[Any]) -> dict[str, Any]:
+    return {name: each for each in options for name in (*each.opts, *each.secondary_opts)}
+
+
+def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
+    """Return the options of other tools for a command; an option of kctl with this name has precedence."""
+    known, found = _by_name(options), []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         if name in known:
             continue
@@ -148,8 +168,40 @@ def _with_other_names(parser: Any, command: Any, ctx: Any) -> Any:
             option = TyperOption(param_decls=["ignored", name], is_flag=True)
         else:
             continue
-        option.add_to_parser(parser, ctx)
-    return parser
+        found.append(option)
+    return found
+
+
+def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: Sequence[str]) -> None:
+    """Refuse an option in the place of a value, up to the subcommand if there is one.
+
+    Behind an equals sign, as in --format=-b, every text is a value.
+    """
+    declared = [*_declared(command, ctx), *shared]
+    options = _by_name([*declared, *_other_options(command, ctx, declared)])
+    words = iter(args)
+    for word in words:
+        if word == "--" or (isinstance(command, Group) and not word.startswith("-")):
+            return
+        name = _before_value(word, options)
+        value = None if name is None else next(words, None)
+        if name is not None and value is not None and value.partition("=")[0] in options:
+            error = UsageError(f"{value!r} looks like an option: the value of {name} before it is missing.", ctx)
+            long = next((each for each in options[name].opts if each.startswith("--")), None)
+            error.hint = f"if {value} is the value, write {name}{value}" if long is None else f"write {long}={value}"
+            raise error
+
+
+def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
+    """Return the name of the option whose value is the next word; None if this word has no such option."""
+    option = options.get(word)
+    if option is not None:
+        return None if option.is_flag or option.count else word
+    for at, letter in enumerate(word[1:] if word[:1] == "-" and word[:2] != "--" else "", 2):
+        option = options.get(f"-{letter}")
+        if option is None or not (option.is_flag or option.count):
+            return f"-{letter}" if option is not None and at == len(word) else None
+    return None
 
 
 def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, Any]:

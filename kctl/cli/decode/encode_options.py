@@ -103,8 +103,6 @@ def _check_registration(request: EncodeRequest) -> None:
 def _problem(text: str) -> str:
     if text in LOCAL:
         return ""
-    if text.startswith("-"):
-        return f"{text!r} looks like an option: the schema before it is missing, such as auto."
     near = nearest_name(text, (*LOCAL, "auto", "topic"), likeness=0.7)
     if near is not None and text != near:
         return f"{text!r}: did you mean {near}? A subject of that name is subject:{text}."

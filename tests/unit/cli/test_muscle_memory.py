@@ -58,6 +58,12 @@ WORKS = [
     ("-b h:0 consume t", BAD_PORT),
     ("-bh:0 topics list", BAD_PORT),
     ("--bootstrap-server h:0 topics list", BAD_PORT),
+    ("--brokers h:0 topics list", BAD_PORT),
+    ("--broker-list h:0 topics list", BAD_PORT),
+    ("topics --broker-list h:0 list", BAD_PORT),
+    ("topics --servers h:0 --timeout 5s list", BAD_PORT),
+    ("groups -B h:0 --format json list", BAD_PORT),
+    ("--timeout 5s -b h:0 topics list", BAD_PORT),
     ("topics --bootstrap-server h:0 list", BAD_PORT),
     ("topics --bootstrap-server=h:0 ls", BAD_PORT),
     ("-v --api-timeout 5s topics list -b h:0", BAD_PORT),
@@ -140,7 +146,13 @@ NAMED = [
     ("topics --topic list", "No such option '--topic'."),
     ("quotas --add", "Did you mean 'quotas set KEY=VALUE'?"),
     ("list", "Did you mean 'topics list'?"),
-    ("topics create t -b --api-timeout 2s", "'--api-timeout' looks like an option: the servers before it are missing"),
+    ("topics create t -b --api-timeout 2s", "'--api-timeout' looks like an option: the value of -b before it is"),
+    ("consume t -f -b h:1", "'-b' looks like an option: the value of -f before it is missing."),
+    ("consume t -f -b h:1", "hint: write --format=-b"),
+    ("consume t -ef -b h:1", "'-b' looks like an option: the value of -f before it is missing."),
+    ("consume t -X -b", "hint: if -b is the value, write -X-b"),
+    ("-b -q topics list", "'-q' looks like an option: the value of -b before it is missing."),
+    ("topics -b --json list", "'--json' looks like an option: the value of -b before it is missing."),
     ("cluster nonsense", "There are: describe, quorum."),
     ("-L -b h:1", "kctl probe shows the brokers"),
     ("-b h:1 --bogus", "No such option '--bogus'."),
@@ -157,7 +169,7 @@ NAMED = [
     ("quotas set producer_byte_rat=1 --user ann", "is not a quota: did you mean producer_byte_rate?"),
     ("quotas unset xyz --user ann", "'xyz' is not a quota: there are producer_byte_rate, "),
     ("consume --decode orders -e", "Invalid value for '--decode': 'orders' is not one of auto, avro"),
-    ("produce t --encode -e", "'-e' looks like an option: the schema before it is missing"),
+    ("produce t --encode --acks 1", "'--acks' looks like an option: the value of --encode before it is missing."),
     ("topics list --json --output yaml", "--json is --output json, and cannot be combined with --output yaml."),
     ("produce t --encode avr", "'avr': did you mean avro? A subject of that name is subject:avr."),
     ("doctor --watch --interval 0", "Invalid value for '--interval': '0' has no unit"),
@@ -165,6 +177,29 @@ NAMED = [
     ("doctor --watch --interval 0s", "Invalid value for '--interval': the two checks must be at least 1s apart."),
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
+
+
+def test_no_option_takes_another_option_of_its_command_as_value() -> None:
+    seen = 0
+    for command in read_tree().walk():
+        words = command.name.split()[1:]
+        flags = [each.names[0] for each in command.options if not each.takes_value and "--help" not in each.names]
+        for option in command.options if command.runs and flags else ():
+            for name in option.names if option.takes_value else ():
+                with pytest.raises(PARSER_ERRORS) as caught:
+                    parse([*words, name, flags[0]])
+                said = caught.value.format_message()
+                assert said == f"{flags[0]!r} looks like an option: the value of {name} before it is missing.", words
+                seen += 1
+    assert seen > 1000
+
+
+@pytest.mark.parametrize(
+    "line", ["consume t -f - -o -5 -b h:0", "consume t --format=-b -b h:0", "produce t -K- -b h:0"]
+)
+def test_dash_negative_number_and_text_behind_an_equals_sign_are_values(line: str) -> None:
+    assert BAD_PORT in run_line(line)[0]
+
 
 WORDS_OF_TABLES = (
     "--json", "--decode", "--encode", "--watch", "10s", "--cluster", "kafka-cluster", "ls", "topic", "help", "-b", "--",
@@ -261,11 +296,14 @@ def test_misspelled_variable_is_named_with_the_right_one() -> None:
 def test_value_of_an_option_is_no_name_of_a_command_or_option(
     command: Command, values: list[str], data: st.DataObject
 ) -> None:
-    """Each line is read twice, with the value behind the option and in it: neither is an option or a command."""
+    """Each line is read twice, with the value behind the option and joined with it: then it is never an option."""
     chosen = [(data.draw(st.sampled_from(valued(command))), value) for value in values]
     apart = [word for option, value in chosen for word in (option, value)]
     joined = [f"{option}={value}" if option.startswith("--") else f"{option}{value}" for option, value in chosen]
     read = [outcome([*command.path[1:], *behind]) for behind in (apart, joined)]
+    if "before it is missing" in str(read[0]) and "before it is missing" not in str(read[1]):
+        assert any(value.startswith("-") for value in values)  # an option of the command: the user has to write =
+        return
     assert read[0] == read[1]
 
 
@@ -291,7 +329,6 @@ def outcome(words: list[str]) -> object:
         ("consume t -c 5 -e", "consume t -n 5 -e"),
         ("consume -c5 -tt", "consume t -n 5"),
         ("consume --max-messages=5 u", "consume -n 5 u"),
-        ("consume t -o -c", "consume t -o-c"),
         ("consume x -- -c", "consume -- x -c"),
         ("consume -t - -e", "consume - -e"),
         ("consume -ue t", "consume -e t"),
