@@ -1,1 +1,1 @@
-"""`kctl acls`: rules that allow and deny."""
+"""Package of `kctl acls`."""

@@ -1,4 +1,4 @@
-"""`kctl acls check`: what the rules allow a principal, decided as Kafka's authorizer does."""
+"""Command `kctl acls check`, with the decisions of Kafka's authorizer."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ ANYONE = "User:*"
 def check_access(
     common: Common, principal: str, resources: Resources, operations: Sequence[AclOperation], host: str | None
 ) -> int:
-    """Print each decision with the rule that made it, and return the exit code."""
+    """Print the decisions with the rules that made them, and return the exit code."""
     output = common.choose_output(*SHAPES)
     wanted = [
         AclRule(
@@ -95,7 +95,7 @@ def _hint(needed: AclRule, denying: AclRule | None) -> str:
 
 
 def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -> None:
-    """Report rules of single hosts, which a check without --host leaves out."""
+    """Print a note about rules for single hosts, which a check without --host ignores."""
     hosts = [
         rule.host
         for rule in rules

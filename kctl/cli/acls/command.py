@@ -1,4 +1,4 @@
-"""`kctl acls`: list, create and delete the rules of the authorizer, and check what they allow."""
+"""Options of the `kctl acls` commands."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,7 +1,4 @@
-"""Rules on the command line: the options that name them, once for create, list, delete and check.
-
-Owns how principals, operations and resources are written, and the command line of a rule.
-"""
+"""Rule options of the `kctl acls` commands: principals, operations and resources."""
 
 import re
 import shlex
@@ -16,7 +13,7 @@ if TYPE_CHECKING:
     from kctl.client.admin import AclFilter, AclOperation, AclRule
 
 Resource = tuple[str, str]
-"""Type, in Kafka's word, and name: `("topic", "orders")`."""
+"""Type and name, such as `("topic", "orders")`."""
 _TYPED = re.compile(r"[A-Za-z]+:.", re.DOTALL)
 CLUSTER_NAME = "kafka-cluster"
 EVERY = "*"
@@ -34,9 +31,9 @@ Operations = Annotated[
 
 
 class Resources(NamedTuple):
-    """The resources that the options name.
+    """Resources of the options.
 
-    Attributes: prefixed: each name stands for all that begin with it.
+    Attributes: prefixed: names are prefixes.
     """
 
     named: tuple[Resource, ...]
@@ -63,7 +60,7 @@ def resource_options(
     ] = None,
     prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat names as prefixes.")] = False,
 ) -> Resources:
-    """Return the resources that are named."""
+    """Return the options as Resources."""
     named = [
         *_each("topic", topics),
         *_each("group", groups),
@@ -87,9 +84,11 @@ def resource_options(
 
 
 class RuleOptions(NamedTuple):
-    """What the options say of rules.
+    """Options about rules.
 
-    Attributes: permissions: principal and permission, `("User:ann", "allow")`; hosts: empty where none was named.
+    Attributes:
+        permissions: principal and permission, such as `("User:ann", "allow")`.
+        hosts: empty for all.
     """
 
     permissions: tuple[tuple[str, str], ...]
@@ -113,7 +112,7 @@ def rule_options(
         typer.Option("--host", metavar="ADDRESS", help="Address of clients. Repeatable [default: any]."),
     ] = None,
 ) -> RuleOptions:
-    """Return what the options say of rules."""
+    """Return the options as RuleOptions."""
     permissions = [(principal_of(each, "'--allow'"), "allow") for each in allow or ()]
     permissions += [(principal_of(each, "'--deny'"), "deny") for each in deny or ()]
     return RuleOptions(
@@ -124,7 +123,7 @@ def rule_options(
 
 
 def principal_of(text: str, where: str) -> str:
-    """Return a principal with its type: `ann` is User:ann. Raises: click.BadParameter: it has no name."""
+    """Return a principal with its type: `ann` is User:ann. Raises: click.BadParameter: the name is empty."""
     found = text if _TYPED.match(text) else f"User:{text}"
     if found == "User:" or text.endswith(":"):
         raise click.BadParameter(f"{text!r} is not a principal, such as User:ann", param_hint=where)
@@ -132,7 +131,7 @@ def principal_of(text: str, where: str) -> str:
 
 
 def operation_of(text: str) -> "AclOperation":
-    """Return an operation, in the words of Kafka's tools too. Raises: click.BadParameter: there is none."""
+    """Return an operation, spelled as in kctl or in Kafka's tools. Raises: click.BadParameter: unknown operation."""
     from kctl.client.admin import AclOperation
 
     wanted = _letters(text)
@@ -145,7 +144,7 @@ def operation_of(text: str) -> "AclOperation":
 
 
 def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
-    """Return the rules of every combination. Raises: click.UsageError: a part of a rule is missing."""
+    """Return the rules of all combinations. Raises: click.UsageError: an option is missing."""
     from kctl.client.admin import AclPermission, AclResourceType, AclRule, PatternType
 
     for is_there, what in (
@@ -175,7 +174,7 @@ def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
 
 
 def check_operations(rules: "Iterable[AclRule]") -> None:
-    """Raise click.BadParameter where Kafka never asks for an operation on a type of resource."""
+    """Raise click.BadParameter if a type of resource does not have an operation."""
     from kctl.client.admin import SUPPORTED_OPERATIONS, AclOperation
 
     for rule in rules:
@@ -191,11 +190,11 @@ def check_operations(rules: "Iterable[AclRule]") -> None:
 def filters_of(
     resources: Resources, options: RuleOptions, principals: Iterable[str] = (), *, matching: bool
 ) -> "list[AclFilter]":
-    """Return the filters of every combination; what is not named stands for all.
+    """Return the filters of all combinations. Missing options match everything.
 
     Args:
-        principals: whose rules are meant, whether they allow or deny.
-        matching: also rules that are about a resource by a prefix or by '*'.
+        principals: principals of allow and deny rules.
+        matching: include rules that match a resource by prefix or '*'.
     """
     from kctl.client.admin import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType
 

@@ -1,4 +1,4 @@
-"""ACL rules listed, created and deleted: what the commands do once their options are read."""
+"""Execution of `kctl acls list`, `create` and `delete`."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -21,7 +21,7 @@ _OF_PRODUCERS = {
     "transactional-id": (AclOperation.WRITE, AclOperation.DESCRIBE),
 }
 _OF_CONSUMERS = {"topic": (AclOperation.READ, AclOperation.DESCRIBE), "group": (AclOperation.READ,)}
-"""What clients need. Source: AclCommand's --producer and --consumer."""
+"""Permissions of clients. Source: --producer and --consumer of AclCommand."""
 
 
 def rule_row(rule: AclRule) -> Row:
@@ -86,7 +86,7 @@ def _note_stars(common: Common, rules: Sequence[AclRule]) -> None:
 
 
 def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> int:
-    """Create rules, print what became of each, and return the exit code."""
+    """Create rules, print their results, and return the exit code."""
     output = common.choose_output(*SHAPES)
     _note_stars(common, rules)
     with admin_of(common) as admin:
@@ -105,7 +105,7 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
 
 
 def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set[AclRule]:
-    """Return those of some rules that exist; none where rules may not be listed, unless that is needed."""
+    """Return the rules that exist. If listing is denied, return none unless `is_needed`."""
     try:
         return {rule for rule in rules if admin.describe_acls(AclFilter.of(rule))}
     except BrokerError:
@@ -115,7 +115,7 @@ def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set
 
 
 def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent) -> int:
-    """Show the rules that match one of the filters, delete them if wanted, and return the exit code."""
+    """Show the matching rules, delete them if the user consents, and return the exit code."""
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
         with admin.within():
@@ -138,15 +138,15 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent)
 
 
 def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
-    """Return once every broker knows what was done."""
+    """Wait until all brokers know the change."""
     if rules:
-        from kctl.cli.metadata_wait import wait_for_rules  # wanted once something was changed
+        from kctl.cli.metadata_wait import wait_for_rules  # deferred import: only after a change
 
         wait_for_rules(common, admin, rules, are_there=are_there)
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
-    """Return what failed; a rule that is not there any more was deleted: by us, in a request without a response."""
+    """Delete rules and return the errors. Rules that no longer exist count as deleted."""
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
     refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
     return {**results.failed, **refused}

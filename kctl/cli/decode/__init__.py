@@ -1,1 +1,1 @@
-"""Keys and values by their schemas, for consume and produce: options, and what they come to."""
+"""Schema decoding and encoding of keys and values for `kctl consume` and `kctl produce`."""

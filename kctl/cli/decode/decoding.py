@@ -1,4 +1,4 @@
-"""What --decode comes to: decoders of keys and values, and the output in which they are printed."""
+"""Decoders of keys and values for --decode, and the output of decoded records."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,13 +20,15 @@ from kctl.serdes.errors import is_of_data
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER
 
 WITHOUT_REGISTRY = (Form.JSON, Form.MSGPACK)
-"""Forms whose data never has a schema id before it."""
+"""Formats without schema IDs."""
 
 
 def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) -> Sides:
-    """Return what decodes keys and values.
+    """Return the decoders of keys and values.
 
-    Raises: ConfigError: no registry is named and none of the files has the schema; CommandError: an unusable file.
+    Raises:
+        ConfigError: neither a registry nor a file is given.
+        CommandError: a file is unusable.
     """
     forms = {name: None if form is None else Form(form) for name, form in ((KEY, request.key), (VALUE, request.value))}
     reader = None if request.local.avsc is None else avsc_text(request.local.avsc)
@@ -55,7 +57,7 @@ def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) ->
 
 
 class DecodedOutput(RecordOutput):
-    """Records with decoded keys and values."""
+    """Output of records with decoded keys and values."""
 
     def __init__(
         self, parts: Sequence[Part], sides: Sides, *, head: bytes, null: bytes, conditions: Sequence[Condition]
@@ -82,7 +84,7 @@ class DecodedOutput(RecordOutput):
 
 
 def undecoded_notes(sides: Sides) -> list[str]:
-    """Return how many keys and values could not be decoded, where any."""
+    """Return notes about keys and values that could not be decoded."""
     return [
         f"{counted(side.failed, name)} could not be decoded and {'was' if side.failed == 1 else 'were'} printed raw"
         for name, side in ((KEY, sides.key), (VALUE, sides.value))

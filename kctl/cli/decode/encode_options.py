@@ -1,4 +1,4 @@
-"""The options of encoding. Imports no format: `--help` and mistakes do without."""
+"""Options of encoding. Imports no format, to keep --help fast."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,11 +13,11 @@ LOCAL = ("avro", "protobuf", "json", "msgpack")
 
 
 class EncodeRequest(NamedTuple):
-    """What to encode keys and values by, None as they are.
+    """Encoding of keys and values; None leaves them unchanged.
 
     Attributes:
-        local: files with schemas.
-        json_schema: a file with a JSON Schema, to register.
+        local: schema files.
+        json_schema: JSON Schema file to register.
         registers: register the schema of the file first.
     """
 
@@ -29,12 +29,12 @@ class EncodeRequest(NamedTuple):
 
     @property
     def sides(self) -> frozenset[str]:
-        """KEY and VALUE, as far as they are encoded."""
+        """KEY and VALUE if they are encoded."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given is not None)
 
     @property
     def by_record(self) -> frozenset[str]:
-        """Those of them that are encoded by the schema which the record names."""
+        """KEY and VALUE if each record specifies the schema."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given == "auto")
 
 
@@ -74,9 +74,9 @@ def encode_options(
         typer.Option("--register", help="Register the schema of --avsc or --json-schema first."),
     ] = False,
 ) -> EncodeRequest:
-    """Return what to encode by.
+    """Return the options as an EncodeRequest.
 
-    Raises: click.UsageError: a schema that is malformed, or options that do not belong together.
+    Raises: click.UsageError: invalid schema or combination of options.
     """
     found: dict[str, str] = parse_sides(encode or (), "'--encode'", _problem)
     local = LocalSchemas(avsc, protoset, message)
@@ -106,7 +106,7 @@ def _problem(text: str) -> str:
     near = nearest_name(text, (*LOCAL, "auto", "topic"), likeness=0.7)
     if near is not None and text != near:
         return f"{text!r}: did you mean {near}? A subject of that name is subject:{text}."
-    from kctl.serdes.encoder import parse_target  # wanted where something is encoded
+    from kctl.serdes.encoder import parse_target  # deferred import: only for --encode
 
     try:
         parse_target(text, VALUE)

@@ -1,4 +1,4 @@
-"""What --encode comes to: encoders of keys and values."""
+"""Encoders of keys and values for --encode."""
 
 from uuid import UUID
 
@@ -19,16 +19,18 @@ from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER
 
 
 class Encoding:
-    """The encoders of the keys and the values of records."""
+    """Encoders of the keys and values of records."""
 
     def __init__(self, key: Encode | None, value: Encode | None) -> None:
         self._key = key
         self._value = value
 
     def encode(self, record: InputRecord, topic: str) -> InputRecord:
-        """Return the record with its key and its value encoded; null stays null.
+        """Return the record with encoded key and value. Null is unchanged.
 
-        Raises: CommandError: one does not fit its schema, naming the record; KafkaError: the registry's.
+        Raises:
+            CommandError: a key or value does not fit its schema. The message has the place of the record.
+            KafkaError: from the registry.
         """
         key = self._side(KEY, self._key, record.key, record.key_schema, record, topic)
         value = self._side(VALUE, self._value, record.value, record.value_schema, record, topic)

@@ -1,4 +1,4 @@
-"""--jq: what a jq program makes of each record, a JSON line for each of its results."""
+"""Output of --jq: a JSON line for each result of a jq program."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ from kctl.serdes.libraries import import_library
 
 
 class JqOutput(DecodedOutput):
-    """Records as a program sees them: objects as `--output jsonl` prints them.
+    """Output of a jq program whose input is the record as in `--output jsonl`.
 
-    A record of which the program makes nothing, such as one that `select` leaves out, counts as filtered.
+    Records without results, such as records that `select` excludes, count as filtered.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""JqProcess: a jq program in a separate process, which signals and limits end.
+"""Child process for a jq program.
 
-A jq program is one call into C, in which Python handles no signal. In the child, signals and limits have their default
-effect: the process ends. The parent waits for a pipe, which a signal interrupts.
+A jq program is one call into C, in which Python handles no signals. Signals and limits therefore keep their default
+effect in the child, and end it.
 """
 
 import os
@@ -19,15 +19,15 @@ from kctl.serdes.json_text import show_json
 from kctl.serdes.libraries import import_library
 
 LIMIT_MS = 60_000
-"""Time for one record. It also ends a child whose parent was killed."""
+"""Timeout of one record. It also ends a child whose parent was killed."""
 MOST_BYTES = 1 << 30
-"""Memory of the child."""
+"""Memory limit of the child."""
 OK, FAILED = b"+", b"-"
 _LENGTH_BYTES = 8
 WORD = "__jq"
-"""Argument of kctl that runs a program in a child process."""
+"""Argument of kctl that starts the child."""
 _KCTL = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "kctl"]
-"""This kctl: the binary itself, or the package; -P imports nothing from the working directory."""
+"""Command line of this kctl. -P prevents imports from the working directory."""
 _ENDS = {
     ALARM: f"the program did not finish within {LIMIT_MS // 1000}s",
     signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB",
@@ -35,23 +35,23 @@ _ENDS = {
 
 
 class JqFailure(NamedTuple):
-    """The reason for which the program has no result for a text."""
+    """Reason why the program has no result for a text."""
 
     reason: str
 
 
 class JqProcess:
-    """Runs a program on JSON texts, in a child that starts with the first of them."""
+    """Child process that runs a jq program. It starts with the first text."""
 
     def __init__(self, program: str, *, is_ascii: bool) -> None:
-        """Args: is_ascii: write everything but ASCII as escapes."""
+        """Args: is_ascii: escape all characters that are not ASCII."""
         self._head = b"%d%s" % (is_ascii, program.encode("utf-8", "surrogateescape"))
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, texts: Sequence[bytes]) -> Iterator[bytes | JqFailure]:
-        """Yield the results of each text, each result in a line, or why there are none.
+        """Yield the results of each text, one per line, or the failure.
 
-        A text that ends the process costs a new one.
+        If a text ends the child, a new child handles the remaining texts.
         """
         done = 0
         while done < len(texts):
@@ -64,7 +64,7 @@ class JqProcess:
 
     def _send(self, process: "subprocess.Popen[bytes]", texts: Sequence[bytes]) -> None:
         assert process.stdin is not None
-        with suppress(BrokenPipeError):  # the end of the child gives the reason
+        with suppress(BrokenPipeError):  # the exit code of the child has the reason
             process.stdin.write(b"%d\n" % len(texts))
             for text in texts:
                 _write(process.stdin, text)
@@ -107,7 +107,7 @@ def _reason(code: int) -> str:
 
 
 def run() -> None:
-    """Run the program on the texts of standard input; the child's whole life."""
+    """Run the program on the texts of stdin. Entry point of the child."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     limit_memory(MOST_BYTES)

@@ -1,4 +1,4 @@
-"""Schemas in files: --avsc and --protoset."""
+"""Schema files of --avsc and --protoset."""
 
 from io import BufferedIOBase
 
@@ -14,9 +14,12 @@ from kctl.serdes.registry import MOST_SCHEMA_CHARS
 
 
 def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
-    """Return the codec of data of a form without a schema id; None where no file has its schema.
+    """Return the codec for data without schema IDs, or None without a schema file for the format.
 
-    Raises: CommandError: the file has no such schema; ConfigError: it cannot be read; LibraryMissingError.
+    Raises:
+        CommandError: the file does not have the schema.
+        ConfigError: the file cannot be read.
+        LibraryMissingError: a package is not installed.
     """
     if form is Form.MSGPACK:
         from kctl.serdes.message_pack import MessagePackCodec
@@ -42,9 +45,9 @@ def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
 
 
 def message_codec(local: LocalSchemas) -> Codec | None:
-    """Return the codec of data with a schema id and the message of --protoset, for registries that have only its text.
+    """Return the --protoset codec for data with schema IDs, for registries that store only text, or None.
 
-    None without that file. Raises: as local_codec.
+    Raises: as local_codec.
     """
     if local.protoset is None:
         return None
@@ -55,19 +58,19 @@ def message_codec(local: LocalSchemas) -> Codec | None:
 
 
 def avsc_text(path: str) -> str:
-    """Return the Avro schema in a file. Raises: ConfigError: it cannot be read, or is not UTF-8."""
+    """Return the Avro schema of a file. Raises: ConfigError: the file cannot be read or is not UTF-8."""
     return schema_text(path, "--avsc")
 
 
 def json_schema_text(path: str) -> str:
-    """Return the JSON Schema in a file. Raises: as avsc_text."""
+    """Return the JSON Schema of a file. Raises: as avsc_text."""
     return schema_text(path, "--json-schema")
 
 
 def schema_text(path: str, option: str, stdin: BufferedIOBase | None = None) -> str:
-    """Return the text of a file that an option names, or of `stdin` where one is given.
+    """Return the text of the file of an option, or of `stdin` if given.
 
-    Raises: ConfigError: it cannot be read, or is not UTF-8.
+    Raises: ConfigError: the file cannot be read or is not UTF-8.
     """
     try:
         return _read(path, option, stdin).decode()

@@ -1,7 +1,4 @@
-"""The options of decoding and encoding, and the grammar of their values.
-
-Imports no format: `--help` and mistakes do without.
-"""
+"""Options of decoding, and parsers common with encoding. Imports no format, to keep --help fast."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
@@ -13,11 +10,11 @@ from kctl.cli import click
 KEY, VALUE = "key", "value"
 FORMS = ("auto", "avro", "protobuf", "json-schema", "json", "msgpack")
 LOCAL_FORMS = {"avro": "--avsc", "protobuf": "--protoset"}
-"""Forms of which a schema can be in a file, and the option that names it."""
+"""Formats with schema files, and their options."""
 
 
 class LocalSchemas(NamedTuple):
-    """Files with schemas, and the message of a Protobuf file."""
+    """Schema files, and the message of the Protobuf file."""
 
     avsc: str | None = None
     protoset: str | None = None
@@ -25,12 +22,12 @@ class LocalSchemas(NamedTuple):
 
 
 class DecodeRequest(NamedTuple):
-    """What to decode: the forms of keys and values, None as they are.
+    """Formats of keys and values; None leaves them unchanged.
 
     Attributes:
-        local: files with schemas.
-        is_strict: end at the first that cannot be decoded.
-        jq: a program to run over each record.
+        local: schema files.
+        is_strict: fail if a key or value cannot be decoded.
+        jq: program for each record.
     """
 
     key: str | None = None
@@ -41,7 +38,6 @@ class DecodeRequest(NamedTuple):
 
     @property
     def decodes(self) -> bool:
-        """Whether anything is decoded."""
         return self.key is not None or self.value is not None
 
 
@@ -49,7 +45,7 @@ NO_DECODING = DecodeRequest()
 
 
 def _checked(texts: list[str] | None) -> list[str] | None:
-    """Return the values of --decode. Raises: click.BadParameter: a topic, or another word that is no form."""
+    """Validate the values of --decode. Raises: click.BadParameter."""
     parse_sides(texts or (), "'--decode'", _form)
     return texts
 
@@ -93,9 +89,9 @@ def decode_options(
         ),
     ] = None,
 ) -> DecodeRequest:
-    """Return what to decode.
+    """Return the options as a DecodeRequest.
 
-    Raises: click.UsageError: an unknown form, or options that do not belong together.
+    Raises: click.UsageError: unknown format or invalid combination of options.
     """
     forms = parse_sides(decode or (), "'--decode'", _form)
     local = LocalSchemas(avsc, protoset, message)
@@ -106,9 +102,9 @@ def decode_options(
 
 
 def parse_sides(texts: Sequence[str], option: str, check: Callable[[str], str]) -> dict[str, str]:
-    """Return by KEY and VALUE what `[key=|value=]TEXT` says of them; without a prefix it is for both.
+    """Return the values of `[key=|value=]TEXT` by KEY and VALUE. Without a prefix, TEXT applies to both.
 
-    Args: check: returns what is wrong with a text, or "".
+    Args: check: returns the problem of a text, or "".
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -126,7 +122,7 @@ def _form(text: str) -> str:
 
 
 def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
-    """Raise the click.UsageError of schema files that no form uses."""
+    """Raise click.UsageError for schema files that no format uses."""
     if (local.protoset is None) != (local.message is None):
         raise click.UsageError("--protoset and --protobuf-message need each other: the file, and the message in it.")
     for form, name in LOCAL_FORMS.items():

@@ -1,6 +1,4 @@
-"""The schema registry of a command line: its client, under the timeouts of the command, and the
-schemas kept on disk.
-"""
+"""Schema registry client of a command, with its timeouts and the schema cache on disk."""
 
 from typing import NamedTuple
 
@@ -12,26 +10,26 @@ from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.system_registry import open_system_registry
 
 NO_CLUSTER = {"bootstrap.servers": "unused:9092"}
-"""The registry needs no broker, but its timeouts are those of the client's properties."""
+"""Placeholder for bootstrap servers, to parse the timeouts of client properties."""
 
 
 class RegistryAccess(NamedTuple):
-    """A registry, and the store of its schemas."""
+    """Registry and its schema store."""
 
     registry: SchemaRegistry
     store: SchemaStore
 
 
 def has_registry(common: Common) -> bool:
-    """Return whether the command line, the environment or the profile names a registry."""
+    """Return whether the settings have a registry URL."""
     return RegistryConfig.schema_registry_url.name in common.settings.by_name
 
 
 def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAccess:
-    """Return the registry that the settings name.
+    """Return the registry of the settings.
 
-    Args: one_timeout: all calls share the API timeout; else each has its own.
-    Raises: ConfigError: they name none, or a setting is invalid.
+    Args: one_timeout: all calls share the API timeout, otherwise each call has its own.
+    Raises: ConfigError: the URL is missing, or a setting is invalid.
     """
     clock = common.environment.clock
     known = RegistryConfig.names()

@@ -1,4 +1,4 @@
-"""The keys, or the values, of records while they are printed: decoded once a record, and counted where that fails."""
+"""Decoded keys or values of printed records, with counts of failures."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -14,15 +14,15 @@ Warn = Callable[[str], None]
 
 
 class Side:
-    """The keys or the values.
+    """Decoder of the keys or of the values.
 
     Args:
         name: `key` or `value`.
-        header: the name of the header that may have the schema.
-        is_ascii: write everything but ASCII as escapes, for a terminal.
-        is_strict: raise a FieldError for each failure, which has the failure as its cause.
+        header: header that may have the schema ID.
+        is_ascii: escape all characters that are not ASCII.
+        is_strict: raise a FieldError for each failure, with the failure as cause.
         warn: prints the first failure of each cause.
-    Attributes: `failed`, how many could not be decoded.
+    Attributes: failed: number of failures.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Side:
         self._warned: set[str] = set()
 
     def conditions(self) -> list[Condition]:
-        """Return conditions that always hold, and by which the side hears of each record and of its schema's header."""
+        """Return conditions that always hold and pass the start and the schema header of each record to the side."""
 
         def begin(_topic: bytes) -> None:
             self._headers.clear()
@@ -50,11 +50,11 @@ class Side:
         def remember(value: bytes) -> None:
             self._headers.append((self._header, value))
 
-        # A search that finds nothing, turned round, holds for every record.
+        # A negated search that finds nothing holds for every record.
         return [Condition("topic", begin, True), Condition("named_header", remember, True, self._header)]
 
     def json(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON; None where it is not decoded."""
+        """Return the decoded value as JSON, or None if it cannot be decoded."""
         decoded = self._decode(data)
         if decoded is None:
             return None
@@ -66,7 +66,7 @@ class Side:
             return None
 
     def peek(self, data: bytes) -> bytes | None:
-        """Return the same of data that may be of the other side; a failure does not count."""
+        """Return the decoded value as JSON for data that may be from the other side. Failures do not count."""
         try:
             decoded = self._decoder.decode(data, self._headers)
             return None if decoded is None else self._shown(decoded)
@@ -74,7 +74,7 @@ class Side:
             return None
 
     def schema(self, data: bytes) -> bytes:
-        """Return the schema's id or GUID and its type as JSON: `{"id":7,"type":"AVRO"}`, or null."""
+        """Return the schema ID or GUID and the type as JSON, such as `{"id":7,"type":"AVRO"}`, or null."""
         decoded = self._decode(data)
         if decoded is None or decoded.schema is None:
             return b"null"
@@ -82,7 +82,7 @@ class Side:
         return show_json({**found, "type": decoded.type}).encode()
 
     def schema_id(self, data: bytes) -> bytes:
-        """Return the schema's id or GUID alone, nothing where there is none."""
+        """Return the schema ID or GUID, or nothing."""
         decoded = self._decode(data)
         return b"" if decoded is None or decoded.schema is None else str(decoded.schema).encode()
 

@@ -1,8 +1,7 @@
-"""Allowances: commands, files, variables and servers that the profiles of a file use, and the project's files to watch.
+"""Commands, files, variables and servers that profiles use, and the project files that trust depends on.
 
-Trust in a project covers them: `kctl profile trust` lists them all, and a changed file of the project has to be trusted
-again. If the words of a command do not name all files that it runs, the whole project is watched. Files that a script
-runs or reads are not followed.
+`kctl profile trust` lists all allowances. If one of the files changes, the project must be trusted again. If the files
+of a command are not known from its words, trust depends on the whole project. Files that scripts use are not followed.
 """
 
 import os
@@ -18,7 +17,7 @@ from kctl.cli.profiles.references import JAAS, references
 from kctl.client.errors import ConfigError
 
 LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
-"""Properties with the path of a file; properties of a schema registry have a prefix."""
+"""Properties with the path of a file. Schema registry properties have a prefix."""
 _REGISTRY = "schema.registry."
 _SERVERS = (
     "bootstrap.servers",
@@ -35,7 +34,7 @@ _VERBS = {
     "server": "connects to",
 }
 _PLAIN = re.compile(r"[\w./@%+,:= -]+", re.ASCII)
-"""Commands in which each word is what the program gets: no quotes, variables, patterns or further commands."""
+"""Commands without quotes, variables, patterns or further commands, so that words equal arguments."""
 _READERS = frozenset(
     {
         *("aws", "az", "base64", "bw", "cat", "echo", "gcloud", "gopass", "head", "keyring", "op", "pass", "printf"),
@@ -48,7 +47,7 @@ _HARMLESS_FLAGS = re.compile("-[BEIesux]+")
 
 
 class Allowance(NamedTuple):
-    """One thing that a profile uses when it is used itself; `kind` is the kind of a reference, or `server`."""
+    """Command, file, variable or server that a profile uses. `kind` is the kind of a reference, or `server`."""
 
     profile: str
     kind: str
@@ -59,7 +58,7 @@ class Allowance(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """Files whose change ends the trust in a project, and the commands whose files are not all among them."""
+    """Files whose change ends the trust in a project, and commands that may use other files."""
 
     root: Path
     files: list[Path]
@@ -67,7 +66,7 @@ class Watched(NamedTuple):
 
 
 def allowances(content: Content) -> list[Allowance]:
-    """Return what the profiles of a file use, each once, in their order."""
+    """Return the allowances of all profiles in their order, without duplicates."""
     found = (
         Allowance(profile, kind, argument)
         for profile, properties in content.profiles.items()
@@ -79,7 +78,7 @@ def allowances(content: Content) -> list[Allowance]:
 def watched_files(file: Path, content: Content) -> Watched:
     """Return the files of a project that its profiles use or may run, existing or not.
 
-    Args: file: the file of profiles, which is not among them.
+    Args: file: the profile file, which is excluded.
     """
     folder = file.parent.absolute()
     root = root_of(folder)
@@ -99,13 +98,13 @@ def watched_files(file: Path, content: Content) -> Watched:
 
 
 def _inside(root: Path, folder: Path, words: list[str]) -> set[Path]:
-    """Return the paths that words name, if they are below the root."""
+    """Return the paths in `words` that are below the root."""
     paths = {Path(os.path.normpath(folder / word)) for word in words if word and "\0" not in word}
     return {path for path in paths if path not in (root, folder) and path.is_relative_to(root)}
 
 
 def _is_resolved(command: str, root: Path, folder: Path) -> bool:
-    """Return whether the words of a command name all files of the project that it runs or reads."""
+    """Return whether all project files that a command uses are known from its words."""
     words = command.split()
     if not words or _PLAIN.fullmatch(command) is None:
         return False
@@ -143,13 +142,13 @@ def _used(properties: Properties) -> Iterator[tuple[str, str]]:
 
 
 def _without_user(url: str) -> str:
-    """Return the value of a property of servers without the passwords that URLs may have."""
+    """Remove user names and passwords from URLs."""
     return re.sub("(?<=//)[^/@,]*@", "", url)
 
 
 def _of_jaas(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the files that the login of Kerberos names."""
-    from kctl.client.security import read_jaas  # wanted where a profile has one
+    """Yield the files of a Kerberos login."""
+    from kctl.client.security import read_jaas  # deferred import: few profiles need it
 
     try:
         options = read_jaas(value).options

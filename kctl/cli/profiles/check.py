@@ -1,7 +1,7 @@
-"""What is wrong with a profile, or looks like it, without asking any server: `kctl profile check`.
+"""Checks of `kctl profile check`, which connect to no server and never print secrets.
 
-Judges names, values, pairs of values, references, files and their permissions, ports. Says where and why, never a
-secret. What the client refuses is found by the client's own code.
+They cover names, values, combinations, references, files, permissions and ports. The code of the client validates
+values.
 """
 
 import os
@@ -46,26 +46,26 @@ from kctl.client.errors import ConfigError
 
 SERVERS = "bootstrap.servers"
 PRIVATE = ("ssl.keystore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
-"""Properties that name files of secrets."""
+"""Properties with paths of secret files."""
 PUBLIC = ("ssl.keystore.certificate.chain", "ssl.truststore.certificates")
-"""Properties that are never printed, though they would reveal nothing."""
+"""Properties that are never printed, but do not contain secrets."""
 QUIET = ("env", "file")
-"""References that can be fetched without running or asking anything."""
+"""References that kctl resolves without commands and prompts."""
 UNKNOWN_LOGIN = "unknown.UnknownLoginModule required;"
-"""Stands for a sasl.jaas.config that cannot be known now."""
+"""Placeholder for a sasl.jaas.config that cannot be resolved."""
 PAIRS = (
     ("socket.connection.setup.timeout.ms", "default.api.timeout.ms"),
     ("request.timeout.ms", "default.api.timeout.ms"),
     ("retry.backoff.ms", "default.api.timeout.ms"),
 )
-"""Limits, and what ends the call before the first passes where that is longer; further pairs the client refuses."""
+"""Timeouts, and the timeout that ends a call before them if it is shorter. The client rejects other pairs."""
 
 
 NEEDS_PASSWORD = "not set: each call needs $KCTL_SASL_PASSWORD"
 
 
 class Level(Enum):
-    """How bad it is: the profile cannot work; it may not do what was meant; good to know."""
+    """Severity of a finding: error (the profile cannot work), warning (probably a mistake), or note."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -73,7 +73,7 @@ class Level(Enum):
 
 
 class ProfileFinding(NamedTuple):
-    """One thing that is wrong; `key` is None for what concerns the file."""
+    """Problem of a profile. `key` is None if it concerns the file."""
 
     level: Level
     key: str | None
@@ -81,14 +81,14 @@ class ProfileFinding(NamedTuple):
 
 
 def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[ProfileFinding]:
-    """Return what is wrong with a profile, the worst first; commands are not run, and there are no questions.
+    """Return the problems of a profile, errors first, without commands and prompts.
 
-    Args: opens: also look at what it refers to on this machine: variables, programs, files of keys.
+    Args: opens: check variables, programs and files on this machine as well.
     """
     try:
         properties = written_with_jaas(file.content.profiles[name])
         lacks_password = USERNAME in properties
-        if lacks_password:  # judged as with any password
+        if lacks_password:  # check the login as if there were a password
             properties = written_with_jaas({**properties, PASSWORD: "${prompt:password}"})
     except ConfigError as e:
         return [ProfileFinding(Level.ERROR, e.key, str(e))]
@@ -139,7 +139,7 @@ def _of_property(key: str, value: str) -> Iterator[ProfileFinding]:
 
 
 def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[ProfileFinding]:
-    """Yield the error that the client has for something, if it has one."""
+    """Yield the ConfigError of a call, if any."""
     try:
         attempt()
     except ConfigError as e:
@@ -168,7 +168,7 @@ def _of_references(key: str, value: str, sources: Sources) -> Iterator[ProfileFi
 
 
 def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[ProfileFinding]:
-    """Look for the program of a command; what else a shell does with it is not guessed."""
+    """Check that the program of a command exists, as far as its name is known without a shell."""
     try:
         program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
     except ValueError as e:
@@ -213,7 +213,7 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Prof
 
 
 def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[ProfileFinding]:
-    """Let the client judge the profile as far as it can be known without running commands or asking."""
+    """Validate the resolvable part of the profile with the code of the client."""
     known: dict[str, str] = {}
     for key, value in properties.items():
         if any(_refusal_of(key, value)):
@@ -234,7 +234,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
 
 
 def _parse(kind: type[ClientConfig], known: Properties) -> None:
-    """Raise what a kind of client refuses; that a profile does not fit each kind is no fault of it."""
+    """Validate properties for a kind of client, without the properties that it does not support."""
     kind.parse({key: value for key, value in known.items() if key not in kind.INSTEAD})
 
 
@@ -243,7 +243,7 @@ def _refusal_of(key: str, value: str) -> Iterator[ProfileFinding]:
 
 
 def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
-    """Return a value as far as it can be had quietly, or None."""
+    """Return a value resolved without commands and prompts, or None."""
     if any(reference.kind not in QUIET for reference in references(value)):
         return UNKNOWN_LOGIN if key == JAAS else None
     try:
@@ -257,7 +257,7 @@ def _of_security(
 ) -> Iterator[ProfileFinding]:
     is_whole = all(key in known for key in properties)
     if config.uses_tls and is_whole and opens:
-        from kctl.client.security import TlsSettings  # ssl, where it is spoken
+        from kctl.client.security import TlsSettings  # deferred import: loads ssl
 
         yield from _refusal(lambda: TlsSettings.from_config(config))
     if config.uses_sasl and known.get(JAAS) != UNKNOWN_LOGIN and is_whole:
@@ -273,7 +273,7 @@ def _of_security(
 
 
 def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
-    """Look for limits that are never reached because another one ends the call before."""
+    """Find timeouts that never pass because another timeout ends the call first."""
     for inner, outer in PAIRS:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:

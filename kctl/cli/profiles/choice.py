@@ -1,7 +1,6 @@
-"""Which profile a call uses: -C, $KCTL_PROFILE, `current` of the project's file, `current` of the user's, or none.
+"""Selection of the profile: -C, $KCTL_PROFILE, `current` of the project file, `current` of the user's file, or none.
 
-A project's file counts only when it is trusted; where it would decide and is not, the call ends, for what it would have
-said instead cannot be guessed.
+If an untrusted project file would decide, the command fails.
 """
 
 from collections.abc import Mapping
@@ -17,11 +16,11 @@ from kctl.client.wording import listed
 VARIABLE = "KCTL_PROFILE"
 WRITABLE_BY_ALL, FOR_OTHERS = 0o002, 0o077
 PROFILE_KEY = "kctl.profile"
-"""`key` of the ConfigError about a profile that is not there."""
+"""`key` of the ConfigError about a missing profile."""
 
 
 class Chosen(NamedTuple):
-    """A profile, the file that has it, and who chose it."""
+    """Profile, its file, and the source of the choice."""
 
     name: str
     file: ProfileFile
@@ -33,12 +32,12 @@ class Chosen(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """How the origin of its values is called."""
+        """Origin of the profile's values, for messages."""
         return f"profile {self.name}"
 
 
 class Files(NamedTuple):
-    """The files that there are: the project's is the first to look into."""
+    """Profile files. The project file takes precedence."""
 
     project: ProfileFile | None
     user: ProfileFile | None
@@ -47,15 +46,15 @@ class Files(NamedTuple):
         return [file for file in self if file is not None]
 
     def names(self) -> list[str]:
-        """Return the names of all profiles, those of the project first, each once."""
+        """Return the names of all profiles without duplicates, starting with the project."""
         return list(dict.fromkeys(name for file in self.in_order() for name in file.content.profiles))
 
 
 def read_files(environ: Mapping[str, str], folder: Path | None = None) -> Files:
-    """Return the files of profiles as they are.
+    """Return the profile files.
 
-    Args: folder: where to look for a project's file from upwards; else the working folder.
-    Raises: ConfigError: one cannot be read, or is broken.
+    Args: folder: start of the upward search for a project file; None for the working directory.
+    Raises: ConfigError: a file cannot be read or is invalid.
     """
     near, own = project_file(folder or working_folder()), user_file(environ)
     project = None if near is None else read_profile_file(near, is_project=True)
@@ -63,10 +62,10 @@ def read_files(environ: Mapping[str, str], folder: Path | None = None) -> Files:
 
 
 def choose_profile(wanted: str | None, environ: Mapping[str, str], folder: Path | None = None) -> Chosen | None:
-    """Return the profile of a call, or None where none is chosen.
+    """Return the profile of a command, or None.
 
-    Args: wanted: the word of -C, or None without it; '' wants none.
-    Raises: ConfigError: there is no such profile, or its file is broken, not trusted, or open for anybody's writing.
+    Args: wanted: value of -C; None without -C, '' for no profile.
+    Raises: ConfigError: the profile does not exist, or its file is invalid, untrusted or writable by everybody.
     """
     asked, by = (wanted, "-C") if wanted is not None else (environ.get(VARIABLE), f"${VARIABLE}")
     if asked == "":
@@ -82,7 +81,7 @@ def choose_profile(wanted: str | None, environ: Mapping[str, str], folder: Path 
 
 
 def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -> Chosen:
-    """Return the profile of that name; the project's where both files have one.
+    """Return the profile with this name, from the project file if both files have it.
 
     Raises: ConfigError: as choose_profile.
     """
@@ -94,11 +93,11 @@ def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -
 
 
 def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
-    """Return the error that there is no such profile, with the nearest or all there are.
+    """Return the error for a missing profile, with a similar name or a list of all.
 
-    Args: by: where the name comes from; '' for an argument of the command.
+    Args: by: source of the name; '' for an argument of the command.
     """
-    from kctl.client.config import nearest_name  # wanted only for mistakes
+    from kctl.client.config import nearest_name  # deferred import: only for errors
 
     names = files.names()
     near = nearest_name(name[:80], names)
@@ -111,7 +110,7 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
 
 
 def _require_safe(file: ProfileFile, environ: Mapping[str, str]) -> None:
-    from kctl.cli.profiles.trust import require_trust  # wanted by those who have profiles
+    from kctl.cli.profiles.trust import require_trust  # deferred import: not all users have profiles
 
     if file.mode & WRITABLE_BY_ALL:
         raise ConfigError(f"{file.path} may be written by everybody, so anybody could run commands as you: chmod 600")

@@ -1,8 +1,7 @@
-"""Edits of a profile file's text: what changes is rewritten, everything else stays byte for byte.
+"""Edits of a profile file's text that keep unchanged parts byte for byte.
 
-The text is cut into statements, each the shortest run of lines that tomllib takes; tomli-w words new ones; and the
-result is read again and compared with what was meant, so that a file laid out in a way this does not know is refused,
-never damaged (docs/decisions/0011).
+The text is split into statements, the shortest groups of lines that tomllib parses. tomli-w writes new ones. If the
+result does not parse to the intended content, the edit fails (docs/decisions/0011).
 """
 
 import re
@@ -16,16 +15,16 @@ from kctl.cli.profiles.files import Content, Properties, read_content
 from kctl.client.errors import ConfigError
 
 MOST_LINES = 1000
-"""Lines of one value: finding its end takes quadratic time."""
+"""Maximum lines of one value: the search for its end takes quadratic time."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _TABLE = "profiles"
 
 
 class Statement(NamedTuple):
-    """Some lines of a file: a header, a pair, or (both empty) a comment or blank line.
+    """Lines of a file: a header, a pair or, without a path, a comment or blank line.
 
-    Attributes: path: of the table of a header, or of the value of a pair, from the top.
+    Attributes: path: keys of the table or value, from the top level.
     """
 
     text: str
@@ -42,9 +41,9 @@ class Statement(NamedTuple):
 
 
 def put_profile(text: str, name: str, properties: Properties, where: str) -> str:
-    """Return the text with a profile that has exactly these properties; one that is there keeps order and comments.
+    """Return the text with a profile that has exactly these properties, and keep its order and comments.
 
-    Raises: ConfigError: it is written in a way that is left to its author.
+    Raises: ConfigError: kctl cannot change a file with this layout.
     """
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
@@ -59,7 +58,7 @@ def put_profile(text: str, name: str, properties: Properties, where: str) -> str
 
 
 def remove_profile(text: str, name: str, where: str) -> str:
-    """Return the text without a profile, and without `current` where that named it; ConfigError as put_profile."""
+    """Return the text without a profile, and without a `current` that refers to it. Raises as put_profile."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     kept = [statement for at, statement in enumerate(statements) if not _belongs(statements, at, name)]
@@ -71,7 +70,7 @@ def remove_profile(text: str, name: str, where: str) -> str:
 
 
 def put_current(text: str, name: str | None, where: str) -> str:
-    """Return the text in which `current` names that profile, or none; ConfigError as put_profile."""
+    """Return the text with this `current`, or without one if `name` is None. Raises as put_profile."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     at = next((at for at, each in enumerate(statements) if each.path == ("current",)), None)
@@ -118,7 +117,7 @@ def _parse(text: str) -> dict[str, Any] | None:
 
 
 def _path(parsed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys that lead to the value of a statement; an inline table of several keys is a value."""
+    """Return the keys of a statement's value. An inline table with several keys is a value."""
     path: list[str] = []
     value: Any = parsed
     while isinstance(value, dict) and len(value) == 1:
@@ -142,7 +141,7 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
 
 
 def _updated(statements: Sequence[Statement], name: str, present: Properties, wanted: Properties) -> list[Statement]:
-    """Return statements in which values of a profile are replaced, removed, and added behind its last pair."""
+    """Return statements with the changed values of a profile. New pairs follow its last pair."""
     done: list[Statement] = []
     last = 0
     table: tuple[str, ...] = ()
@@ -169,10 +168,11 @@ def _updated(statements: Sequence[Statement], name: str, present: Properties, wa
 
 
 def _belongs(statements: Sequence[Statement], at: int, name: str) -> bool:
-    """Whether a statement goes when the profile goes: its headers, its pairs, and the comments about them.
+    """Return whether a statement is part of a profile: its headers, pairs, and their comments.
 
-    A comment that touches the header below it belongs to that; one after a blank line at the end of a table is
-    of no profile, and stays.
+    A comment directly above a header belongs to that header. A comment after a blank line at the end of a table belongs
+    to
+    no profile.
     """
     if statements[at].path:
         return _is_of(statements[at], name)
@@ -198,7 +198,7 @@ def _owner_above(statements: Sequence[Statement], at: int) -> Statement | None:
 
 
 def _run_above(statements: Sequence[Statement], at: int) -> list[Statement]:
-    """Return the comments and blank lines between a statement and the pair or header above it."""
+    """Return the comments and blank lines directly above a statement."""
     run: list[Statement] = []
     for each in reversed(statements[:at]):
         if each.path:
@@ -220,7 +220,7 @@ def _pair(key: str, value: str) -> str:
 
 
 def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, Statement]:
-    """Return where a first `current` goes, before all headers and what is written above them, and how it reads."""
+    """Return the index and statement of a new `current`, before all headers and their comments."""
     at = next((at for at, each in enumerate(statements) if each.is_header), len(statements))
     while at > 0 and statements[at - 1].is_comment:
         at -= 1
@@ -228,9 +228,9 @@ def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, State
 
 
 def _rewritten(statement: Statement, table: tuple[str, ...], value: str) -> Statement:
-    """Return a pair with another value: its key as it was written, and the comment behind its value.
+    """Return a pair with another value, and its key and comment unchanged.
 
-    A key inside of an inline table stays as it is; then the result is not what was meant, and is refused.
+    Keys inside an inline table are not changed. The check of the result then rejects the edit.
     """
     text = statement.text
     own = statement.path[len(table) :]
@@ -247,7 +247,7 @@ def _is_path(parsed: Mapping[str, Any] | None, path: tuple[str, ...]) -> bool:
 
 
 def _comment(text: str) -> str:
-    """Return what stands behind the value of a pair: blanks, a comment, the end of the line."""
+    """Return the text after the value of a pair: blanks, comment and line end."""
     end = text[len(text.rstrip("\r\n")) :]
     meant = _parse(text)
     last = text.rstrip("\r\n").rsplit("\n", 1)[-1]

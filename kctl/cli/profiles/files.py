@@ -1,7 +1,4 @@
-"""ProfileFile: one TOML file of profiles as it was read; `profile_names` for the completion of shells.
-
-Owns the shape of the file and its bounds; does not know which profile is used, nor what a property means.
-"""
+"""Reader of profile files, with the limits of their format."""
 
 import re
 import stat
@@ -15,31 +12,30 @@ from kctl.client.errors import ConfigError
 
 LARGEST_FILE_BYTES = 1 << 18
 MOST_DOTS = 500
-"""Dots of one line: tomllib takes quadratic time for a key of many parts, and a project's file may be anybody's."""
+"""Maximum dots of a line: tomllib takes quadratic time for keys with many parts, and project files are untrusted."""
 TOP_LEVEL = ("current", "profiles")
 _AT_END = "(at end of document)"
 _POSITION = re.compile(r"^(?P<reason>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)$", re.DOTALL)
 DEEPEST = 32
-"""Parts of a property's name; Kafka's longest has seven."""
+"""Maximum parts of a property name. The longest of Kafka has seven."""
 
 Properties = Mapping[str, str]
-"""Values as written, by property name; a reference such as ${env:NAME} still stands for itself."""
+"""Values by property name, with unresolved references."""
 
 
 class Content(NamedTuple):
-    """What a file says."""
+    """Content of a profile file."""
 
     current: str | None = None
     profiles: Mapping[str, Properties] = {}
 
 
 class ProfileFile(NamedTuple):
-    """One file as it was read.
+    """Profile file with its content.
 
     Attributes:
-        raw: its bytes.
-        mode: its permissions, as chmod takes them.
-        is_project: found beside the user's work and not in the user's own configuration.
+        mode: permissions.
+        is_project: the file is in a project, not in the user's configuration.
     """
 
     path: Path
@@ -50,9 +46,9 @@ class ProfileFile(NamedTuple):
 
 
 def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | None:
-    """Return the file, or None where there is none.
+    """Return a profile file, or None if it does not exist.
 
-    Raises: ConfigError: it cannot be read, is no TOML (with line and column), or is not made of profiles.
+    Raises: ConfigError: the file cannot be read, is not TOML, or has other content than profiles.
     """
     found = read_bytes(path)
     if found is None:
@@ -62,7 +58,9 @@ def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | 
 
 
 def read_bytes(path: Path) -> tuple[bytes, int] | None:
-    """Return the bytes of a file and its permissions, or None where there is none; ConfigError if it cannot be read."""
+    """Return the bytes and permissions of a file, or None if it does not exist. Raises: ConfigError: it cannot
+    be read.
+    """
     try:
         raw, mode = read_input(path, LARGEST_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -75,10 +73,10 @@ def read_bytes(path: Path) -> tuple[bytes, int] | None:
 
 
 def read_content(raw: bytes, name: str) -> Content:
-    """Return what the bytes of a file say.
+    """Parse the bytes of a profile file.
 
-    Args: name: what to call the file in errors.
-    Raises: ConfigError: naming line and column, or the key that has no place there.
+    Args: name: name of the file in errors.
+    Raises: ConfigError: with line and column, or the invalid key.
     """
     document = _parse(raw, name)
     for key in document:
@@ -94,12 +92,12 @@ def read_content(raw: bytes, name: str) -> Content:
 
 
 def profile_names(environ: Mapping[str, str]) -> list[str]:
-    """Return the names of all profiles, sorted, for the completion of a shell; a file that is broken has none."""
+    """Return the sorted names of all profiles for shell completion. Invalid files are skipped."""
     names: set[str] = set()
     for path in (user_file(environ), project_file(working_folder())):
         try:
             found = None if path is None else read_profile_file(path)
-        except ConfigError:  # commands that use the profile report it; a completion cannot
+        except ConfigError:  # completion cannot show errors
             continue
         if found is not None:
             names.update(found.content.profiles)
@@ -107,7 +105,7 @@ def profile_names(environ: Mapping[str, str]) -> list[str]:
 
 
 def decode(raw: bytes, name: str) -> str:
-    """Return the text of a file; ConfigError names line and column of what is not UTF-8."""
+    """Decode a file. Raises: ConfigError: not UTF-8, with line and column."""
     try:
         return raw.decode()
     except UnicodeDecodeError as e:
@@ -117,7 +115,7 @@ def decode(raw: bytes, name: str) -> str:
 
 
 def _parse(raw: bytes, name: str) -> dict[str, Any]:
-    import tomllib  # 4 ms, for those who have profiles
+    import tomllib  # deferred import: takes 4ms
 
     text = decode(raw, name)
     for number, each in enumerate(text.split("\n"), start=1):
@@ -132,7 +130,7 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
 
 
 def _where(message: str, text: str) -> str:
-    """Return `line 3, column 5: what is wrong` from tomllib's words, which end with the place."""
+    """Return `line 3, column 5: REASON` for a message of tomllib, which ends with the position."""
     match = _POSITION.match(message)
     if match is not None:
         return f"line {match['line']}, column {match['column']}: {match['reason']}"
@@ -141,7 +139,7 @@ def _where(message: str, text: str) -> str:
 
 
 def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
-    """Return the properties of one profile; `bootstrap.servers = ` without quotes makes nested tables of TOML."""
+    """Return the properties of a profile. Unquoted dotted keys are nested tables in TOML."""
     properties: dict[str, str] = {}
     for key, value in _leaves(table, f"{name}: profile {profile}"):
         if key in properties:
@@ -161,7 +159,7 @@ def _leaves(table: Mapping[str, Any], where: str, prefix: str = "", depth: int =
 
 
 def _text(value: Any, where: str, key: str) -> str:
-    """Return a value as a .properties file would have it."""
+    """Return a value in the format of .properties files."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

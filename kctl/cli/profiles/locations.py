@@ -1,4 +1,4 @@
-"""Where profile files are: the user's, and a project's; both are only named here, never read."""
+"""Paths of the user's profile file and of project files."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,13 @@ PROJECT_FILE = ".kctl.toml"
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return where the user's own profiles are, whether or not the file exists; None for a user without a home."""
+    """Return the path of the user's profile file, existing or not, or None without a home directory."""
     folder = user_folder(environ, "XDG_CONFIG_HOME", ".config")
     return None if folder is None else folder / "config.toml"
 
 
 def require_user_file(environ: Mapping[str, str]) -> Path:
-    """Return where the user's own profiles are.
-
-    Raises: ConfigError: there is no place for them.
-    """
+    """Return the path of the user's profile file. Raises: ConfigError: the user has no home directory."""
     path = user_file(environ)
     if path is None:
         raise ConfigError("no folder for profiles: neither $HOME nor $XDG_CONFIG_HOME is set")
@@ -29,12 +26,12 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
 
 
 def project_file(folder: Path | None) -> Path | None:
-    """Return the nearest .kctl.toml from a folder upwards that is not another user's, or None."""
+    """Return the nearest .kctl.toml, upwards from a directory, that does not belong to another user, or None."""
     return next((path for path in _project_files(folder) if not _is_foreign(path)), None)
 
 
 def foreign_project_files(folder: Path | None) -> list[Path]:
-    """Return the files that `project_file` passes over: anybody may put one into a folder above, such as /tmp."""
+    """Return the files that `project_file` skips: any user can create one in a parent directory such as /tmp."""
     found: list[Path] = []
     for path in _project_files(folder):
         if not _is_foreign(path):
@@ -51,19 +48,19 @@ def _project_files(folder: Path | None) -> Iterator[Path]:
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether a file, or what a link leads to, belongs to a user who is neither we nor root."""
+    """Return whether a file or the target of a link belongs neither to the user nor to root."""
     user = user_id()
     if user is None:
         return False
     ours = {0, user}
     try:
         return path.lstat().st_uid not in ours or path.stat().st_uid not in ours
-    except OSError:  # a link to nowhere: an error of its own when it is read
+    except OSError:  # broken link: reading it fails later
         return False
 
 
 def working_folder() -> Path | None:
-    """Return the folder that the process works in, or None where it was deleted."""
+    """Return the working directory, or None if it was deleted."""
     try:
         return Path.cwd()
     except OSError:

@@ -1,4 +1,4 @@
-"""Ports that are known to speak something else than a profile's protocol: conventions, so never more than a warning."""
+"""Warnings about ports that usually have another protocol."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -18,18 +18,18 @@ OTHER_SERVICES = {
 TLS_PORTS = (443, 9093, 9094, 9096, 9098)
 PLAIN_PORT = 9092
 TLS_ON_PLAIN_PORT = (".confluent.cloud", ".servicebus.windows.net")
-"""Services whose 9092 speaks TLS."""
+"""Services that use TLS on port 9092."""
 
 
 class PortFinding(NamedTuple):
-    """What looks wrong with one server of bootstrap.servers."""
+    """Finding about one of the bootstrap servers."""
 
     level: Literal["warning", "note"]
     text: str
 
 
 def port_findings(config: ClientConfig) -> Iterator[PortFinding]:
-    """Yield what looks wrong with the ports of a config."""
+    """Yield the findings about the ports of a config."""
     protocol = config.security_protocol
     for endpoint in config.bootstrap_servers:
         if endpoint.port in OTHER_SERVICES:

@@ -1,6 +1,6 @@
-"""The files of a project as a whole: those in git's index, or all below its directory.
+"""Files of a project: the files in git's index, or all files below the directory.
 
-git itself is not run: its configuration, which comes with the directory, names programs. Owns the format of the index.
+kctl does not run git, because the git configuration of an untrusted project can run programs.
 """
 
 import os
@@ -13,20 +13,20 @@ from kctl.client.config import open_regular
 
 MOST_FILES = 5_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Limits of what each call reads to see whether the project changed."""
+"""Maximum size of the files that each call reads to detect changes."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _ENTRY: Final = struct.Struct(">40x20xH")
-"""Times, mode and size; the hash; length of the name and flags."""
+"""Times, mode and size; hash; flags with the length of the name."""
 _EXTENDED = 0x4000
 
 
 def root_of(folder: Path) -> Path:
-    """Return the working tree of git that the directory is in, or the directory."""
+    """Return the git working tree of a directory, or the directory."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
 def tree_files(root: Path) -> list[Path] | None:
-    """Return the files of a project; None if they are more than kctl reads at each call."""
+    """Return the files of a project, or None if they exceed the limits."""
     found: list[Path] = []
     size = 0
     for path in _tracked(root) or _below(root):
@@ -47,10 +47,10 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def _tracked(root: Path) -> list[Path]:
-    """Return the files in git's index; none if the directory has no index that kctl can read."""
+    """Return the files in git's index, or none if kctl cannot read an index."""
     git = root / ".git"
     try:
-        if git.is_file():  # a second working tree
+        if git.is_file():  # linked working tree
             git = root / git.read_text().removeprefix("gitdir:").strip()
         with open_regular(git / "index") as file:
             data = file.read(MOST_BYTES)
@@ -60,9 +60,9 @@ def _tracked(root: Path) -> list[Path]:
 
 
 def index_names(data: bytes) -> Iterator[bytes]:
-    """Yield the names in an index of git, versions 2 to 4.
+    """Yield the names in a git index of version 2 to 4.
 
-    Raises: ValueError, struct.error, IndexError: the bytes are no such index.
+    Raises: ValueError, struct.error, IndexError: invalid index.
     """
     magic, version, count = struct.unpack_from(">4sII", data)
     if magic != b"DIRC" or version not in (2, 3, 4):
@@ -73,7 +73,7 @@ def index_names(data: bytes) -> Iterator[bytes]:
         (flags,) = _ENTRY.unpack_from(data, at)
         at += _ENTRY.size + (2 if flags & _EXTENDED else 0)
         kept = 0
-        if version == 4:  # names share what precedes with the one before
+        if version == 4:  # names share a prefix with the previous name
             stripped, at = _offset(data, at)
             kept = max(0, len(name) - stripped)
         end = data.index(b"\0", at)
@@ -83,7 +83,7 @@ def index_names(data: bytes) -> Iterator[bytes]:
 
 
 def _offset(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number in git's form of 7 bits a byte, and the position after it."""
+    """Return a number in git's 7-bit encoding, and the position after it."""
     value = data[at] & 127
     while data[at] & 128:
         at += 1

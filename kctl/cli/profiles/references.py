@@ -1,14 +1,13 @@
-"""References: what `${env:NAME}` and the others in a profile's values stand for, fetched when a call needs it.
+"""References in the values of profiles, resolved when a command needs them.
 
-    ${env:NAME}            a variable
-    ${file:PATH}           the text of a file, without the line ends at its end; relative to the profile's file
-    ${cmd:COMMAND}         what a command prints, by /bin/sh
-    ${keyring:SERVICE/USER}  the system's key ring, with the package keyring (the extra `keyring`)
-    ${prompt:WORDS}        asked for on the terminal
-    $${                    is ${ itself
+    ${env:NAME}            variable
+    ${file:PATH}           content of a file without trailing line ends; relative to the profile file
+    ${cmd:COMMAND}         output of a command in /bin/sh
+    ${keyring:SERVICE/USER}  entry of the system's key ring, with the package keyring (extra `keyring`)
+    ${prompt:WORDS}        prompt on the terminal
+    $${                    literal ${
 
-Owns the grammar, the bounds of each source, and the words when one has nothing; errors name profile, key and source,
-and never a value.
+Errors contain profile, key and source, but never a value.
 """
 
 import os
@@ -24,7 +23,7 @@ from kctl.posix import NOCTTY
 
 LARGEST_SECRET_BYTES = 1 << 20
 COMMAND_LIMIT_MS = 60_000
-"""Limit of one command: long enough for somebody to touch a key, and an end to one that hangs."""
+"""Timeout of a command: long enough to touch a security key."""
 KINDS = ("env", "file", "cmd", "keyring", "prompt")
 JAAS = "sasl.jaas.config"
 _JAAS_ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\r": "\\r"}
@@ -32,7 +31,7 @@ _KIND = re.compile(r"[a-z]+(?=:)")
 
 
 class Reference(NamedTuple):
-    """One reference in a value: `env` and `NAME`."""
+    """Reference in a value, such as `env` and `NAME`."""
 
     kind: str
     argument: str
@@ -42,16 +41,18 @@ class Reference(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A value with its references replaced, and what each of them stood for."""
+    """Value with resolved references, and the value of each reference."""
 
     value: str
     parts: tuple[str, ...]
 
 
 class Sources(NamedTuple):
-    """What references are fetched from.
+    """Sources of references.
 
-    Attributes: folder: of the profile's file; `ask`: gets the words of a prompt and returns the answer.
+    Attributes:
+        folder: directory of the profile file.
+        ask: prompts with the given words and returns the input.
     """
 
     environ: Mapping[str, str]
@@ -61,9 +62,9 @@ class Sources(NamedTuple):
 
 
 def split_references(text: str) -> Iterator[str | Reference]:
-    """Yield the pieces of a value, in order: plain texts, unescaped, and references.
+    """Yield the pieces of a value in order: unescaped texts, and references.
 
-    Raises: ValueError: a reference that is not closed, or of no kind there is.
+    Raises: ValueError: a reference is not closed or of an unknown kind.
     """
     at = 0
     while (found := text.find("${", at)) >= 0:
@@ -81,7 +82,7 @@ def split_references(text: str) -> Iterator[str | Reference]:
 
 
 def references(text: str) -> list[Reference]:
-    """Return the references of a value; none of one that is malformed."""
+    """Return the references of a value, or none if it is malformed."""
     try:
         return [piece for piece in split_references(text) if isinstance(piece, Reference)]
     except ValueError:
@@ -89,21 +90,22 @@ def references(text: str) -> list[Reference]:
 
 
 def escape(text: str) -> str:
-    """Return the value that stands for a text as it is."""
+    """Return the value for a literal text."""
     return text.replace("${", "$${")
 
 
 def unescape(text: str) -> str:
-    """Return a value without the escapes, its references as they are written."""
+    """Return a value without escapes. References are unchanged."""
     return "".join(str(piece) for piece in split_references(text))
 
 
 def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
-    """Return a value with its references replaced.
+    """Resolve the references of a value.
 
-    Inside of sasl.jaas.config what is fetched is quoted as JAAS wants it, unless it is the whole value.
-    Args: where: what to call the value in errors: `profile prod`.
-    Raises: ConfigError: naming profile, key and the source that has nothing.
+    In sasl.jaas.config, each result is quoted for JAAS unless it is the whole value.
+
+    Args: where: origin of the value for errors, such as `profile prod`.
+    Raises: ConfigError: a source has no value. The message has profile, key and source.
     """
     try:
         pieces = list(split_references(text))
@@ -125,11 +127,11 @@ def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
 
 
 class _Missing(Exception):
-    """A source has nothing to give; the text says why."""
+    """Error of a source without a value."""
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the brace that opens at start + 1 closes; a command may have braces of its own."""
+    """Return the position of the closing brace. Commands may contain pairs of braces."""
     depth = 0
     for at in range(start + 1, len(text)):
         if text[at] == "{":
@@ -150,7 +152,7 @@ def _reference(inside: str) -> Reference:
 
 
 def _quoted(part: str, before: str) -> str:
-    """Return a part for the place after `before` in a JAAS entry: escaped, and with quotes where it has none."""
+    """Escape a part of a JAAS entry, and quote it unless `before` ends inside quotes."""
     escaped = "".join(_JAAS_ESCAPES.get(letter, letter) for letter in part)
     quote, at = "", 0
     while at < len(before):
@@ -188,7 +190,7 @@ def _of_variable(name: str, environ: Mapping[str, str]) -> str:
 
 
 def path_of(argument: str, sources: Sources) -> Path:
-    """Return the path that ${file:...} names: `~/` is the user's home, the rest is relative to the profile's file."""
+    """Return the path of ${file:...}: relative to the home directory after `~/`, otherwise to the profile file."""
     home = sources.environ.get("HOME", "")
     if argument.startswith("~/") and home:
         return Path(home, argument[2:])
@@ -215,8 +217,8 @@ def _decoded(raw: bytes) -> str:
 
 
 def _of_command(command: str, sources: Sources) -> str:
-    """Run a command and return what it prints; its stderr is ours, so that it can say what is wrong with it."""
-    import subprocess  # 5 ms, for those who have commands
+    """Return the output of a command. Its stderr is inherited, so that users see its errors."""
+    import subprocess  # deferred import: takes 5ms
 
     with subprocess.Popen(
         ["/bin/sh", "-c", command],
@@ -238,7 +240,7 @@ def _of_command(command: str, sources: Sources) -> str:
         except subprocess.TimeoutExpired:
             process.kill()
             raise _not_done() from None
-        except BaseException:  # Ctrl-C too: it is not left behind
+        except BaseException:  # an interrupt must not leave the process running
             process.kill()
             raise
         if process.returncode:
@@ -257,8 +259,8 @@ def _not_done() -> _Missing:
 
 
 def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
-    """Return what can be read up to the end, or the first bytes of what is too large; None: the time is up."""
-    import select  # with subprocess
+    """Read all bytes, or slightly more than LARGEST_SECRET_BYTES of a larger input. None: the timer expired."""
+    import select  # deferred import, as subprocess
 
     raw = bytearray()
     while len(raw) <= LARGEST_SECRET_BYTES:
@@ -291,11 +293,11 @@ def _of_keyring(argument: str) -> str:
 
 
 def ask_on_terminal(words: str) -> str:
-    """Ask for a secret on the terminal, without showing what is typed; stdin may be data and is not read.
+    """Prompt for a secret on the terminal without echo. Stdin is not read, since it may be data.
 
-    Raises: ConfigError: there is no terminal.
+    Raises: _Missing: no terminal, or no input.
     """
-    import getpass  # with termios, for those who are asked
+    import getpass  # deferred import: loads termios
 
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | NOCTTY))

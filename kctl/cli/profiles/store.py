@@ -1,4 +1,4 @@
-"""Store: a file of profiles that is to be changed, and the one way of changing it."""
+"""Profile files that are changed."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ from kctl.client.clock import Clock
 from kctl.client.errors import ConfigError
 
 Edit = Callable[[str, str], str]
-"""Makes a file's new text from its text and its name for errors; raises ConfigError for one that is broken."""
+"""Function of a file's text and name that returns the new text. Raises ConfigError if the file is invalid."""
 
 
 class Store(NamedTuple):
-    """A file, and whose it is."""
+    """Profile file of the user or of a project."""
 
     path: Path
     is_project: bool
@@ -25,9 +25,9 @@ class Store(NamedTuple):
     clock: Clock
 
     def change(self, edit: Edit) -> None:
-        """Replace the file's text by what `edit` makes of it.
+        """Replace the text of the file with the result of `edit`.
 
-        Raises: ConfigError: the file is broken or cannot be written, or `edit` refused; nothing was changed then.
+        Raises: ConfigError: the file is invalid or cannot be written, or `edit` failed. The file is unchanged.
         """
         before: list[bytes | None] = []
 
@@ -41,9 +41,9 @@ class Store(NamedTuple):
         self._keep_trust(before, replace_file(self.path, make, self.clock))
 
     def replace(self, expected: bytes | None, after: bytes) -> None:
-        """Replace the file's content, whatever it was, unless it is not what was expected any more.
+        """Replace the content of the file, if it is still as expected.
 
-        Raises: ConfigError: it is not, or the new content is broken.
+        Raises: ConfigError: another process changed the file, or the new content is invalid.
         """
 
         def make(raw: bytes | None) -> bytes:
@@ -55,7 +55,7 @@ class Store(NamedTuple):
         self._keep_trust([expected], replace_file(self.path, make, self.clock))
 
     def _keep_trust(self, before: list[bytes | None], after: bytes) -> None:
-        """Let a project's file be trusted as its last content was; one that we made is."""
+        """Trust the new content of a project file if the old content was trusted or did not exist."""
         if not self.is_project:
             return
         was = before[0]
@@ -71,7 +71,9 @@ class Store(NamedTuple):
 
 
 def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:
-    """Return the user's own file, or the project's: the nearest upwards, else one in the working folder."""
+    """Return the user's file or, with `project`, the nearest project file upwards, otherwise one in the working
+    directory.
+    """
     if not project:
         return Store(require_user_file(environ), False, environ, clock)
     folder = working_folder()
@@ -81,6 +83,6 @@ def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> St
 
 
 def store_of(name: str, files: Files, environ: Mapping[str, str], clock: Clock) -> Store | None:
-    """Return the file that has a profile, the project's where both have, or None."""
+    """Return the file that has a profile, the project file if both have it, or None."""
     found = next((file for file in files.in_order() if name in file.content.profiles), None)
     return None if found is None else Store(found.path, found.is_project, environ, clock)

@@ -1,7 +1,7 @@
-"""Trust: the project files that the user has looked at and allowed, by path and content.
+"""Trust in project files, by path and content.
 
-A project's file may come from anybody, and says where records and passwords go; so none is used before it is allowed,
-and again after each change of it or of a file in the project that it runs or reads (docs/decisions/0010).
+Project files can come from anybody and decide where records and passwords are sent. kctl uses a project file only after
+the user trusts it, and until it or a project file that it uses changes (docs/decisions/0010).
 """
 
 import os
@@ -17,7 +17,7 @@ _HEAD = "# Project files that kctl may use: `kctl profile trust` writes this.\n"
 
 
 def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:
-    """Whether this content of this file was allowed; the user's own file always is."""
+    """Return whether the current content of a file is trusted. The user's own file always is."""
     if not file.is_project:
         return True
     own = user_file(environ)
@@ -27,7 +27,7 @@ def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:
 
 
 def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
-    """Raise ConfigError for a project's file that was not allowed, saying how to."""
+    """Raise ConfigError if a project file is not trusted."""
     if not is_trusted(file, environ):
         raise ConfigError(
             f"{file.path} is not trusted, or was changed since, or a file in the project that it uses was: "
@@ -36,21 +36,21 @@ def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
 
 
 def trust(path: Path, raw: bytes, environ: Mapping[str, str]) -> None:
-    """Allow this content of a project's file, and the files in the project that it uses as they are now.
+    """Trust the given content of a project file, and the current content of the project files that it uses.
 
-    Raises: ConfigError: it is no file of profiles.
+    Raises: ConfigError: the content is invalid.
     """
     digest = _digest(path, raw, read_content(raw, str(path)))
     _change(environ, lambda allowed: {**allowed, _name(path): digest})
 
 
 def distrust(path: Path, environ: Mapping[str, str]) -> None:
-    """Take back what was allowed."""
+    """Revoke the trust in a file."""
     _change(environ, lambda allowed: {name: each for name, each in allowed.items() if name != _name(path)})
 
 
 def _change(environ: Mapping[str, str], change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-    import tomli_w  # wanted where something is written
+    import tomli_w  # deferred import: only for changes
 
     from kctl.cli.profiles.writing import replace_file
 
@@ -62,7 +62,7 @@ def _read(store: Path) -> dict[str, str]:
     found = read_bytes(store)
     if found is None:
         return {}
-    import tomllib  # wanted where there are trusted files
+    import tomllib  # deferred import: only if there are trusted files
 
     try:
         files = tomllib.loads(found[0].decode()).get("files", {})
@@ -76,7 +76,7 @@ def _name(path: Path) -> str:
 
 
 def _digest(path: Path, raw: bytes, content: Content) -> str:
-    from hashlib import file_digest, sha256  # 5 ms, for those in a project with profiles
+    from hashlib import file_digest, sha256  # deferred import: takes 5ms
 
     from kctl.cli.profiles.allowances import watched_files
 

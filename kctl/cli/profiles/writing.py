@@ -1,7 +1,7 @@
-"""Writing a file so that a reader finds the old content or the new, whole, whenever the power fails.
+"""Atomic replacement of files: readers find the old or the new content, even after a power failure.
 
-A new file beside the old one (0600), fsync, rename, fsync of the folder; writers take turns by a lock on the folder.
-Knows nothing of profiles.
+kctl writes a temporary file (0600) in the directory, with fsync and rename. A lock on the directory excludes other
+writers.
 """
 
 import errno
@@ -21,16 +21,20 @@ FOLDER_MODE = 0o700
 LOCK_LIMIT_MS = 5_000
 _LOOK_AGAIN_S = 0.02
 _NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What file systems without locks for folders answer; there two writers at once are not noticed."""
+"""Errors of file systems without locks on directories. There, kctl does not detect concurrent writers."""
 
 
 def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
-    """Replace a file's content, or make the file (0600) with its folder, and return the new content.
+    """Replace the content of a file, or create it (0600) with its directory, and return the new content.
 
-    A symbolic link stays one: the file that it names is replaced.
-    Args: make: gets the content as it is now, None without a file, and returns the new one; what it raises leaves all
-        as it was.
-    Raises: CommandError: naming the path and what the system said. ConfigError: another process holds the lock.
+    If the path is a symbolic link, its target is replaced.
+
+    Args:
+        make: function of the current content (None without a file) that returns the new one. If it raises, the file is
+            unchanged.
+    Raises:
+        CommandError: the file cannot be written.
+        ConfigError: another process holds the lock.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -58,7 +62,7 @@ def _replace(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        with suppress(FileNotFoundError):  # interrupted just after it had its name
+        with suppress(FileNotFoundError):  # an interrupt after the rename
             os.unlink(temporary)
         raise
     folder = open_folder(path.parent)
@@ -74,7 +78,7 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_left_overs(path: Path) -> None:
-    """Remove what writers left that were killed; only the holder of the lock has such a file."""
+    """Remove temporary files of killed writers. Only the holder of the lock has one."""
     for left in path.parent.glob(f"{_prefix(path)}????????"):
         left.unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
-"""Kafka's own .properties: the names are those of a profile, and a login is a sasl.jaas.config.
+"""Properties files of Kafka's Java clients.
 
-Differs: a login that is written as librdkafka's user and password is taken too, as --command-config does.
+Differs from Kafka: a login in the names of librdkafka is accepted, as in --command-config.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from kctl.grammar.properties import read_properties, write_properties
 
 
 def read_java(raw: bytes, name: str) -> Read:
-    """Return the properties of a file; ConfigError names the line or the property that cannot be taken."""
+    """Return the properties of a file. Raises: ConfigError: invalid line or property."""
     notes: list[str] = []
     found = dict(read_properties(raw, name))
     login = {each: escape(found.pop(each)) for each in (USERNAME, PASSWORD) if each in found}
@@ -32,9 +32,9 @@ def read_java(raw: bytes, name: str) -> Read:
 
 
 def write_java(values: Mapping[str, str | None]) -> tuple[str, list[str]]:
-    """Return a file from which Kafka's clients, or `read_java`, get the same properties, and a note on each secret.
+    """Return a properties file for Java clients, and a note for each omitted secret.
 
-    Args: values: the values by property, with references resolved; None for a secret that the file must not contain.
+    Args: values: resolved values by property; None for omitted secrets.
     """
     given = {name: value for name, value in values.items() if value is not None}
     notes = [f"{name}: left out, a secret, which --with-secrets writes" for name in values if name not in given]

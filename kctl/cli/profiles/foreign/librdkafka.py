@@ -1,7 +1,7 @@
-"""librdkafka's properties, as kcat -F reads them: a `name=value` a line, with names and words of its own.
+"""Configuration files of librdkafka, as read by kcat -F.
 
-Source: librdkafka's CONFIGURATION.md and the file reader of kcat 1.7. Differs: blanks around the equals sign are not a
-part of name or value.
+Source: CONFIGURATION.md of librdkafka and the file reader of kcat 1.7. Differs: blanks around the equals sign are
+ignored.
 """
 
 import os
@@ -17,7 +17,7 @@ ITS_OWN = frozenset(LIBRDKAFKA_NAMES) - {"ssl.key.pem"} | {
     "sasl.username", "sasl.password", "ssl.certificate.location", "ssl.key.location", "broker.address.family", "debug",
     "enable.ssl.certificate.verification", "statistics.interval.ms", "api.version.request", "log_level",
 }  # fmt: skip
-"""Names by which a file is known as one of librdkafka's."""
+"""Names that identify a file of librdkafka."""
 
 _WORDS: dict[str, dict[str, str]] = {
     "auto.offset.reset": {
@@ -28,7 +28,7 @@ _WORDS: dict[str, dict[str, str]] = {
     "send.buffer.bytes": {"0": "-1"},
     "receive.buffer.bytes": {"0": "-1"},
 }  # fmt: skip
-"""Its words that differ from Kafka's, by Kafka's name."""
+"""Values that differ from Kafka, by the property's name in Kafka."""
 _REASONS = {
     "request.timeout.ms": "there it limits how long a broker waits for replicas, not a request",
     "enable.ssl.certificate.verification": "kctl always checks certificates, against ssl.ca.location",
@@ -36,7 +36,7 @@ _REASONS = {
 
 
 def read_librdkafka(raw: bytes, name: str) -> Read:
-    """Return the properties of a file; ConfigError names the line or the property that cannot be taken."""
+    """Return the properties of a file. Raises: ConfigError: invalid line or property."""
     found = _read_lines(raw, name)
     notes: list[str] = []
     login: dict[str, str] = {key: found.pop(key) for key in ("sasl.username", "sasl.password") if key in found}
@@ -98,7 +98,7 @@ _BLANK = " \t\v\f\r"
 
 
 def _replaced(line: str, escaped: str, letter: str) -> str:
-    """Take escapes of Java's away as kcat does: also those that only this makes."""
+    """Replace escapes until none are left, as kcat does."""
     while escaped in line:
         line = line.replace(escaped, letter)
     return line

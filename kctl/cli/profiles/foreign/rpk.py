@@ -1,6 +1,6 @@
-"""rpk's profiles: rpk.yaml with all of them, one as `rpk profile print` shows it, or the `rpk` part of redpanda.yaml.
+"""Profiles of rpk: rpk.yaml, output of `rpk profile print`, or the `rpk` section of redpanda.yaml.
 
-Source: Redpanda's documentation of rpk profiles.
+Source: Redpanda documentation of rpk profiles.
 """
 
 import os
@@ -16,16 +16,16 @@ from kctl.client.wording import listed
 DEFAULT_PORT = 9092
 DEFAULT_MECHANISM = "SCRAM-SHA-256"
 _NOTHING = ("", "~", "null")
-"""How YAML writes that there is nothing."""
+"""Empty values in YAML."""
 DEEPEST = 20
-"""Lists and maps in each other; reading more takes quadratic time."""
+"""Maximum nesting: deeper files take quadratic time."""
 
 
 def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
-    """Return the properties of one of rpk's profiles.
+    """Return the properties of a profile of rpk.
 
-    Args: wanted: which one; else the current, or the only one there is.
-    Raises: ConfigError: no YAML (with line and column), no such profile, or nothing of Kafka's API in it.
+    Args: wanted: name; None for the current or only profile.
+    Raises: ConfigError: not YAML, no such profile, or no brokers in it.
     """
     profile = _choose(_parse(raw, name), name, wanted)
     api = _table(profile, "kafka_api", name)
@@ -47,7 +47,7 @@ def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
 
 
 def _parse(raw: bytes, name: str) -> dict[str, Any]:
-    import yaml  # 15 ms, wanted only here
+    import yaml  # deferred import: takes 15ms
 
     if len(raw) > LARGEST_FILE_BYTES:
         raise ConfigError(f"{name}: larger than {LARGEST_FILE_BYTES} bytes")
@@ -57,9 +57,9 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise ConfigError(f"{name}: nested too deeply")
-            if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
+            if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can expand to gigabytes
                 raise ConfigError(f"{name}: aliases (*{str(event.anchor)[:40]}) are not supported")
-        document = yaml.load(raw, Loader=yaml.BaseLoader)  # all scalars are texts: a password 0123 is no number
+        document = yaml.load(raw, Loader=yaml.BaseLoader)  # all scalars are strings: a password 0123 is not a number
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}"
@@ -96,7 +96,7 @@ def _table(parent: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
 
 
 def _takes_tls(api: Mapping[str, Any]) -> bool:
-    """An empty `tls: {}` already turns TLS on; `enabled: false` keeps it off."""
+    """Return whether TLS is enabled, which an empty `tls: {}` does."""
     tls = api.get("tls")
     return isinstance(tls, dict) and str(tls.get("enabled", "true")).lower() == "true"
 

@@ -1,4 +1,4 @@
-"""Common parts of the formats: properties read from a file, with notes, and secrets among them."""
+"""Common parts of the file formats: accepted properties, notes and secrets."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,11 +14,11 @@ CHAIN, KEY = "ssl.keystore.certificate.chain", "ssl.keystore.key"
 
 
 class Read(NamedTuple):
-    """What a file came to.
+    """Result of reading a file.
 
     Attributes:
-        properties: as a profile writes them.
-        notes: what was left out or changed, and why; never with a value.
+        properties: as written in a profile.
+        notes: omitted or changed properties with reasons, never with values.
     """
 
     properties: dict[str, str]
@@ -26,9 +26,9 @@ class Read(NamedTuple):
 
 
 def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
-    """Return the properties of Kafka's own names that a profile can have, as a profile writes them.
+    """Return the supported properties as written in a profile, and add notes about others.
 
-    Raises: ConfigError: one changes the meaning of the rest, or has a value that cannot be read.
+    Raises: ConfigError: a value is invalid, or a property changes the meaning of the rest.
     """
     properties: dict[str, str] = {}
     for name, value in found.items():
@@ -47,12 +47,12 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
 
 
 def count_secrets(properties: Mapping[str, str]) -> int:
-    """Return how many secrets are written out in a profile, where a reference could stand."""
+    """Return the number of properties with literal secrets."""
     return sum(1 for name, value in properties.items() if is_literal_secret(name, value))
 
 
 def is_literal_secret(name: str, value: str) -> bool:
-    """Whether a property's value holds a secret, or a part of one, and not only references to it."""
+    """Return whether a value contains a secret, or a part of one, that is not a reference."""
     if has_password(value):
         return True
     if not value or not is_secret(name) or name in (CHAIN, "ssl.truststore.certificates"):
@@ -64,7 +64,7 @@ def is_literal_secret(name: str, value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value is made of references and nothing else, so that it tells no secret."""
+    """Return whether a value consists of references only."""
     try:
         return all(isinstance(piece, Reference) for piece in split_references(value))
     except ValueError:
