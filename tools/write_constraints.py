@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "requirements" / "constraints.txt"
 RELEASE_FILE = FILE.with_name("release.txt")
 EXTRAS = (
-    "spark", "lakes", "aio", "keyring", "avro", "protobuf", "json-schema", "msgpack", "pkcs12", "aws", "jq", "sandbox"
+    "spark", "lakes", "aio", "otel", "keyring", "avro", "protobuf", "json-schema", "msgpack", "pkcs12", "aws", "jq",
+    "sandbox",
 )  # fmt: skip
 """Without kerberos, which compiles against the Kerberos of the machine."""
 HEAD = (

@@ -16,7 +16,7 @@ from kctl.client.aio.driver import runs_here
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, RebalanceListener, WaitReason
+from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, OnPoll, RebalanceListener, WaitReason
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.group.commit_callbacks import OnCommit
@@ -93,9 +93,10 @@ class AsyncConsumer:
         *,
         events: EventSink = ignore_events,
         prefetch_bytes: int = PREFETCH_BYTES,
+        on_poll: OnPoll | None = None,
     ) -> None:
         made, self._driver = async_runtime(runtime)
-        self._client = Consumer(config, made, events=events, prefetch_bytes=prefetch_bytes)
+        self._client = Consumer(config, made, events=events, prefetch_bytes=prefetch_bytes, on_poll=on_poll)
         self._side = self._client._side
 
     async def _run(self, call: Callable[[], R]) -> R:
@@ -129,6 +130,8 @@ class AsyncConsumer:
         if result is None:
             return []
         records = result.records
+        if self._client._on_poll is not None:
+            self._client._show(records, result)
         result.given = result.count  # no await from here to the caller
         return records
 
@@ -145,6 +148,8 @@ class AsyncConsumer:
                 continue
             result.is_one_by_one = True
             for record in result.records:
+                if self._client._on_poll is not None:
+                    self._client._show((record,), result)
                 result.given += 1
                 yield record
                 if data.result is not result:  # a call has read the positions, and may have changed them

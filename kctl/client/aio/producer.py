@@ -16,7 +16,16 @@ from kctl.client.awaiting import wakes_of
 from kctl.client.clock import Timer
 from kctl.client.config import ProducerConfig
 from kctl.client.events import EventSink, ignore_events
-from kctl.client.producer import Partitioning, Producer, ProducerMetrics, ProducerRecord, RecordMetadata, SendFuture
+from kctl.client.producer import (
+    OnSend,
+    Partitioning,
+    Producer,
+    ProducerMetrics,
+    ProducerRecord,
+    RecordMetadata,
+    SendFuture,
+)
+from kctl.client.producer.future import Callback
 from kctl.client.producer.record import Content, GivenHeaders
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transaction_methods import TransactionalReader
@@ -42,6 +51,20 @@ class _Producer(Producer):
             raise _WouldWait
         super()._wait_to_choose(topic, timer)
 
+    def _send_hooked(
+        self,
+        topic: str | ProducerRecord,
+        value: Content,
+        key: Content,
+        partition: int | None,
+        headers: GivenHeaders | None,
+        timestamp_ms: int | datetime | None,
+        callback: Callback | None,
+    ) -> SendFuture:
+        if not is_bridged():
+            raise _WouldWait  # the hook runs once, even if the record has to wait
+        return super()._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
+
 
 class AsyncProducer:
     """Producer for coroutines; any number of tasks may share it.
@@ -50,7 +73,7 @@ class AsyncProducer:
     waits only for metadata or buffer.memory. The event loop is never blocked. A call cancelled before the record was
     accepted sends nothing; accepted records are delivered without a waiting task. `async with` flushes and closes. If
     the block raises, such as asyncio.CancelledError, unacknowledged records are dropped and their number is logged.
-    Args: as for `Producer`; `events` is called on the network thread, `partitioner` on the event loop.
+    Args: as for `Producer`; `events` is called on the network thread, `partitioner` and `on_send` on the event loop.
     """
 
     def __init__(
@@ -60,9 +83,10 @@ class AsyncProducer:
         *,
         events: EventSink = ignore_events,
         partitioner: Partitioning | None = None,
+        on_send: OnSend | None = None,
     ) -> None:
         made, _ = async_runtime(runtime)
-        self._client = _Producer(config, made, events=events, partitioner=partitioner)
+        self._client = _Producer(config, made, events=events, partitioner=partitioner, on_send=on_send)
 
     async def _run(self, call: Callable[[], R]) -> R:
         return await run(call)

@@ -29,7 +29,7 @@ and after earlier commits have ended, does the network thread release the partit
 
 from kctl.client.consumer.chunk import FetchedChunk
 from kctl.client.consumer.close import COMMITTING, LEAVING
-from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.consumer import Consumer, ConsumerRecord, OnPoll
 from kctl.client.consumer.events import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.group.application_side import RebalanceListener
@@ -53,6 +53,7 @@ __all__ = [
     "OffsetLookup",
     "OffsetTracker",
     "Offsets",
+    "OnPoll",
     "RebalanceListener",
     "WaitKind",
     "WaitReason",

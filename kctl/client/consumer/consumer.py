@@ -6,7 +6,7 @@ import logging
 import math
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -47,6 +47,9 @@ _THREADS_OF_ASYNCIO = "asyncio_"
 """Prefix of thread names of asyncio's executor."""
 
 ConsumerRecord = Record
+OnPoll = Callable[[Sequence[ConsumerRecord]], object]
+"""Gets the records that `poll` is about to return, or the next record of a loop. Runs on the thread of the call, and
+must not call the consumer. The call raises the exceptions of this function, and the records come again."""
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
@@ -71,6 +74,7 @@ class Consumer(NotCopied):
         events: called with every connection event, on the network thread.
         prefetch_bytes: limit of fetched data of all partitions.
         max_decompressed_bytes: limit of a decompressed batch; batches are decompressed one by one.
+        on_poll: a hook; see `OnPoll`. It does not get the chunks of `poll_chunk`.
     """
 
     def __init__(
@@ -81,12 +85,15 @@ class Consumer(NotCopied):
         events: EventSink = ignore_events,
         prefetch_bytes: int = PREFETCH_BYTES,
         max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
+        on_poll: OnPoll | None = None,
     ) -> None:
         self._is_unpolled = True
         self._config = ConsumerConfig.parse(config)
         check("events", events, EventSink)
         check("prefetch_bytes", prefetch_bytes, int)
         check("max_decompressed_bytes", max_decompressed_bytes, int)
+        check("on_poll", on_poll, OnPoll | None)
+        self._on_poll = on_poll
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._events = OwnedSink(events)
@@ -390,6 +397,8 @@ class Consumer(NotCopied):
         if result is None:
             return []
         records = result.records
+        if self._on_poll is not None:
+            self._show(records, result)
         result.given = result.count  # no call, so no KeyboardInterrupt, from here to the caller
         return records
 
@@ -419,6 +428,8 @@ class Consumer(NotCopied):
                 continue
             result.is_one_by_one = True
             for record in result.records:
+                if self._on_poll is not None:
+                    self._show((record,), result)
                 result.given += 1
                 yield record
                 if data.result is not result:  # a call has read the positions, and may have changed them
@@ -564,6 +575,13 @@ class Consumer(NotCopied):
         timer = self._timer(timeout)
         self._check_assigned()
         return self._side.poll(self._side.data.pop_chunk, timer)
+
+    def _show(self, records: Sequence[ConsumerRecord], result: PollResult) -> None:
+        """Pass records to the hook, before the application has them."""
+        assert self._on_poll is not None
+        self._on_poll(records)
+        if self._side.data.result is not result:
+            raise IllegalStateError("on_poll must not call the consumer")
 
     def _note_first_poll(self) -> None:
         """Warn about `asyncio.to_thread(consumer.poll)`.

@@ -18,7 +18,7 @@ delivery_tracker.py  completes and counts records; metrics.py
 from kctl.client.loop.close import CloseResult, PartitionResult
 from kctl.client.producer.future import NO_PARTITION, Callback, ColumnsFuture, RowsCallback, SendFuture, SettledRows
 from kctl.client.producer.metrics import ProducerMetrics, TopicMetrics
-from kctl.client.producer.producer import Partitioning, Producer
+from kctl.client.producer.producer import OnSend, OnSent, Partitioning, Producer
 from kctl.client.producer.record import ProducerRecord, RecordMetadata
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "Callback",
     "CloseResult",
     "ColumnsFuture",
+    "OnSend",
+    "OnSent",
     "PartitionResult",
     "Partitioning",
     "Producer",

@@ -3,6 +3,7 @@
 The loop alone writes the counters, once per batch; any thread reads them without a lock.
 """
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -64,6 +65,37 @@ class ProducerMetrics(NamedTuple):
     buffer_used_bytes: int
     buffer_total_bytes: int
     topics: Mapping[str, TopicMetrics]
+
+    def by_kafka_name(self) -> dict[str, float]:
+        """Return these metrics by Kafka's names of the metrics. Metrics without a measurement are NaN.
+
+        Returns:
+            record-send-total, record-error-total: records sent, and records that failed or are unknown.
+            batch-split-total: batches that the broker found too large.
+            batch-size-avg, compression-rate-avg: bytes of a batch, compressed, and the share of its bytes before.
+            records-per-request-avg: records of a Produce request, repeats included.
+            record-queue-time-avg, record-queue-time-max: from send() to the first sending of a batch, in ms.
+            produce-throttle-time-avg: of each Produce request, in ms.
+            buffer-total-bytes, buffer-available-bytes: of buffer.memory.
+        Source: Kafka's producer metrics. Differs: counted since the beginning, without time windows.
+        """
+        return {
+            "record-send-total": self.records_sent,
+            "record-error-total": self.records_failed + self.records_unknown,
+            "batch-split-total": self.batches_split,
+            "batch-size-avg": _average(self.bytes_sent, self.batches_sent),
+            "compression-rate-avg": self.compression_ratio if self.batches_sent else math.nan,
+            "records-per-request-avg": _average(self.records_sent, self.requests_sent),
+            "record-queue-time-avg": self.queue_time_avg_ms if self.batches_sent else math.nan,
+            "record-queue-time-max": self.queue_time_max_ms if self.batches_sent else math.nan,
+            "produce-throttle-time-avg": _average(self.throttle_time_ms, self.requests_sent),
+            "buffer-total-bytes": self.buffer_total_bytes,
+            "buffer-available-bytes": self.buffer_total_bytes - self.buffer_used_bytes,
+        }
+
+
+def _average(total: int, count: int) -> float:
+    return total / count if count else math.nan
 
 
 class TopicCounters:

@@ -6,6 +6,7 @@ Owns the work on application threads: checks, memory, hand-over and waiting. sen
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -33,6 +34,7 @@ from kctl.client.producer.record import (
     Content,
     GivenHeaders,
     ProducerRecord,
+    RecordMetadata,
     check_partition,
     check_topic,
     checked_record,
@@ -56,10 +58,20 @@ Partitioning = Callable[[ProducerRecord, Sequence[PartitionInfo]], int | None]
 """Function that returns a partition number for a record, or None to leave the choice to the producer. Gets the topic's
 partitions by number, with their leaders. Runs on the thread of `send`, which raises its exceptions.
 """
+OnSent = Callable[[RecordMetadata | None, BaseException | None], object]
+"""Gets the place of a record once it is acknowledged, or its error. Called once, on the network thread, or on the
+thread of `send` if the record was not accepted. Its exceptions are logged."""
+OnSend = Callable[[ProducerRecord], tuple[ProducerRecord, OnSent | None]]
+"""Gets each record of `send`, before the partitioner, and returns the record to send, and a function for its result or
+None. Runs on the thread of `send`, which raises the exceptions of this function."""
 STUCK_CALLBACK_MS = 5
 """Longer callbacks count as blocking the loop: close does not wait for them beyond its deadline."""
 STARVED_MS = 5_000
 """Time without progress of the network thread after which close raises."""
+
+
+class _Hooked(ProducerRecord):
+    """A record that `on_send` returned."""
 
 
 class Producer(TransactionMethods, NotCopied):
@@ -71,6 +83,7 @@ class Producer(TransactionMethods, NotCopied):
         events: called with every connection attempt.
         partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
             chooses (equal to the Java client), or the producer.
+        on_send: a hook around `send`; see `OnSend`. It does not get the rows of `send_columns`.
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
     """
@@ -82,11 +95,14 @@ class Producer(TransactionMethods, NotCopied):
         *,
         events: EventSink = ignore_events,
         partitioner: Partitioning | None = None,
+        on_send: OnSend | None = None,
     ) -> None:
         self.config = ProducerConfig.parse(config)
         check("events", events, EventSink)
         check("partitioner", partitioner, Partitioning | None)
+        check("on_send", on_send, OnSend | None)
         self._partitioner = partitioner
+        self._on_send = on_send
         runtime = runtime or system_runtime()
         self._clock = runtime.clock
         self._driver = runtime.driver
@@ -158,6 +174,8 @@ class Producer(TransactionMethods, NotCopied):
             TypeError, ValueError: an invalid argument, a partitioner result that is no partition of the topic, or a
                 clock before 1970.
         """
+        if self._on_send is not None and type(topic) is not _Hooked:
+            return self._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
         self._check_send(callback)
@@ -287,6 +305,33 @@ class Producer(TransactionMethods, NotCopied):
             self._transactions.status.check_send()
         if callback is not None and not callable(callback):
             raise wrong_type("callback", callback, "a function")
+
+    def _send_hooked(
+        self,
+        topic: str | ProducerRecord,
+        value: Content,
+        key: Content,
+        partition: int | None,
+        headers: GivenHeaders | None,
+        timestamp_ms: int | datetime | None,
+        callback: Callback | None,
+    ) -> SendFuture:
+        """Send the record that the hook returns, and pass its result to the function of the hook."""
+        assert self._on_send is not None
+        if isinstance(topic, ProducerRecord):
+            topic, value, key, partition, headers, timestamp_ms = topic
+        self._check_send(callback)
+        value, key, headers, timestamp_ms, _ = checked_record(topic, value, key, partition, headers, timestamp_ms)
+        record, on_sent = self._on_send(ProducerRecord(topic, value, key, partition, headers, timestamp_ms))
+        try:
+            future = self.send(_Hooked(*record), callback=callback)
+        except BaseException as error:
+            if on_sent is not None:
+                _report(on_sent, None, error)
+            raise
+        if on_sent is not None:
+            future.add_done_callback(partial(_report_of, on_sent))
+        return future
 
     def _chosen(self, record: ProducerRecord, timer: Timer) -> int | None:
         assert self._partitioner is not None
@@ -523,3 +568,17 @@ class Producer(TransactionMethods, NotCopied):
                 self._open_loop.log_dropped(error)
         finally:
             self.close(0)
+
+
+def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseException | None) -> None:
+    try:
+        on_sent(metadata, error)
+    except Exception:
+        logger.exception("the function that on_send returned raised")
+
+
+def _report_of(on_sent: OnSent, future: SendFuture) -> None:
+    """Pass on the result of a future. A failure does not count as known to the program: a flush raises it."""
+    outcome = future.outcome
+    assert outcome is not None
+    _report(on_sent, future.result(0) if outcome.error is None else None, outcome.error)

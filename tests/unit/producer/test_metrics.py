@@ -1,3 +1,4 @@
+import math
 from threading import Thread
 
 from kctl.client.producer.metrics import ProducerCounters, ProducerMetrics, TopicMetrics
@@ -41,3 +42,34 @@ def test_a_snapshot_can_be_taken_while_topics_come_up() -> None:
         sizes.append(len(snapshot(counters).topics))
     growing.join()
     assert sizes == sorted(sizes)
+
+
+def test_metrics_have_the_names_of_kafka() -> None:
+    nothing = snapshot(ProducerCounters()).by_kafka_name()
+    assert {name for name, value in nothing.items() if math.isnan(value)} == {
+        "batch-size-avg",
+        "compression-rate-avg",
+        "produce-throttle-time-avg",
+        "record-queue-time-avg",
+        "record-queue-time-max",
+        "records-per-request-avg",
+    }
+    counters = ProducerCounters()
+    topic = counters.of_topic("t")
+    counters.first_sending(topic, 4, 100, 200, 3)
+    counters.first_sending(topic, 2, 50, 100, 6)
+    counters.requests_sent, counters.throttle_time_ms, counters.batches_split = 3, 30, 1
+    topic.failed, topic.unknown = 2, 1
+    assert snapshot(counters).by_kafka_name() == {
+        "record-send-total": 6,
+        "record-error-total": 3,
+        "batch-split-total": 1,
+        "batch-size-avg": 75,
+        "compression-rate-avg": 0.5,
+        "records-per-request-avg": 2,
+        "record-queue-time-avg": 4.5,
+        "record-queue-time-max": 6,
+        "produce-throttle-time-avg": 10,
+        "buffer-total-bytes": 100,
+        "buffer-available-bytes": 90,
+    }
