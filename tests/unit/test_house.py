@@ -355,4 +355,4 @@ def test_command_line_and_pipeline_use_public_modules_and_eight_internal_ones_at
         assert contract["forbidden_modules"] == ["kctl.client"]
         assert len(used - public) <= 8
         assert not any("*" in module for module in used)
-    assert len(public) == 9
+    assert len(public) == 10
