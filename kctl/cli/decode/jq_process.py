@@ -1,7 +1,7 @@
 """Child process for a jq program.
 
-A jq program is one call into C, in which Python handles no signals. Signals and limits therefore keep their default
-effect in the child, and end it.
+A jq program is one call into C, in which Python handles no signals. In the child, signals and limits therefore keep
+their default effect.
 """
 
 import os

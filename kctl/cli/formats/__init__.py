@@ -1,1 +1,1 @@
-"""The forms in which records and tables leave the command line. Pure: values in, bytes or text out."""
+"""Output formats of records and tables. Pure."""

@@ -1,7 +1,4 @@
-"""Which output the options of `kctl consume` ask for, and what of them cannot hold together.
-
-Owns the meaning of the options that record_options.py declares.
-"""
+"""Choice of the record output for the options in record_options.py."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -32,9 +29,9 @@ def choose_record_output(
     is_csv_safe: bool = False,
     decoding: DecodeRequest = NO_DECODING,
 ) -> RecordOutput:
-    """Return what to write of which records.
+    """Return the record output of the options.
 
-    Raises: click.UsageError: something that is not understood, or options that cannot hold together.
+    Raises: click.UsageError: invalid option or combination of options.
     """
     _refuse_contradictions(common, template, null, print_offsets=print_offsets)
     if decoding.decodes or decoding.jq is not None:
@@ -44,7 +41,7 @@ def choose_record_output(
     for_terminal = common.environment.stdout_is_tty
     sides = NOT_DECODED
     if decoding.decodes:
-        from kctl.cli.decode.decoding import open_sides  # the formats of values: wanted for --decode alone
+        from kctl.cli.decode.decoding import open_sides  # deferred import: only for --decode
 
         sides = open_sides(common, decoding, for_terminal=for_terminal and decoding.jq is None)
     conditions = click.parsed(partial(parse_greps, sides=sides), greps, "'--grep'")
@@ -75,7 +72,7 @@ def choose_record_output(
 
 
 def _refuse_undecodable(common: Common, decoding: DecodeRequest, template: str | None) -> None:
-    """Raise the click.UsageError of shapes that have no place for what is decoded, or for what jq prints."""
+    """Raise click.UsageError if a format excludes --decode or --jq."""
     option = "--jq" if decoding.jq is not None else "--decode"
     if decoding.jq is not None and (common.output not in (None, Output.JSONL) or template):
         raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")

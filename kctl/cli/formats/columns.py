@@ -1,23 +1,20 @@
-"""How many columns of a terminal a text takes: Chinese, Japanese and Korean characters and most emoji take two.
-
-rich knows that of each character; it is asked, and imported, where a text is not ASCII.
-"""
+"""Width of texts on a terminal. Chinese, Japanese and Korean characters and most emoji take two columns."""
 
 READABLE = 100
-"""Prose is not wider, however wide the terminal is."""
+"""Maximum width of prose."""
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns a text takes."""
+    """Return the number of columns of a text."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # 2 ms of import, wanted for what is drawn on a terminal
+    from rich.cells import cell_len  # deferred import: takes 2ms
 
     return cell_len(text)
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return a text cut or filled up with spaces to exactly these columns."""
+    """Cut or pad a text to this number of columns."""
     if text.isascii():
         return text[:columns].ljust(columns)
     from rich.cells import set_cell_size  # as above
@@ -26,9 +23,9 @@ def fitted(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    """Return a text in lines of at most these columns, broken between words; a word that is longer stays whole.
+    """Break a text into lines between words. Longer words are not broken.
 
-    Args: first, further: what the first line begins with, and the others.
+    Args: first, further: prefixes of the first line and of the others.
     """
     lines, line, is_empty = list[str](), first, True
     for word in text.split():
@@ -41,7 +38,7 @@ def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list
 
 
 def pieces_of(text: str, columns: int) -> list[str]:
-    """Return a text in pieces of at most these columns, broken at spaces where there are any."""
+    """Break a text into pieces, at spaces if possible."""
     pieces: list[str] = []
     while len(text) > 1 and columns_of(text) > columns:
         fitting = _characters_within(text, columns)
@@ -53,7 +50,7 @@ def pieces_of(text: str, columns: int) -> list[str]:
 
 
 def _characters_within(text: str, columns: int) -> int:
-    """Return how many characters fit, at least one: a terminal may be narrower than a character."""
+    """Return the number of characters that fit, at least one."""
     if text.isascii():
         return max(1, columns)
     room = columns

@@ -1,6 +1,5 @@
-"""What decodes keys and values while records are printed, as the formats see it.
-
-Imports no format of values; kctl/cli/decode/decoding.py makes the sides.
+"""Decoders of keys and values as the formats use them, without their imports. kctl/cli/decode/decoding.py
+creates them.
 """
 
 from collections.abc import Callable
@@ -11,23 +10,23 @@ from kctl.client.records import Condition, QuotedText
 
 
 class DecodedSide(Protocol):
-    """The keys or the values."""
+    """Decoder of the keys or of the values."""
 
     @property
     def failed(self) -> int:
-        """How many could not be decoded."""
+        """Number of failures."""
         ...
 
     def conditions(self) -> list[Condition]:
-        """Return what each record must be shown to first."""
+        """Return conditions that must be checked first on each record."""
         ...
 
     def json(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON; None where it is not decoded."""
+        """Return the decoded value as JSON, or None if it cannot be decoded."""
         ...
 
     def peek(self, data: bytes) -> bytes | None:
-        """Return the same of data that may be of the other side; a failure does not count."""
+        """Return the decoded value as JSON for data that may be from the other side. Failures do not count."""
         ...
 
     def schema(self, data: bytes) -> bytes:
@@ -35,19 +34,19 @@ class DecodedSide(Protocol):
         ...
 
     def schema_id(self, data: bytes) -> bytes:
-        """Return the schema's id."""
+        """Return the schema ID."""
         ...
 
 
 class Sides(NamedTuple):
-    """What decodes keys, and what decodes values; None: they are as they are."""
+    """Decoders of keys and values; None leaves them unchanged."""
 
     key: DecodedSide | None = None
     value: DecodedSide | None = None
 
     @property
     def decodes(self) -> bool:
-        """Whether anything is decoded."""
+        """Whether keys or values are decoded."""
         return self.key is not None or self.value is not None
 
 
@@ -55,7 +54,7 @@ NOT_DECODED = Sides()
 
 
 class DecodedForm(JsonForm):
-    """The decoded JSON of keys and values; text or base64 of what is not decoded."""
+    """Decoded JSON of keys and values. Data without a decoder is text or base64."""
 
     def __init__(self, sides: Sides, *, is_ascii: bool) -> None:
         super().__init__(is_ascii=is_ascii)
@@ -71,7 +70,7 @@ def _json_or_null(side: DecodedSide | None, text: QuotedText) -> Callable[[bytes
 
 
 def decoded_or(side: DecodedSide, write: Callable[[bytes], bytes] | None) -> Callable[[bytes], bytes]:
-    """Return what writes the decoded JSON, and what is not decoded by `write`, or as it is."""
+    """Return a function that writes decoded JSON, or undecodable data with `write` (None: unchanged)."""
     return _json_or(side, write or bytes)
 
 
@@ -87,7 +86,7 @@ def _json_or(side: DecodedSide | None, write: Callable[[bytes], bytes]) -> Calla
 
 
 def decoded_texts(sides: Sides, subject: str, data: bytes) -> list[bytes]:
-    """Return what a condition on a subject, of those of `Condition`, is to search: the decoded JSON, or the bytes."""
+    """Return the texts that a condition on a subject searches: the decoded JSON, or the bytes."""
     if subject == "key_or_value":
         found = [side.peek(data) for side in (sides.value, sides.key) if side is not None]
     else:

@@ -1,4 +1,4 @@
-"""The escapes of templates and separators: \\n \\t \\r \\0 \\\\ \\xNN."""
+r"""Escapes of templates and separators: \n \t \r \0 \\ \xNN."""
 
 from kctl.cli.formats.template_error import TemplateError
 
@@ -9,16 +9,13 @@ HEX_DIGITS = "0123456789abcdefABCDEF"
 
 
 def check_length(text: str) -> None:
-    """Raise TemplateError where a template is too long."""
+    """Raise TemplateError if a template is too long."""
     if len(text) > LONGEST_TEMPLATE:
         raise TemplateError(f"a template has at most {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
 
 
 def parse_literal(text: str) -> bytes:
-    """Return the bytes of a text with escapes, in which everything else means itself.
-
-    Raises: TemplateError: an unknown escape.
-    """
+    """Return the bytes of a text with escapes. Raises: TemplateError: unknown escape."""
     check_length(text)
     literal = bytearray()
     position = 0
@@ -29,10 +26,7 @@ def parse_literal(text: str) -> bytes:
 
 
 def parse_delimiter(text: str) -> bytes:
-    """Return the bytes that stand between two things.
-
-    Raises: ValueError: an unknown escape, or nothing.
-    """
+    """Return the bytes of a separator. Raises: ValueError: unknown escape, or empty."""
     delimiter = parse_literal(text)
     if not delimiter:
         raise ValueError("a separator has at least one character")
@@ -40,7 +34,7 @@ def parse_delimiter(text: str) -> bytes:
 
 
 def read_literal(text: str, position: int) -> tuple[bytes, int]:
-    """Return the bytes of the character or escape at a position, and the position after it. Raises TemplateError."""
+    """Return the bytes of the character or escape at a position, and the next position. Raises: TemplateError."""
     if text[position] == "\\":
         return _read_escape(text, position)
     return text[position].encode("utf-8", "surrogateescape"), position + 1

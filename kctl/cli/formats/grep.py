@@ -1,7 +1,7 @@
-"""The grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
+"""Grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
 
-Without a prefix, key and value are searched. Prefixes are those of kcl. A pattern is Python's, of bytes: `.` is one
-byte. Owns the grammar; records judges by the conditions.
+Without a prefix, key and value are searched. The prefixes are those in kcl. Patterns are Python patterns of bytes: `.`
+is one byte.
 """
 
 import re
@@ -21,13 +21,13 @@ _SUBJECTS = {
     "hv:": "header_value",
     "h:": "named_header",
 }
-"""By prefix; none is the start of another."""
+"""Subjects by prefix. No prefix is the start of another."""
 
 
 def parse_greps(texts: Iterable[str], sides: Sides = NOT_DECODED) -> list[Condition]:
-    """Return the conditions; a record has to meet all of them. What is decoded is searched as JSON.
+    """Return the conditions that a record must meet. Decoded data is searched as JSON.
 
-    Raises: TemplateError: a pattern that is none, or h: without a name.
+    Raises: TemplateError: invalid pattern, or h: without a name.
     """
     return [_parse_grep(text, sides) for text in texts]
 
@@ -63,7 +63,7 @@ def _compile(text: str, start: int) -> re.Pattern[bytes]:
     pattern = text[start:].encode("utf-8", "surrogateescape")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a pattern may mean in later versions of Python
+            warnings.simplefilter("ignore")  # warnings about future versions of Python
             return re.compile(pattern)
     except re.error as e:
         before = pattern[: e.pos or 0].decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""html_page: tables as one HTML page without scripts; what comes from the input is escaped, control characters too."""
+"""HTML page of tables, without scripts. Input is escaped, including control characters."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ th,td{text-align:left;vertical-align:top;padding:3px 14px 3px 0;border-bottom:1p
 
 
 class TitledRows(NamedTuple):
-    """A table of a page. Attributes: more: how many further rows there are."""
+    """Table of a page. Attributes: more: number of omitted rows."""
 
     title: str
     rows: Sequence[Row]
@@ -31,7 +31,7 @@ class TitledRows(NamedTuple):
 
 
 def html_page(title: str, introduction: str, tables: Iterable[TitledRows]) -> str:
-    """Return the page; a table has at least one row."""
+    """Return the page. Tables must have at least one row."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -41,19 +41,19 @@ def html_page(title: str, introduction: str, tables: Iterable[TitledRows]) -> st
 
 
 def check_page(path: Path) -> None:
-    """Raise what `write_page` would, before the work that the page is about; nothing is left behind."""
+    """Raise the errors of `write_page` in advance, without changing files."""
     try:
         if not os.path.lexists(path):
             path.touch(exist_ok=False)
             path.unlink()
-        elif path.is_file() or path.is_dir():  # a pipe would be waited for
+        elif path.is_file() or path.is_dir():  # opening a pipe would block
             path.open("ab").close()
     except OSError as e:
         raise file_error(f"--html {path}", e) from None
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page to the FILE of --html. Raises: CommandError."""
+    """Write a page to the file of --html. Raises: CommandError."""
     try:
         write_private(path, page)
     except OSError as e:

@@ -1,7 +1,5 @@
-"""Listing: the rows that a command prints, written as a table, JSON, JSON lines, YAML or CSV.
-
-Owns the envelope of the data formats (docs/schemas.md); every command that lists or describes writes with it. Knows
-nothing of what the rows are about.
+"""Listings of commands as table, JSON, JSON lines, YAML or CSV, with the envelope of the data formats
+(docs/schemas.md).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,33 +12,33 @@ from kctl.cli.output_options import Output
 from kctl.client.wording import one_line
 
 VERSION = 1
-"""Of the envelope and the fields; within a version fields are added, never renamed or removed."""
+"""Version of the envelope and fields. Within a version, fields are added, but never renamed or removed."""
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL, Output.YAML, Output.CSV)
 DOCUMENT_SHAPES = (Output.JSON, Output.JSONL, Output.YAML)
 _UNLIMITED = 1 << 30
 YAML_ITEMS = 500
-"""How many items of a list are one piece of YAML."""
+"""Number of list items in one piece of YAML."""
 _SCALARS = {str, int, float, bool, type(None)}
 
 
 class Section(NamedTuple):
-    """A part of a table: facts, one on a line, and the rows below them."""
+    """Part of a table: facts, one per line, and rows below them."""
 
     facts: Sequence[tuple[str, Value]]
     rows: Sequence[Row]
 
 
 class Listing(NamedTuple):
-    """What a command prints.
+    """Output of a command.
 
     Attributes:
-        kind: what the rows are, such as `topics`; the `kind` of the envelope.
-        columns: the fields of a row, in the order of JSON and CSV; each row has them all.
-        rows: values by field; a field has the same type in every command (docs/schemas/listing.v1.json).
-        facts: fields of the whole: beside `rows` in a document, in every JSON line; not in tables and CSV.
-        shown: the columns of a table; None for all.
-        sections: parts of a table that has more than one, in place of `rows`.
-        objects: JSON objects in place of `rows`, where they have more fields than fit into a row.
+        kind: kind of the rows, such as `topics`; the `kind` of the envelope.
+        columns: fields of all rows, in the order of JSON and CSV.
+        rows: values by field; a field has one type in all commands (docs/schemas/listing.v1.json).
+        facts: further fields of a document or JSON line; not in tables and CSV.
+        shown: columns of a table; None for all.
+        sections: parts of a table, instead of `rows`.
+        objects: JSON objects, instead of `rows`, with more fields than a row.
     """
 
     kind: str
@@ -53,7 +51,7 @@ class Listing(NamedTuple):
 
 
 def write_listing(environment: Environment, output: Output, listing: Listing) -> None:
-    """Write a listing to stdout. A table of no rows is empty; CSV has its header always.
+    """Write a listing to stdout. A table without rows is empty, but CSV always has a header.
 
     Raises: OutputClosed, CommandError: as `DataOut.flush`.
     """
@@ -61,12 +59,11 @@ def write_listing(environment: Environment, output: Output, listing: Listing) ->
 
 
 def write_document(environment: Environment, output: Output, document: Mapping[str, object]) -> None:
-    """Write one object with a shape of its own to stdout: as JSON, as a line of JSON, or as YAML."""
+    """Write one object to stdout as JSON, a line of JSON, or YAML."""
     write_lines(environment, document_lines(output, document))
 
 
 def write_lines(environment: Environment, lines: Iterable[str]) -> None:
-    """Write lines to stdout."""
     out = DataOut(environment.stdout)
     for line in lines:
         out.write_line(line)
@@ -74,7 +71,7 @@ def write_lines(environment: Environment, lines: Iterable[str]) -> None:
 
 
 def listing_lines(environment: Environment, output: Output, listing: Listing) -> list[str]:
-    """Return the lines that `write_listing` writes."""
+    """Return the lines of a listing."""
     if output is Output.TABLE:
         return list(_table(listing, environment))
     if output is Output.CSV:
@@ -91,7 +88,7 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
 
 
 def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
-    """Return a document in one of DOCUMENT_SHAPES; ASCII, so that nothing in it steers a terminal."""
+    """Return a document in one of DOCUMENT_SHAPES, as ASCII to be safe for terminals."""
     if output is Output.YAML:
         return list(_yaml_lines(document)) or ["{}"]
     import json  # wanted only here
@@ -100,7 +97,7 @@ def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
 
 
 def _yaml_lines(document: Mapping[str, object]) -> Iterator[str]:
-    """Yield the YAML of a document; long lists in pieces, because the library takes 10 KB of memory for an item."""
+    """Yield the YAML of a document, with long lists in pieces: the library takes 10 KB of memory for an item."""
     for key, value in document.items():
         if not isinstance(value, list | tuple) or len(value) <= YAML_ITEMS:
             yield from _yaml({key: value})
@@ -111,7 +108,7 @@ def _yaml_lines(document: Mapping[str, object]) -> Iterator[str]:
 
 
 def _yaml(value: object) -> list[str]:
-    import yaml  # 20 ms of import, wanted only here
+    import yaml  # deferred import: takes 20ms
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(_plain(value), Dumper=dumper, sort_keys=False, width=_UNLIMITED)
@@ -119,9 +116,9 @@ def _yaml(value: object) -> list[str]:
 
 
 def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return what `document_lines` does for rows without lists: the library indents without its encoder in C.
+    """Return indented JSON of rows without lists. The json library would indent without its C encoder.
 
-    A line feed in a text is escaped, so that one followed by spaces is between fields or rows.
+    Line feeds in strings are escaped, so a line feed followed by spaces separates fields or rows.
     """
     import json  # wanted only here
 
@@ -132,7 +129,7 @@ def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, obje
 
 
 def _plain(value: object) -> object:
-    """Return a value made of dicts and lists alone, which is what YAML knows; none of them twice, so no anchors."""
+    """Copy a value into dicts and lists. YAML needs no anchors for copies."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -143,7 +140,7 @@ def _table(listing: Listing, environment: Environment) -> Iterator[str]:
     width = environment.table_width
     paint = None
     if environment.colour:
-        from kctl.cli.view.tables import painted  # rich: wanted on a terminal
+        from kctl.cli.view.tables import painted  # deferred import: loads rich
 
         paint = painted
     if listing.sections is None:
@@ -157,7 +154,7 @@ def _table(listing: Listing, environment: Environment) -> Iterator[str]:
 
 
 def _csv(listing: Listing, *, for_terminal: bool) -> Iterator[str]:
-    """Yield a header and the rows (RFC 4180, but with line feeds); for a terminal each row is one line."""
+    """Yield a header and rows (RFC 4180, but with line feeds). On a terminal, each row is one line."""
     import csv  # wanted only here
     from io import StringIO
 
@@ -171,7 +168,6 @@ def _csv(listing: Listing, *, for_terminal: bool) -> Iterator[str]:
 
 
 def _csv_cell(value: Value) -> str:
-    """Return a value as text: nothing for none of it, lists as in a table."""
     if isinstance(value, str):
         return value
     if value is None or value == []:

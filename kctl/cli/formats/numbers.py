@@ -1,6 +1,4 @@
-"""The ways a template writes a number: `%o{hex16}`, `%V{big32}`. Numbers that are too large are cut, as rpk and kcl
-do.
-"""
+"""Number formats of templates, such as `%o{hex16}`. Numbers that are too large are cut, as in rpk and kcl."""
 
 from collections.abc import Callable
 
@@ -37,4 +35,4 @@ NUMBER_FORMS: dict[str, NumberForm] = {
     "byte": _big(8),
     "bool": lambda number: b"true" if number else b"false",
 }
-"""By modifier. All of them are of the number as 64 bits, two's complement."""
+"""Formats by modifier, for numbers as 64 bits in two's complement."""

@@ -1,7 +1,4 @@
-"""RecordOutput: everything about what `kctl consume` writes; made once, asked for a plan with each chunk.
-
-Owns the difference between what is the same for all records and what a fetch tells (the ends of the partition).
-"""
+"""Record output of `kctl consume`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -14,7 +11,7 @@ from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan,
 
 
 class ChunkField(NamedTuple):
-    """A number that a fetch tells of the whole partition: the name of an attribute of `FetchedChunk`, and its form."""
+    """Number about the partition from a fetch: attribute of `FetchedChunk`, and its format."""
 
     name: str
     convert: Callable[[int], bytes] = ascii_number
@@ -22,17 +19,17 @@ class ChunkField(NamedTuple):
 
 Part = bytes | OutputField | ChunkField
 Skip = Callable[[CorruptBatchError, int], None]
-"""Gets the error of a record or batch that is skipped, and the offset to continue at."""
+"""Function that receives the error of a skipped record or batch, and the next offset."""
 
 
 class RecordOutput:
-    """How records become bytes.
+    """Conversion of records to bytes.
 
     Args:
-        parts: what to write for each record.
-        head: what to write once, before the first.
-        null: what a null key or value is written as, where its field does not say.
-        conditions: only records for which all of them hold are written.
+        parts: output of each record.
+        head: output before the first record.
+        null: output of a null key or value, unless its field has its own.
+        conditions: conditions that written records meet.
     """
 
     def __init__(
@@ -53,9 +50,9 @@ class RecordOutput:
     def read(
         self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None
     ) -> Iterable[bytes | ValuePlaces]:
-        """Return the output of the next records of a chunk, at most `limit` of them.
+        """Return the output of the next records of a chunk, at most `limit`.
 
-        Args: skip: gets skipped records and batches; None: the first bad record or batch is an error.
+        Args: skip: receives skipped records and batches; None: the first bad one raises.
         Raises: as BatchReader.output.
         """
         try:
@@ -67,15 +64,15 @@ class RecordOutput:
             return []
 
     def is_of_record(self, error: CorruptBatchError) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether an error is about one record or batch, so that other records may be read without it."""
+        """Return whether an error concerns one record or batch, so that it can be skipped."""
         return True
 
     def end(self) -> list[str]:
-        """Return what is to be noted of the records when all are written."""
+        """Return notes about all written records."""
         return []
 
     def plan_for(self, chunk: FetchedChunk) -> OutputPlan:
-        """Return the plan to run over the chunk: always the same one, unless something of the chunk is in it."""
+        """Return the plan for a chunk. All chunks share one plan unless it contains numbers of the chunk."""
         if self._plan is not None:
             return self._plan
         return self._make_plan(
@@ -87,7 +84,7 @@ class RecordOutput:
 
 
 def _joined(parts: Iterable[bytes | OutputField]) -> Iterator[bytes | OutputField]:
-    """Yield the parts with neighbouring bytes as one, so that a value and what follows it are seen as just that."""
+    """Yield the parts with adjacent bytes joined, so that a plan sees a value and one literal after it."""
     for is_literal, run in groupby(parts, lambda part: isinstance(part, bytes)):
         if is_literal:
             yield b"".join(part for part in run if isinstance(part, bytes))

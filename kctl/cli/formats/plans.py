@@ -1,7 +1,4 @@
-"""What a template's verbs mean for `kctl.client.records`: its parts as fields of records, in the forms they ask for.
-
-The grammar is template.py's, the loop over records is not here.
-"""
+"""Conversion of template fields into output fields of `kctl.client.records`."""
 
 from collections.abc import Callable, Sequence
 
@@ -32,7 +29,7 @@ _OF_A_CHUNK: dict[Verb, str] = {
     Verb.HIGH_WATERMARK: "high_watermark",
 }
 _TIMESTAMP_TYPES = {"none": -1, "create_time": 0, "log_append_time": 1}
-"""As rpk and kcl number them."""
+"""Numbers of rpk and kcl."""
 
 PRINTED_OFFSETS: tuple[Part, ...] = (
     b"Partition:",
@@ -41,27 +38,25 @@ PRINTED_OFFSETS: tuple[Part, ...] = (
     OutputField("offset"),
     b"\t",
 )
-"""What `--print-offsets` writes before each record, as Kafka's console consumer does."""
+"""Output of `--print-offsets`, as in Kafka's console consumer."""
 
 HeaderStep = Callable[[bytes, bytes | None], bytes]
 
 
 def template_parts(template: Template, *, null: bytes, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return what to write for each record.
+    """Return the output of each record.
 
     Args:
-        null: what a null key, value or header value is written as.
-        for_terminal: write what comes from records so that it cannot steer a terminal; the template's own bytes are
-            the user's and stay as they are.
-        sides: what decodes keys and values. %k and %v are then the decoded JSON; with a modifier, such as {hex}, the
-            bytes of the record.
+        null: output of a null key, value or header value.
+        for_terminal: make record data harmless for terminals; literal bytes of the template are unchanged.
+        sides: decoders. %k and %v are then decoded JSON, but with a modifier such as {hex} the bytes of the record.
     """
     forms = _Forms(null, sides, for_terminal=for_terminal)
     return [part if isinstance(part, bytes) else forms.part(part) for part in template]
 
 
 class _Forms:
-    """How fields are written, on a terminal or elsewhere."""
+    """Formats of fields."""
 
     def __init__(self, null: bytes, sides: Sides, *, for_terminal: bool) -> None:
         self._null = null
@@ -70,7 +65,6 @@ class _Forms:
         self._json = JsonForm(is_ascii=for_terminal)
 
     def part(self, field: Field) -> Part:
-        """Return the part of one field."""
         verb = field.verb
         if verb in _NUMBERS:
             return OutputField(_NUMBERS[verb], self._safe(field.convert))
@@ -93,13 +87,13 @@ class _Forms:
         return OutputField(name, write, None if write is None else null)
 
     def _safe(self, convert: Convert | None) -> Convert | None:
-        """Return a form whose bytes are harmless where they are for a terminal."""
+        """Return a format that is harmless on a terminal if the output is for one."""
         if convert is None or not self._for_terminal:
             return convert
         return lambda given: harmless_bytes(convert(given))
 
     def _text(self, field: Field) -> Convert | None:
-        """Return what writes bytes that are not null; None for as they are."""
+        """Return the function that writes bytes that are not null; None to leave them unchanged."""
         if field.is_json:
             return self._json.text
         if field.convert is None:
@@ -115,7 +109,7 @@ class _Forms:
             return OutputField("timestamp_type", lambda name: number(_TIMESTAMP_TYPES[name]))
         if field.attribute is Attribute.TRANSACTIONAL:
             return OutputField("is_transactional", number)
-        return number(0)  # control records are never given out
+        return number(0)  # control records are never returned
 
     def _header_step(self, part: bytes | Field) -> HeaderStep:
         if isinstance(part, bytes):

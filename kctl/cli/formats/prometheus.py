@@ -1,4 +1,4 @@
-"""Metrics as Prometheus text (exposition format 0.0.4). Pure."""
+"""Metrics in the Prometheus text format 0.0.4. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from kctl.client.wording import one_line
 
 MOST_SERIES = 20_000
-"""Limit for the series of one metric."""
+"""Maximum number of series of one metric."""
 
 Labels = Mapping[str, str]
 
 
 class Metric(NamedTuple):
-    """One metric: name, help and its series."""
+    """Metric with its series."""
 
     name: str
     help: str
@@ -20,7 +20,7 @@ class Metric(NamedTuple):
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """Return metrics as one page, each with at most MOST_SERIES series."""
+    """Return the page of all metrics."""
     return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
 
 

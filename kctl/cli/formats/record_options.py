@@ -1,7 +1,4 @@
-"""The options of `kctl consume` that say what is written of each record; choice.py has what they come to.
-
-Apart from it because `--help` needs these only.
-"""
+"""Output options of `kctl consume`. Separate from choice.py to keep --help fast."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Rows of plain values as a table, or in blocks."""
+"""Tables and blocks of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
@@ -12,12 +12,12 @@ Shares = Mapping[str, Sequence[int]]
 """Partition numbers by topic."""
 Value = str | int | float | bool | None | Sequence[int] | Shares
 Row = Mapping[str, Value]
-"""Values by column; the same columns in each row."""
+"""Values by column. All rows have the same columns."""
 Paint = Callable[[str, Value, str], str]
-"""Colours the text of a cell by its column and value; headings and names have no column."""
+"""Function that colors the text of a cell by column and value. Headings and names have no column."""
 
 GAP = "  "
-"""Between two columns."""
+"""Space between columns."""
 NARROWEST_VALUE = 10
 _NO_VALUES: tuple[Value, ...] = (None, "", [], {})
 COUNTS = frozenset(
@@ -36,7 +36,7 @@ COUNTS = frozenset(
         ),
     }
 )
-"""Columns whose numbers have separators. Offsets and ids have none, so that they can be copied into a command."""
+"""Columns whose numbers have separators. Offsets and IDs have none, so that they can be copied into commands."""
 INSTANTS = frozenset(
     {
         *("timestamp_ms", "first_timestamp_ms", "last_timestamp_ms", "newest_ms", "started_at_ms"),
@@ -49,12 +49,11 @@ INSTANTS = frozenset(
 def table_lines(
     columns: Sequence[str], rows: Sequence[Row], width: int | None = None, paint: Paint | None = None
 ) -> Iterator[str]:
-    """Yield a headed table, line by line: columns as wide as their content, two spaces between them.
+    """Yield the lines of a table with headings, or nothing without rows.
 
-    Nothing without rows: neither a heading.
-
-    Args: width: of the terminal it is for. A wider table has no columns without values; if it is still too wide, each
-        row becomes a block of names and values. None: no terminal shows it, and columns are counted in characters.
+    Args: width: columns of the terminal; None for a file, with widths in characters. A wider table omits empty columns.
+    If
+        it is still too wide, each row becomes a block.
     """
     if not rows:
         return
@@ -85,7 +84,7 @@ def table_lines(
 
 
 def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
-    """Yield the text of each value; long columns have few values, so that each text is made once."""
+    """Yield the text of each value, cached because columns repeat strings."""
     known: dict[str, str] = {}
     for value in values:
         if isinstance(value, str):
@@ -96,7 +95,7 @@ def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
 
 
 def is_numeric(values: Iterable[Value]) -> bool:
-    """Return whether a column has numbers, and nothing else."""
+    """Return whether a column contains numbers and nothing else."""
     kinds = {type(value) for value in values}
     return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
@@ -104,9 +103,9 @@ def is_numeric(values: Iterable[Value]) -> bool:
 def block_lines(
     facts: Sequence[tuple[str, Value]], width: int | None = None, paint: Paint | None = None, longest: int = 0
 ) -> Iterator[str]:
-    """Yield `name  value` lines; what is too long for the width continues below its beginning.
+    """Yield `name  value` lines. Long values continue on further lines.
 
-    Args: longest: characters of the longest name, where other blocks are to stand in line with this one.
+    Args: longest: minimum width of the names, to align several blocks.
     """
     label = max((longest, *(len(_name_of(name)) for name, _ in facts))) + 2
     for name, value in facts:
@@ -131,7 +130,7 @@ def _number_text(value: int, column: str) -> str:
 
 
 def cell_text(value: str | float | Sequence[int] | Shares) -> str:
-    """Return a value as one text: numbers with commas, partitions by topic as `orders:0-2,5 users:1`."""
+    """Return a value as text, with partitions by topic as `orders:0-2,5 users:1`."""
     if isinstance(value, Mapping):
         return " ".join(f"{topic}:{_spans(sorted(numbers))}" for topic, numbers in value.items() if numbers)
     return str(value) if isinstance(value, str | int | float) else ",".join(map(str, value))
@@ -153,14 +152,14 @@ def heading(column: str) -> str:
 
 
 def _name_of(column: str) -> str:
-    """Return the name of a column; its values have their units themselves."""
+    """Return the name of a column without its unit, which the values have."""
     return column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
 
 
 def cell(value: Value, column: str = "") -> str:
-    """Return a value as the text of a cell; `-` for no value.
+    """Return the text of a cell, `-` for None.
 
-    Args: column: gives a number its form: separators of a count, units of a size or a duration, ISO 8601 of an instant.
+    Args: column: determines the format of numbers: counts, sizes, durations or instants.
     """
     if value is None:
         return "-"

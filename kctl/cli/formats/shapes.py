@@ -1,7 +1,4 @@
-"""The shapes of `--output`: raw, jsonl, csv, hex, base64. docs/formats.md says what each keeps.
-
-Owns their fields and quoting.
-"""
+"""Record formats of `--output`: raw, jsonl, csv, hex and base64 (docs/formats.md)."""
 
 from base64 import b64encode
 from binascii import hexlify
@@ -17,26 +14,27 @@ CSV_HEAD = b"topic,partition,offset,timestamp,key,key_encoding,value,value_encod
 
 
 def raw_parts(*, null: bytes, for_terminal: bool) -> list[Part]:
-    """Return the value's bytes and nothing else: nothing stands between the records."""
+    """Return the bytes of the value, without a separator between records."""
     return [OutputField("value", harmless_bytes, null) if for_terminal else OutputField("value")]
 
 
 def hex_parts(*, null: bytes) -> list[Part]:
-    """Return the value in hexadecimal, one record a line."""
+    """Return the value in hexadecimal, one record per line."""
     return [OutputField("value", hexlify, null), b"\n"]
 
 
 def base64_parts(*, null: bytes) -> list[Part]:
-    """Return the value in base64 (RFC 4648, padded, not wrapped), one record a line."""
+    """Return the value in base64 (RFC 4648, padded, not wrapped), one record per line."""
     return [OutputField("value", b64encode, null), b"\n"]
 
 
 def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return one object a record, from which the record can be made again.
+    """Return one JSON object per record, from which the record can be restored.
 
-    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`; null is null; bytes that
-    are not UTF-8 are `{"base64":"..."}`. A decoded key or value is its JSON, and `key_schema` or `value_schema` says by
-    which schema: `{"id":7,"type":"AVRO"}`, null where the bytes name none.
+    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`. Bytes that are not UTF-8
+    are
+    `{"base64":"..."}`. A decoded key or value is JSON, with the schema in `key_schema` or `value_schema`:
+    `{"id":7,"type":"AVRO"}`, or null.
     """
     form = DecodedForm(sides, is_ascii=for_terminal) if sides.decodes else JsonForm(is_ascii=for_terminal)
     schemas = [
@@ -66,15 +64,17 @@ def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]
 
 
 FORMULA_STARTS = b"=+-@\t\r"
-"""What makes a spreadsheet take a cell for a formula, also behind the quotes."""
+"""First characters of formulas in spreadsheets, even in quoted fields."""
 
 
 def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return one line of CSV_HEAD's columns a record (RFC 4180: CRLF, quotes doubled).
+    """Return one line with the columns of CSV_HEAD per record (RFC 4180: CRLF, doubled quotes).
 
-    An encoding is `utf-8`, `base64` for bytes that are not UTF-8, `json` for what was decoded, or `null`; a null is
-    also the only field without quotes, so that either distinguishes it from an empty one. Headers are as in jsonl.
-    Args: is_safe: write an apostrophe before a key or value that a spreadsheet would take for a formula.
+    Encodings are `utf-8`, `base64` for bytes that are not UTF-8, `json` for decoded data, or `null`. Of keys and
+    values,
+    only null has no quotes. Headers are as in jsonl.
+
+    Args: is_safe: write an apostrophe before keys and values that start a formula.
     """
     form = JsonForm(is_ascii=for_terminal)
 

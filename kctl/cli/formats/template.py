@@ -1,8 +1,8 @@
-"""The grammar of `consume -f` and `produce -f`: text in, a list of parts out; mistakes are shown with a caret.
+"""Grammar of `consume -f` and `produce -f`. Errors show the position with a caret.
 
-Has the verbs and modifiers of rpk and kcl; docs/formats.md lists them all. Differs from rpk and kcl: %h has only
-%k %K %v %V in its braces; %d has strftime and no layout of Go; `{json}` writes keys and values as JSON. Knows no
-records: plans.py carries a template out, input/template_reader.py reads one back.
+Has the verbs and modifiers of rpk and kcl (docs/formats.md). Differs: %h has only %k %K %v %V in its braces, %d has
+strftime but no layout of Go, and `{json}` writes keys and values as JSON. plans.py writes with templates, and
+input/template_reader.py reads with them.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Convert = Callable[[Any], bytes]
 
 
 class Verb(Enum):
-    """What of a record to print; the value is its letter."""
+    """Printed part of a record; the value is its letter."""
 
     TOPIC = "t"
     TOPIC_BYTES = "T"
@@ -42,7 +42,7 @@ class Verb(Enum):
 
 
 class Attribute(Enum):
-    """What of a record's attributes `%a{...}` prints; the value is its word."""
+    """Attribute of a record in `%a{...}`; the value is its word."""
 
     COMPRESSION = "compression"
     TIMESTAMP_TYPE = "timestamp-type"
@@ -51,15 +51,15 @@ class Attribute(Enum):
 
 
 class Field(NamedTuple):
-    """One field of a record.
+    """Field of a record.
 
     Attributes:
-        convert: what writes it, asked for a number or for bytes; None: plainly.
-        is_json: written as JSON, null too.
-        is_schema: its schema's id instead, of a key or value that is decoded.
-        attribute: which, of %a.
-        parts: what to write for each header, of %h.
-        form: the modifier's word; empty for none.
+        convert: writes a number or bytes; None for the default.
+        is_json: write JSON, with null as null.
+        is_schema: write the schema ID of a decoded key or value.
+        attribute: attribute of %a.
+        parts: output of each header, for %h.
+        form: word of the modifier, or empty.
     """
 
     verb: Verb
@@ -82,31 +82,29 @@ _NEAREST_VERBS = {"s": "v", "S": "V", "R": "V{big32}", "O": "o", "P": "p", "D": 
 
 
 class Check(Protocol):
-    """What else must hold for a field: returns what is wrong, or nothing. `before`: the parts that it follows."""
+    """Further check of a field. Returns the problem, or "". `before`: the preceding parts."""
 
     def __call__(self, field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str: ...
 
 
 def parse_template(text: str, check: Check | None = None) -> Template:
-    """Return the parts of a template, literal bytes joined.
+    """Return the parts of a template, with adjacent literal bytes joined.
 
-    Args: check: asked about each field; what it finds wrong is shown as an error of the grammar.
-    Raises: TemplateError: an unknown verb, modifier or escape, or a text that ends in the middle of one.
+    Args: check: further check of each field.
+    Raises: TemplateError: unknown verb, modifier or escape, or an incomplete template.
     """
     check_length(text)
     return _Parser(text, check).read_parts(inside_header=False)
 
 
 class _Parser:
-    """Reads a template from its start to its end."""
-
     def __init__(self, text: str, check: Check | None) -> None:
         self._text = text
         self._check = check
         self._at = 0
 
     def read_parts(self, *, inside_header: bool) -> Template:
-        """Read up to the end, or up to the brace that ends the part for each header."""
+        """Parse to the end, or to the closing brace of the parts for a header."""
         parts: list[bytes | Field] = []
         literal = bytearray()
         while self._at < len(self._text):
@@ -224,7 +222,7 @@ class _Parser:
         return self._text[start : self._at]
 
     def _compile(self, compile_layout: Callable[[str], Convert]) -> Convert:
-        """Read what is between brackets: any character, once or several times, up to its counterpart as many times."""
+        """Parse the text in brackets: any character, repeated any number of times, up to its repeated counterpart."""
         start = self._at
         mark = self._next()
         if not mark or mark == "}":

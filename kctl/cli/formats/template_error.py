@@ -1,4 +1,4 @@
-"""What is wrong with a template, and where: a text with a caret under the place."""
+"""Errors of templates, shown with a caret below the position."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ _SHOWN_AROUND = 30
 
 
 class LayoutError(ValueError):
-    """Something inside a template's brackets is not understood; the caller, with the whole template, points at it."""
+    """Error inside the brackets of a template. The parser of the template converts it into a TemplateError."""
 
     def __init__(self, problem: str, position: int, length: int = 1) -> None:
         super().__init__(problem)
@@ -16,7 +16,7 @@ class LayoutError(ValueError):
 
 
 class TemplateError(ValueError):
-    """A template with something in it that is not understood; the text points at it."""
+    """Error in a template. The text shows the position with a caret."""
 
     def __init__(self, problem: str, template: str, position: int, length: int) -> None:
         shown, start, width = _window(template, position, length)
@@ -25,8 +25,8 @@ class TemplateError(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean X?` where a known word is near, else the list of all of them."""
-    from kctl.client.config import nearest_name  # wanted only for mistakes
+    """Return `; did you mean X?` if a known word is similar, otherwise the list of all words."""
+    from kctl.client.config import nearest_name  # deferred import: only for errors
 
     known = list(known)
     close = nearest_name(word, known)
@@ -34,7 +34,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _window(template: str, position: int, length: int) -> tuple[str, int, int]:
-    """Return what of a template to show on one line, where the caret starts in it, and how wide it is."""
+    """Return the shown part of a template, and the start and width of the caret."""
     first = max(0, position - _SHOWN_AROUND)
     last = position + length + _SHOWN_AROUND
     shown = "".join(c if c.isprintable() else " " for c in template[first:last])

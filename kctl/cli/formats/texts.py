@@ -1,4 +1,4 @@
-"""The ways bytes are written as text: hex, base64, and JSON that keeps every byte."""
+"""Text formats of bytes: hex, base64, and JSON without loss."""
 
 from base64 import b64encode
 from binascii import hexlify
@@ -13,12 +13,12 @@ TextForm = Callable[[bytes], bytes]
 
 
 def base64_raw(data: bytes) -> bytes:
-    """Return base64 without the padding."""
+    """Return base64 without padding."""
     return b64encode(data).rstrip(b"=")
 
 
 def base64_between(before: bytes, data: bytes, behind: bytes) -> bytes:
-    """Return base64 between two literals; of large data without a second copy."""
+    """Return base64 between two literals, without a second copy of large data."""
     out = BytesIO()
     out.write(before)
     for at in range(0, len(data), 3 * PART_BYTES):
@@ -28,17 +28,17 @@ def base64_between(before: bytes, data: bytes, behind: bytes) -> bytes:
 
 
 def header_name_bytes(name: str) -> bytes:
-    """Return a header's name as it is on the wire."""
+    """Return the bytes of a header name in a record."""
     return name.encode("utf-8", "surrogateescape")
 
 
 class JsonForm:
-    """Bytes as one JSON value: text where they are UTF-8, else `{"base64":"..."}`; null is null.
+    """Conversion of bytes to JSON: a string if UTF-8, otherwise `{"base64":"..."}`, or null.
 
     Args:
-        is_ascii: write all but ASCII as escapes, since JSON leaves some control characters bare.
-        most_bytes: the largest JSON of one key, value or header.
-        part_bytes: more bytes than this are escaped in parts.
+        is_ascii: escape all characters that are not ASCII, because JSON does not escape some control characters.
+        most_bytes: maximum JSON size of a key, value or header.
+        part_bytes: size above which data is escaped in parts.
     """
 
     def __init__(self, *, is_ascii: bool, most_bytes: int = MOST_JSON_BYTES, part_bytes: int = PART_BYTES) -> None:
@@ -46,14 +46,14 @@ class JsonForm:
         self._most_bytes = most_bytes
         self._part_bytes = part_bytes
         self.text = QuotedText(self._escaped, most_bytes, part_bytes)
-        """Writes bytes that are a text, such as a header's."""
+        """Writes text, such as header values."""
         self.key: Callable[[bytes | None], bytes] = self.text
-        """Writes a record's key; `value` its value."""
+        """Writes keys; `value` writes values."""
         self.value: Callable[[bytes | None], bytes] = self.text
 
     def _escaped(self, data: bytes) -> bytes:
         if len(data) > self._part_bytes:
-            parts = self.text.parts(data, 0, len(data))  # a `str` of all of it may take four bytes for each letter
+            parts = self.text.parts(data, 0, len(data))  # one `str` may take four bytes for each character
             return b"".join(parts) if parts else self._base64(data)
         try:
             quoted: str = self._quote(data.decode())
@@ -67,7 +67,7 @@ class JsonForm:
         return base64_between(b'{"base64":"', data, b'"}')
 
     def headers(self, headers: Sequence[Header]) -> bytes:
-        """Return all headers as an array of arrays of two."""
+        """Return all headers as an array of pairs."""
         if not headers:
             return b"[]"
         text = self.text
@@ -75,4 +75,4 @@ class JsonForm:
 
 
 TEXT_FORMS: dict[str, TextForm] = {"hex": hexlify, "base64": b64encode, "base64raw": base64_raw}
-"""By modifier; `json` and `unpack` are besides."""
+"""Formats by modifier, without `json` and `unpack`."""

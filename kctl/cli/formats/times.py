@@ -1,9 +1,7 @@
-"""`%d{iso}`, `%d{local}`, `%d{strftime[%F %T]}`: timestamps as people read them.
+"""Timestamp formats `%d{iso}`, `%d{local}` and `%d{strftime[%F %T]}`, from milliseconds.
 
-All are in UTC except `local`, which is in the time zone of the machine ($TZ) with its offset.
-
-Owns the directives of strftime(3); a timestamp in milliseconds goes in, text comes out. Names are English in all
-locales. If the calendar cannot show a time (before year 1, after year 9999), its number is printed.
+Times are in UTC, except `local`: the time zone of the machine ($TZ) with its offset. Names are English in all locales.
+Times before year 1 or after year 9999 are printed as numbers.
 """
 
 from collections.abc import Callable
@@ -17,7 +15,7 @@ Piece = Callable[[datetime], str]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _REMEMBERED = 1024
-"""Records of one batch often share their timestamps."""
+"""Size of the cache: records of one batch often share timestamps."""
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -37,9 +35,9 @@ _MONTHS = (
 
 
 def compile_strftime(layout: str) -> TimeForm:
-    """Return what writes a timestamp by the directives of strftime(3).
+    """Return the function that writes timestamps with directives of strftime(3).
 
-    Raises: LayoutError: an unknown directive.
+    Raises: LayoutError: unknown directive.
     """
     pieces: list[Piece | str] = []
     position = 0
@@ -69,7 +67,7 @@ def _at_instant(show: Piece) -> TimeForm:
     def write(timestamp_ms: int) -> bytes:
         try:
             text = show(_EPOCH + timedelta(milliseconds=timestamp_ms))
-        except (OverflowError, OSError):  # OSError: the machine's own calendar
+        except (OverflowError, OSError):  # OSError: calendar of the machine
             return b"%d" % timestamp_ms
         return text.encode("utf-8", "surrogateescape")
 
@@ -79,7 +77,7 @@ def _at_instant(show: Piece) -> TimeForm:
 ISO: TimeForm = _at_instant(lambda at: at.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z")
 """RFC 3339 in UTC, such as 2026-11-22T09:30:00.000Z."""
 LOCAL: TimeForm = _at_instant(lambda at: at.astimezone().isoformat(timespec="milliseconds"))
-"""The same in the time zone of the machine, with its offset."""
+"""RFC 3339 in the time zone of the machine, with its offset."""
 
 
 # --- strftime -------------------------------------------------------------------------------------------------------
@@ -94,7 +92,7 @@ def _half(at: datetime) -> str:
 
 
 def _week(at: datetime, first_weekday: int) -> int:
-    """The number of the week in the year, where the first `first_weekday` (0 is Monday) begins week 1."""
+    """Return the week of the year. The first `first_weekday` (0 is Monday) starts week 1."""
     day_of_year = at.timetuple().tm_yday
     return (day_of_year + 6 - (at.weekday() - first_weekday) % 7) // 7
 
@@ -147,4 +145,4 @@ DIRECTIVES: dict[str, Piece] = {
     "z": lambda _: "+0000",
     "%": lambda _: "%",
 }
-"""By letter."""
+"""Directives by letter."""

@@ -1,10 +1,9 @@
-"""`%v{unpack[>bIs]}`: binary numbers inside keys and values, written out in decimal.
+"""Modifier `%v{unpack[>bIs]}`: binary numbers in keys and values, in decimal.
 
-    < little endian (at first)   > big endian   b B  h H  i I  q Q  signed and unsigned of 1, 2, 4, 8 bytes
-    c .  one byte as it is       s  all the rest as it is   $  an error text unless it is the end   x  nothing
+    < little endian (default)   > big endian   b B  h H  i I  q Q  signed and unsigned of 1, 2, 4, 8 bytes
+    c .  one unchanged byte     s  all remaining bytes   $  an error text unless at the end   x  nothing
 
-The letters are those of rpk and kcl; what does not fit is written in place, as they do, since the record has to be
-shown anyhow.
+The letters are those in rpk and kcl. As there, errors are part of the output.
 """
 
 from struct import Struct
@@ -23,9 +22,9 @@ class _Step(NamedTuple):
 
 
 def compile_unpack(letters: str) -> TextForm:
-    """Return what writes bytes by these letters.
+    """Return the function that writes bytes according to the letters.
 
-    Raises: LayoutError: an unknown letter, or one after the end of the input.
+    Raises: LayoutError: unknown letter, or a letter after the end of the input.
     """
     steps: list[_Step] = []
     order = "<"

@@ -1,1 +1,1 @@
-"""`kctl partitions`: which brokers have which partitions, and how that is changed."""
+"""Package of `kctl partitions`."""

@@ -1,7 +1,4 @@
-"""`kctl partitions`: plan which brokers have which partitions, move them, list moves, elect leaders.
-
-Declares the options; the modules beside it do the work.
-"""
+"""Options of the `kctl partitions` commands."""
 
 from pathlib import Path
 from typing import Annotated

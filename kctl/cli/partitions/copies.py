@@ -1,7 +1,6 @@
-"""Copies: how many bytes of a move have been copied, and how long the rest takes.
+"""Copied bytes and remaining time of a move, from the sizes of replicas on the brokers' disks.
 
-The sizes are those of the replicas on the brokers' disks, looked at now and then; a broker that does not answer in time
-is left out.
+kctl requests sizes at intervals and skips brokers that do not respond in time.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,7 +18,7 @@ LOOK_TIMEOUT_S = 2
 
 
 class Copies:
-    """The copies of one move."""
+    """Copies of one move."""
 
     def __init__(
         self,
@@ -41,10 +40,10 @@ class Copies:
         self._sizes: dict[int, dict[TopicPartition, int]] = {}
         self._look_at_ms = self._started_at_ms = clock.now_ms()
         self._first: float | None = None
-        """Which share had been copied when it was first looked at."""
+        """Share that was copied at the first request."""
 
     def progress(self) -> MoveProgress:
-        """Return how far the move is."""
+        """Return the progress of the move."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS

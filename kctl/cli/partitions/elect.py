@@ -1,7 +1,4 @@
-"""`kctl partitions elect`: the preferred leaders, or a leader at the price of records.
-
-Owns which partitions need an election, and what is shown first: an unclean one loses what the new leader lacks.
-"""
+"""Command `kctl partitions elect`. Unclean elections lose the records that the new leader lacks."""
 
 from collections.abc import Sequence
 
@@ -25,7 +22,7 @@ Elected = Results[TopicPartition, bool]
 
 def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean: bool, everything: bool,
               consent: Consent) -> int:  # fmt: skip
-    """Hold the elections that are needed; return the exit code."""
+    """Elect leaders of partitions that need one, and return the exit code."""
     _refuse_contradictions(topics, unclean=unclean, everything=everything)
     kind = ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED
     results: Elected | None = None

@@ -1,7 +1,6 @@
-"""`kctl partitions move`: start the moves of a plan, wait for their end, resume them, or cancel them.
+"""Command `kctl partitions move`: start the moves of a plan, wait for their end, resume or cancel them.
 
-Owns the order: what can be refused is refused before anything is changed; the throttle is set before the first copy and
-removed after the last.
+All checks precede the first change. The throttle is set before the first copy and removed after the last.
 """
 
 import shlex
@@ -45,10 +44,7 @@ WHY = {
 
 
 class Wanted(NamedTuple):
-    """What was asked for.
-
-    Attributes: wait_ms: None waits for as long as it takes; 0 does not wait.
-    """
+    """Options of the command. Attributes: wait_ms: None waits without a limit; 0 does not wait."""
 
     path: Path
     throttle_bytes: int | None
@@ -58,7 +54,7 @@ class Wanted(NamedTuple):
     dry_run: bool
 
     def command(self, flag: str) -> str:
-        """Return the command line that continues with the move, or cancels it."""
+        """Return the command line that resumes or cancels the move."""
         try:
             is_file = stat.S_ISREG(self.path.stat().st_mode)
         except OSError:
@@ -67,7 +63,7 @@ class Wanted(NamedTuple):
 
 
 def run_move(common: Common, output: Output, wanted: Wanted) -> int:
-    """Do what was asked for; return the exit code."""
+    """Start, resume or cancel the moves, and return the exit code."""
     if wanted.resume and wanted.cancel:
         raise click.UsageError("--resume cannot be combined with --cancel.")
     if wanted.cancel and wanted.throttle_bytes is not None:
@@ -82,8 +78,6 @@ def run_move(common: Common, output: Output, wanted: Wanted) -> int:
 
 
 class _Move:
-    """One run of the command."""
-
     def __init__(
         self, common: Common, admin: Admin, wanted: Wanted, targets: dict[TopicPartition, tuple[int, ...]]
     ) -> None:
@@ -95,10 +89,9 @@ class _Move:
         self._failed: list[KafkaError | CommandError] = []
         self._brokers: set[int] = set()
         self._throttled: set[int] = set()
-        """Brokers whose rates this run has set."""
+        """Brokers whose rates were set."""
 
     def run(self, output: Output) -> int:
-        """Return the exit code."""
         before = self._survey()
         if self._wanted.cancel:
             self._cancel(before)
@@ -114,7 +107,7 @@ class _Move:
     # --- what is refused --------------------------------------------------------------------------------------------
 
     def _survey(self) -> View:
-        """Return the partitions as they are. Raises: KafkaError, CommandError: the plan is not possible as a whole."""
+        """Return the state of the partitions. Raises: KafkaError, CommandError: the plan is not possible."""
         with self._admin.within():
             self._brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
             view = view_of(self._admin, self._targets)
@@ -143,7 +136,7 @@ class _Move:
     # --- start and wait ---------------------------------------------------------------------------------------------
 
     def _divide(self, before: View) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        """Return what moves already, and what is to be started; take note of what is neither."""
+        """Return partitions that are already moving, and partitions to start. Store the results of the rest."""
         moving, needed = [], []
         for key, target in self._targets.items():
             if key in before.moves and not before.is_moving(key, target):
@@ -195,7 +188,7 @@ class _Move:
         return list(results.done)
 
     def _wait(self, before: View, keys: list[TopicPartition], *, shows: bool = True) -> None:
-        """Wait until partitions have their replicas, and take note of those that will not."""
+        """Wait until the moves end, and store their results."""
         if not keys:
             return
         runtime = system_runtime()
@@ -226,7 +219,7 @@ class _Move:
 
     @contextmanager
     def _continues(self) -> Iterator[None]:
-        """Say how a move that is left alone can be ended, whatever ends the command."""
+        """Context that prints, if the command fails, how to end the moves."""
         try:
             yield
         except BaseException:
@@ -258,7 +251,7 @@ class _Move:
     # --- cancel -----------------------------------------------------------------------------------------------------
 
     def _note_uncancelled(self, failed: Mapping[TopicPartition, KafkaError]) -> list[TopicPartition]:
-        """Take note of what could not be cancelled; return the moves that had ended meanwhile."""
+        """Store the errors of a cancellation, and return partitions whose moves had already ended."""
         over: list[TopicPartition] = []
         for key, error in failed.items():
             if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
@@ -285,7 +278,7 @@ class _Move:
             self._unthrottle()
 
     def _settle(self, keys: Collection[TopicPartition]) -> None:
-        """Find out what became of partitions that are not being moved: brokers may hear later of the end of a move."""
+        """Wait for the results of partitions that are not moving: brokers may learn later that a move ended."""
         if not keys:
             return
         runtime = system_runtime()

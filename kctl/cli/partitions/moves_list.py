@@ -1,4 +1,4 @@
-"""`kctl partitions list`: the moves in progress."""
+"""Command `kctl partitions list`."""
 
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
@@ -13,7 +13,7 @@ COLUMNS = ("topic", "partition", "replicas", "target_replicas", "adding", "remov
 
 
 def run_list(common: Common, output: Output) -> int:
-    """Show the partitions that are being moved; return the exit code."""
+    """Print the partitions that are being moved, and return the exit code."""
     with admin_of(common) as admin:
         moves = admin.list_partition_reassignments()
     rows = [_row(key, move) for key, move in sorted(moves.items())]

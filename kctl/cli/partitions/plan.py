@@ -1,7 +1,4 @@
-"""`kctl partitions plan`: look at the cluster, plan, and print the plan.
-
-Owns which partitions and brokers are meant, and what is said of the plan; planner.py makes it.
-"""
+"""Command `kctl partitions plan`. planner.py computes the plan."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +27,7 @@ LONGEST_ID = 10
 
 
 class Wish(NamedTuple):
-    """What was asked for."""
+    """Options of the command."""
 
     topics: Sequence[str]
     to: Sequence[int]
@@ -41,7 +38,7 @@ class Wish(NamedTuple):
 
 
 def parse_ids(text: str | None, where: str) -> list[int]:
-    """Return broker ids separated by commas. Raises: click.BadParameter."""
+    """Return comma-separated broker IDs. Raises: click.BadParameter."""
     if text is None:
         return []
     ids = []
@@ -53,7 +50,7 @@ def parse_ids(text: str | None, where: str) -> list[int]:
 
 
 def run_plan(common: Common, wish: Wish) -> int:
-    """Print the plan; return the exit code."""
+    """Print the plan, and return the exit code."""
     if not (wish.to or wish.away_from or wish.replication_factor):
         raise click.UsageError(
             "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N."
@@ -101,7 +98,7 @@ def _left_behind(
     planned: Mapping[TopicPartition, Sequence[int]],
     cluster: ClusterDescription,
 ) -> list[AbsentBroker]:
-    """Return the brokers that do not take part and have replicas after the plan."""
+    """Return brokers that do not take part but still have replicas after the plan."""
     after = [each for tp, info in chosen.items() for each in planned.get(tp, info.replicas)]
     return [each for each in absent_brokers(cluster, after) if each.replicas]
 
@@ -111,9 +108,9 @@ def _nothing(common: Common) -> str:
 
 
 def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionInfo]:
-    """Return the partitions of the cluster. Raises: AuthorizationError: a named topic may not be described.
+    """Return the partitions of the cluster. Raises: AuthorizationError: describing a given topic is denied.
 
-    The list of a broker lacks topics that may not be described and those that it has not heard of yet.
+    The list of a broker lacks unauthorized topics and topics that the broker does not know yet.
     """
     listed = admin.list_topics(include_internal=True)
     partitions = {name: topic.partitions for name, topic in listed.items()}
@@ -131,7 +128,7 @@ def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionI
 
 
 def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> dict[TopicPartition, PartitionInfo]:
-    """Return the partitions that are meant. Raises: KafkaError, CommandError: there is no such topic or partition."""
+    """Return the selected partitions. Raises: KafkaError, CommandError: a topic or partition does not exist."""
     if not wish.topics:
         return dict(everything)
     chosen: dict[TopicPartition, PartitionInfo] = {}
@@ -165,7 +162,7 @@ def _matching(pattern: str, names: set[str]) -> set[str]:
 
 
 def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:
-    """Return the rack of each broker, or None for all: if only some have one, racks are ignored, and that is noted."""
+    """Return the rack of each broker, or None for all, with a note, if some brokers have no rack."""
     without = listed(each for each, rack in used.items() if not rack)
     if without and any(used.values()) and not ignored:
         common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")

@@ -1,8 +1,6 @@
-"""Plans in files: the JSON of Java's kafka-reassign-partitions, read and written.
+"""Plan files in the JSON format of kafka-reassign-partitions.
 
-    {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}]}
-
-Owns the format and its limits; knows no brokers.
+{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}]}
 """
 
 import json
@@ -39,7 +37,7 @@ def plan_lines(targets: Targets) -> Iterator[str]:
 
 
 def write_plan(path: Path, targets: Targets) -> None:
-    """Write a plan to a file. Raises: CommandError: it cannot be written."""
+    """Write a plan to a file. Raises: CommandError: the file cannot be written."""
     try:
         write_private(path, "".join(f"{line}\n" for line in plan_lines(targets)))
     except OSError as e:
@@ -47,11 +45,11 @@ def write_plan(path: Path, targets: Targets) -> None:
 
 
 def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition, tuple[int, ...]]:
-    """Return the replicas of each partition that a plan names; a pipe is waited for until the timeout.
+    """Return the replicas of each partition in a plan. Reading a pipe waits until the timeout.
 
     Raises:
-        CommandError: it cannot be read, or is no plan; names the place.
-        ApiTimeout: a pipe has not ended.
+        CommandError: the file cannot be read or is invalid. The message has the place.
+        ApiTimeout: the pipe did not end in time.
     """
     try:
         with interrupted_after(timeout_ms, clock, f"reading {path}"):

@@ -1,8 +1,8 @@
-"""Planner: for each partition the brokers it shall have, with as few copies as that takes. Pure.
+"""Planner of replicas with as few copies as possible. Pure.
 
-A replica that may stay stays. One that is placed goes to the rack that the partition has least of, then to the broker
-with the fewest replicas. Where the brokers are to be level, replicas move from the fullest to the emptiest until no two
-differ by more than one; then preferred leaders are, which copies nothing.
+Replicas that may stay are kept. New replicas are placed on the rack with the fewest replicas of the partition, then on
+the broker with the fewest replicas. With `Goal.only`, replicas move from the fullest to the emptiest brokers until no
+two differ by more than one. Then leaders are balanced, which copies nothing.
 """
 
 from collections import Counter, defaultdict, deque
@@ -13,20 +13,20 @@ from typing import NamedTuple
 from kctl.client.cluster import TopicPartition
 
 CANDIDATES = 50
-"""Topics, and partitions of a topic, that are compared for one move: the choice stays fast with thousands of them."""
+"""Maximum number of topics, and of partitions of a topic, to compare for one move."""
 
 Replicas = tuple[int, ...]
 Assignment = Mapping[TopicPartition, Replicas]
 
 
 class Goal(NamedTuple):
-    """What is wanted.
+    """Goal of a plan.
 
     Attributes:
-        racks: the brokers that replicas may be placed on, with their racks; None as a rack is in no rack.
+        racks: allowed brokers with their racks, or None.
         leaving: brokers that keep no replica.
-        only: replicas on other brokers than those of `racks` are moved, too, and the brokers are made level.
-        replication_factor: of each partition; None: as it is.
+        only: move all replicas to the brokers of `racks`, and balance these brokers.
+        replication_factor: of each partition; None leaves it unchanged.
     """
 
     racks: Mapping[int, str | None]
@@ -35,22 +35,22 @@ class Goal(NamedTuple):
     replication_factor: int | None = None
 
     def keeps(self, broker: int) -> bool:
-        """Return whether a replica may stay on a broker."""
+        """Return whether a broker may keep a replica."""
         return broker in self.racks if self.only else broker not in self.leaving
 
 
 class NotPossible(Exception):
-    """There are fewer brokers than a partition needs."""
+    """Fewer brokers exist than a partition needs."""
 
 
 def make_plan(
     current: Assignment, goal: Goal, loads: Mapping[int, int], in_sync: Mapping[TopicPartition, Collection[int]]
 ) -> dict[TopicPartition, Replicas]:
-    """Return the partitions that change, each with its new replicas, the preferred leader first.
+    """Return the new replicas of the partitions that change. The preferred leader is first.
 
     Args:
-        loads: how many replicas each broker has of other partitions.
-        in_sync: a partition that gets fewer replicas loses those first that are not in sync.
+        loads: number of replicas of other partitions by broker.
+        in_sync: replicas in sync, which are removed last.
     Raises: NotPossible.
     """
     layout = _Layout(goal, {} if goal.only else loads)
@@ -68,16 +68,16 @@ def make_plan(
 
 
 def copies_of(current: Assignment, plan: Assignment) -> int:
-    """Return how many replicas a plan copies."""
+    """Return the number of replicas that a plan copies."""
     return sum(len(set(replicas) - set(current[key])) for key, replicas in plan.items())
 
 
 _OPEN = -1
-"""A place in a list of replicas that has no broker yet."""
+"""Replica without a broker yet."""
 
 
 class _Layout:
-    """An assignment in the making, with what each broker has of it."""
+    """Assignment under construction, with indexes by broker."""
 
     def __init__(self, goal: Goal, loads: Mapping[int, int]) -> None:
         self._goal = goal
@@ -89,18 +89,19 @@ class _Layout:
         self._on: dict[int, dict[str, dict[TopicPartition, None]]] = defaultdict(lambda: defaultdict(dict))
         self._topics: dict[int, deque[str]] = defaultdict(deque)
         self._held: Counter[int] = Counter()
-        """By broker: its replicas, once brokers are made level."""
+        """Number of replicas by broker, for balancing."""
         self._shut: Counter[tuple[int, str | None]] = Counter()
-        """By broker and another rack: its replicas that cannot go there because their partition is in it already."""
+        """Number of replicas by broker and other rack that cannot move there, because the partition already has a
+        replica there.
+        """
 
     def placed(self) -> dict[TopicPartition, Replicas]:
-        """Return the assignment."""
         return {key: tuple(replicas) for key, replicas in self._replicas.items()}
 
     # --- each partition by itself -----------------------------------------------------------------------------------
 
     def settle(self, key: TopicPartition, replicas: Replicas, in_sync: Collection[int]) -> None:
-        """Keep the replicas that may stay, and leave as many places open as the partition needs besides."""
+        """Keep the replicas that may stay, and reserve open places for the rest."""
         wanted = self._goal.replication_factor or len(replicas)
         places = [each if self._goal.keeps(each) else _OPEN for each in replicas]
         kept = [each for each in places if each != _OPEN]
@@ -115,7 +116,7 @@ class _Layout:
                 self._count(key, broker)
 
     def _surplus(self, kept: list[int], count: int, in_sync: Collection[int]) -> list[int]:
-        """Return replicas to give away: out of sync, of a rack that has another, on a full broker; the first last."""
+        """Return replicas to remove: first those out of sync, not the leader, in a shared rack, on a full broker."""
         gone: list[int] = []
         for _ in range(count):
             left = [each for each in kept if each not in gone]
@@ -135,7 +136,7 @@ class _Layout:
         return gone
 
     def fill(self, key: TopicPartition) -> None:
-        """Give each open place a broker. Raises: NotPossible."""
+        """Place a broker in each open place. Raises: NotPossible."""
         places = self._replicas[key]
         for index, broker in enumerate(places):
             if broker == _OPEN:
@@ -151,7 +152,7 @@ class _Layout:
         return min(free, key=lambda each: (racks[self._racks[each]], load[each], of_topic[each, key.topic], each))
 
     def spread_over_racks(self, key: TopicPartition) -> None:
-        """Move replicas that share a rack to racks that the partition does not have."""
+        """Move replicas that share a rack to racks without a replica of the partition."""
         if not self._has_racks:
             return
         places = self._replicas[key]
@@ -167,7 +168,7 @@ class _Layout:
     # --- all of them ------------------------------------------------------------------------------------------------
 
     def level_replicas(self) -> None:
-        """Move replicas until no broker has two more than another."""
+        """Move replicas until broker counts differ by at most one, if possible."""
         for key in sorted(self._replicas):
             for broker in self._replicas[key]:
                 if key.topic not in self._on[broker]:
@@ -177,7 +178,9 @@ class _Layout:
         _level(self._load, _Moves(self._movable, self._fits, self._move))
 
     def _movable(self, source: int, target: int) -> TopicPartition | None:
-        """Return a partition that can move from one broker to another, of a topic that the source has more of."""
+        """Return a partition that can move between two brokers, preferably of a topic with more replicas on the
+        source.
+        """
         if self._has_racks and self._shut[source, self._racks[target]] == self._held[source]:
             return None
         topics = self._topics[source]
@@ -201,7 +204,7 @@ class _Layout:
                 yield key
 
     def _fits(self, key: TopicPartition, source: int, target: int) -> bool:
-        """Return whether a replica can move: the target has none yet, and the partition is in as many racks then."""
+        """Return whether a replica can move without a duplicate on the target and without fewer racks."""
         replicas, racks = self._replicas[key], self._racks
         if target in replicas:
             return False
@@ -211,9 +214,9 @@ class _Layout:
         return racks[source] in others or racks[target] not in others
 
     def level_leaders(self) -> None:
-        """Reorder replicas until no broker is the preferred leader of two more than another."""
+        """Reorder replicas until counts of preferred leaders differ by at most one, if possible."""
         led: defaultdict[tuple[int, int], dict[TopicPartition, None]] = defaultdict(dict)
-        """By leader and another broker: the partitions that the one leads and of which the other has a replica."""
+        """Partitions by leader and follower."""
         counts = Counter(dict.fromkeys(self._racks, 0))
         for key in sorted(self._replicas):
             places = self._replicas[key]
@@ -244,7 +247,7 @@ class _Layout:
         self._of_topic[broker, key.topic] += by
 
     def _count_racks(self, key: TopicPartition, by: int) -> None:
-        """Count the replicas of a partition, and the racks to which each of them cannot go."""
+        """Count the replicas of a partition, and the racks to which they cannot move."""
         racks = Counter(self._racks[each] for each in self._replicas[key])
         for broker in self._replicas[key]:
             rack = self._racks[broker]
@@ -269,12 +272,12 @@ class _Layout:
 
 
 class _Moves(NamedTuple):
-    """How partitions move between brokers.
+    """Functions that move partitions between two brokers.
 
     Attributes:
-        find: returns a partition that can move from one broker to another.
-        fits: whether a partition can.
-        move: moves it.
+        find: returns a partition that can move.
+        fits: returns whether a partition can move.
+        move: moves the partition.
     """
 
     find: Callable[[int, int], TopicPartition | None]
@@ -283,9 +286,9 @@ class _Moves(NamedTuple):
 
 
 def _level(counts: Counter[int], moves: _Moves) -> None:
-    """Move partitions between brokers until no two counts differ by more than one, or nothing can move."""
+    """Move partitions until no two counts differ by more than one, or nothing can move."""
     barren: defaultdict[int, set[int]] = defaultdict(set)
-    """By source: the brokers to which nothing can move from it."""
+    """Targets by source to which nothing can move."""
 
     def find(source: int, target: int) -> TopicPartition | None:
         key = None if target in barren[source] else moves.find(source, target)
@@ -303,7 +306,7 @@ Path = list[tuple[TopicPartition, int, int]]
 
 
 def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | None]) -> Iterator[Path]:
-    """Yield for the fullest brokers first the moves that take one from it to an emptier one, over others if need be."""
+    """Yield, from the fullest broker on, moves that shift one partition to an emptier broker, possibly over others."""
     emptiest = sorted(counts, key=lambda each: (counts[each], each))
     stuck: set[int] = set()
     for fullest in sorted(counts, key=lambda each: (-counts[each], each)):
@@ -318,7 +321,7 @@ def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | Non
 def _path_from(
     start: int, others: Sequence[int], counts: Counter[int], find: Callable[[int, int], TopicPartition | None]
 ) -> tuple[Path, set[int]]:
-    """Return the moves, or none; and the brokers that can be reached, none of which is emptier then."""
+    """Return a path of moves and, if it is empty, the reachable brokers, none of which is emptier."""
     reached: dict[int, Path] = {start: []}
     waiting = deque([start])
     while waiting:

@@ -1,8 +1,7 @@
-"""Throttle of a move: what limits it, set before it starts and removed after its end, also after that of a killed one.
+"""Throttle of a move, set before its start and removed after its end, even for a killed kctl.
 
-Two lists of each topic name the replicas that are limited, and two properties of each broker say to how many bytes a
-second. The lists are set first and removed last, so that a rate which was left behind is found by them. A rate stays
-where the lists of another move need it.
+Two lists of each topic contain the limited replicas, and two configs of each broker the bytes per second. Lists are set
+first and removed last, so that they lead to rates that were left behind. A rate is kept if another move needs it.
 
 Source: KIP-73.
 """
@@ -18,20 +17,20 @@ LISTS = LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "f
 RATES = LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 ALL = "*"
 WILDCARD_FROM = 1000
-"""From that many partitions of a topic on all its replicas are limited: a list of them is too long for a broker."""
+"""Number of partitions of a topic from which all replicas are limited: a list would be too long for a broker."""
 SET_AT_RUNTIME = (1, 2)
-"""Sources of values that were set for one topic or one broker."""
+"""Sources of configs that were set for one topic or broker."""
 
 
 class Copy(NamedTuple):
-    """The copies of one partition: from brokers that have it, to brokers that get it."""
+    """Brokers that have a partition, and brokers that receive it."""
 
     sources: tuple[int, ...]
     targets: tuple[int, ...]
 
 
 def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignment | None) -> Copy:
-    """Return what is copied; a partition that is being moved has its new replicas in `current` already."""
+    """Return the copies of a partition. During a move, `current` already includes the new replicas."""
     adding = move.adding if move is not None else tuple(each for each in target if each not in current)
     present = current if move is None else move.replicas
     return Copy(tuple(each for each in present if each not in adding), adding)
@@ -40,9 +39,9 @@ def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignmen
 def set_throttle(
     admin: Admin, copies: Mapping[TopicPartition, Copy], bytes_per_s: int, brokers: Collection[int]
 ) -> list[KafkaError]:
-    """Limit copies; return what could not be set.
+    """Limit copies, and return the errors.
 
-    Args: brokers: those that are up; the others copy nothing.
+    Args: brokers: brokers that are up; the others copy nothing.
     """
     found = _lists(admin, copies)
     changes: dict[ConfigResource, dict[str, str | ListChange | None]] = {}
@@ -80,7 +79,7 @@ def _entries(copies: Mapping[TopicPartition, Copy]) -> dict[str, dict[str, list[
 
 
 def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int]) -> int | None:
-    """Return the limit of a move that was started before; None where its partitions are not limited."""
+    """Return the throttle of a started move in bytes per second, or None."""
     keys = list(partitions)
     if not _ours(_lists(admin, keys), keys):
         return None
@@ -92,8 +91,8 @@ class ThrottleRemoval(NamedTuple):
     """Result of the removal of a throttle.
 
     Attributes:
-        was_set: there was one.
-        failed: what could not be removed.
+        was_set: a throttle existed.
+        failed: errors.
         left_on: brokers that are down and keep their rates.
     """
 
@@ -105,11 +104,11 @@ class ThrottleRemoval(NamedTuple):
 def remove_throttle(
     admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int], used: Collection[int] = ()
 ) -> ThrottleRemoval:
-    """Remove the limits of a move.
+    """Remove the throttle of a move.
 
     Args:
-        brokers: those that are up.
-        used: further brokers whose rates were set; the error of one that is down is among those returned.
+        brokers: brokers that are up.
+        used: further brokers whose rates were set, up or down.
     """
     keys = list(partitions)
     lists = _lists(admin, keys)
@@ -137,7 +136,7 @@ def remove_throttle(
 def _ours(
     lists: Mapping[str, Mapping[str, list[str]]], keys: Iterable[TopicPartition]
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the items of lists that are about these partitions; an empty list is one that was left behind."""
+    """Return the list items of these partitions. Empty lists are included as leftovers."""
     found: dict[str, dict[str, list[str]]] = {}
     for topic, partitions in by_topic(keys).items():
         numbers = {str(each) for each in partitions}
@@ -150,20 +149,20 @@ def _ours(
 
 
 def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> set[int]:
-    """Return the brokers whose rates limit a move of other partitions."""
+    """Return brokers whose rates limit a move of other partitions."""
     others = [key for key in admin.list_partition_reassignments() if key not in set(keys)]
     lists = _lists(admin, others)
     return _named(_ours(lists, others))
 
 
 def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
-    """Return the brokers that items of lists name."""
+    """Return the brokers in list items."""
     items = (each.partition(":")[2] for of_topic in lists.values() for found in of_topic.values() for each in found)
     return {int(each) for each in items if each.isdecimal()}
 
 
 def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> dict[str, dict[str, list[str]]]:
-    """Return the lists that are set of each topic. Raises: KafkaError: a topic cannot be described."""
+    """Return the throttle lists of each topic, without topics that cannot be described."""
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in by_topic(keys)]
     found = _set_values(admin, resources, LISTS)
     return {
@@ -173,7 +172,7 @@ def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> dict[str, dict[str, 
 
 
 def _rates(admin: Admin, brokers: Collection[int]) -> dict[int, dict[str, str]]:
-    """Return the rates that are set of each broker; of one that cannot be asked none."""
+    """Return the rates of each broker, without brokers that cannot be described."""
     found = _set_values(admin, [_broker(each) for each in sorted(brokers)], RATES)
     return {int(resource.name): values for resource, values in found.items()}
 

@@ -1,8 +1,7 @@
-"""Watch: which partitions of a plan have been moved, by the controller and the metadata of brokers together.
+"""State of moves, from the controller and the metadata of brokers.
 
-The controller knows at once that a move is over, but not how it ended; brokers know the replicas, and may hear of them
-later. A partition whose move is over has been moved as soon as its replicas are those of the plan, and has not been
-only when they have been others for SETTLE_MS.
+The controller knows immediately that a move is over, but not its result. Brokers know the replicas, possibly later. A
+partition counts as moved when its replicas match the plan, and as not moved after SETTLE_MS with other replicas.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,7 +15,7 @@ from kctl.client.errors import BrokerError, KafkaError
 from kctl.client.wording import listed
 
 SETTLE_MS = 10_000
-"""How long brokers may report the replicas of before: as long as Kafka lets one live that hears nothing (9 s)."""
+"""Time for which brokers may report old replicas: Kafka fences a broker without contact after 9s."""
 
 MOVED, NOT_MOVED, ELSEWHERE, GONE = "moved", "not moved", "in another move", "deleted"
 
@@ -25,21 +24,21 @@ Targets = Mapping[TopicPartition, Replicas]
 
 
 class View(NamedTuple):
-    """Partitions as they are: their moves, their replicas, and why some are not known."""
+    """State of partitions: moves, replicas and errors."""
 
     moves: dict[TopicPartition, Reassignment]
     replicas: dict[TopicPartition, Replicas]
     failed: dict[TopicPartition, KafkaError | None]
-    """None: the topic has no such partition."""
+    """None: the topic does not have the partition."""
 
     def is_moving(self, key: TopicPartition, target: Collection[int]) -> bool:
-        """Return whether a partition is on its way to these replicas."""
+        """Return whether a partition is moving to these replicas."""
         move = self.moves.get(key)
         return move is not None and set(move.target) == set(target)
 
 
 def view_of(admin: Admin, keys: Iterable[TopicPartition]) -> View:
-    """Return partitions as they are: first the moves, so that one that is over was so before the replicas were read."""
+    """Return the state of partitions. Moves are read first, so that replicas are newer than the end of a move."""
     partitions = list(keys)
     moves = admin.list_partition_reassignments(partitions)
     described = admin.describe_topics(list(by_topic(partitions)))
@@ -56,7 +55,7 @@ def view_of(admin: Admin, keys: Iterable[TopicPartition]) -> View:
 
 
 class Watch:
-    """The partitions of a move that has been started, or cancelled."""
+    """Partitions whose move was started or cancelled."""
 
     def __init__(self, admin: Admin, targets: Targets, clock: Clock) -> None:
         self.outcomes: dict[TopicPartition, str] = {}
@@ -71,7 +70,7 @@ class Watch:
         return [key for key in self._targets if key not in self.outcomes]
 
     def look(self) -> str:
-        """Look at the partitions that have not ended, and return in words which have not; empty when all have."""
+        """Update the state, and return a text about the unfinished partitions, or ""."""
         pending = self.pending
         if pending:
             self.view = view_of(self._admin, pending)
