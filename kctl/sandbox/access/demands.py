@@ -3,7 +3,7 @@
 Source: KafkaApis. enforcement.py applies the table.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ REFUSALS = {
     _T.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     _T.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
+_HIDDEN = "The group has described topic(s) that the client is not authorized to describe."
+_HIDDEN_OF_STREAMS = "The described group uses topics that the client is not authorized to describe."
 _DESCRIBES_ITS_CONFIG_FROM = 5
 _MANY_KEYS_FROM = 4
 _VERIFIES_FROM = 4
@@ -128,6 +130,18 @@ def _heartbeat(_: Call, request: Any) -> Iterable[Of]:
         yield Of(_T.TOPIC, _O.DESCRIBE, topic)
 
 
+def _streams_heartbeat(_: Call, request: Any) -> Iterable[Of]:
+    yield Of(_T.GROUP, _O.READ, request.group_id)
+    for topic in _topics_of_topology(request):
+        yield Of(_T.TOPIC, _O.DESCRIBE, topic)
+
+
+def _topics_of_topology(owner: Any) -> Iterator[str]:
+    for part in () if owner.topology is None else owner.topology.subtopologies or ():
+        yield from (*part.source_topics, *part.repartition_sink_topics)
+        yield from (each.name for each in (*part.repartition_source_topics, *part.state_changelog_topics))
+
+
 def _coordinated(key_type: int, key: str) -> Of:
     return Of(_T.GROUP if key_type == 0 else _T.TRANSACTIONAL_ID, _O.DESCRIBE, key)
 
@@ -206,6 +220,25 @@ def _see_operations_of_groups(call: Call, request: Any, response: Any) -> None:
             group.authorized_operations = found
 
 
+def _see_topics_of_groups(topics_of: Callable[[Any], Iterable[str]], message: str) -> Callable[[Call, Any, Any], None]:
+    """Return a function that replaces groups with topics that the client may not describe by an error."""
+
+    def see(call: Call, request: Any, response: Any) -> None:
+        _see_operations_of_groups(call, request, response)
+        for at, group in enumerate(response.groups):
+            if not all(_is_visible(call, _T.TOPIC, topic) for topic in dict.fromkeys(topics_of(group))):
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                response.groups[at] = type(group)(group_id=group.group_id, error_code=code, error_message=message)
+
+    return see
+
+
+def _assigned_topics(group: Any) -> Iterator[str]:
+    for member in group.members:
+        for assignment in (member.assignment, getattr(member, "target_assignment", None)):
+            yield from (each.topic_name for each in (() if assignment is None else assignment.topic_partitions))
+
+
 def _see_groups(call: Call, _: Any, response: Any) -> None:
     if not Of(_T.CLUSTER, _O.DESCRIBE).is_given(call):
         response.groups = [each for each in response.groups if _is_visible(call, _T.GROUP, each.group_id)]
@@ -215,6 +248,29 @@ def _see_transactions(call: Call, _: Any, response: Any) -> None:
     kind = _T.TRANSACTIONAL_ID
     states = response.transaction_states
     response.transaction_states = [each for each in states if _is_visible(call, kind, each.transactional_id)]
+
+
+def _see_topics_of_transactions(call: Call, _: Any, response: Any) -> None:
+    for state in response.transaction_states:
+        state.topics = [each for each in state.topics if _is_visible(call, _T.TOPIC, each.topic)]
+
+
+def _see_share_offsets(call: Call, request: Any, response: Any) -> None:
+    """Hide offsets of topics without permission: omit them, or return an error if the request listed topics."""
+    lists_all = {each.group_id for each in request.groups if each.topics is None}
+    for group in response.groups:
+        hidden = [each for each in group.topics if not _is_visible(call, _T.TOPIC, each.topic_name)]
+        if group.group_id in lists_all:
+            group.topics = [each for each in group.topics if each not in hidden]
+            continue
+        for topic in hidden:
+            topic.topic_id = ZERO_UUID
+            for each in topic.partitions:
+                each.start_offset, each.leader_epoch, each.lag = -1, 0, -1
+                each.error_code, each.error_message = (
+                    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+                    "Topic authorization failed.",
+                )
 
 
 def _see_offsets(call: Call, request: Any, response: Any) -> None:
@@ -285,16 +341,21 @@ DEMANDS: dict[str, Demand] = {
     "ListGroups": Demand(censor=_see_groups),
     "DescribeGroups": Demand(items=(_names(_T.GROUP, _O.DESCRIBE, "groups"),), censor=_see_operations_of_groups),
     "ConsumerGroupDescribe": Demand(
-        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups
+        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_topics_of_groups(_assigned_topics, _HIDDEN)
     ),
     "DeleteGroups": Demand(items=(_names(_T.GROUP, _O.DELETE, "groups_names"),)),
     "ShareGroupHeartbeat": Demand(_heartbeat),
-    "StreamsGroupHeartbeat": Demand(_group(_O.READ)),
-    "ShareGroupDescribe": Demand(items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups),
-    "StreamsGroupDescribe": Demand(
-        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_operations_of_groups
+    "StreamsGroupHeartbeat": Demand(_streams_heartbeat),
+    "ShareGroupDescribe": Demand(
+        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_topics_of_groups(_assigned_topics, _HIDDEN)
     ),
-    "DescribeShareGroupOffsets": Demand(items=(_names(_T.GROUP, _O.DESCRIBE, "groups", "group_id"),)),
+    "StreamsGroupDescribe": Demand(
+        items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),),
+        censor=_see_topics_of_groups(_topics_of_topology, _HIDDEN_OF_STREAMS),
+    ),
+    "DescribeShareGroupOffsets": Demand(
+        items=(_names(_T.GROUP, _O.DESCRIBE, "groups", "group_id"),), censor=_see_share_offsets
+    ),
     "AlterShareGroupOffsets": Demand(_group(_O.READ), (_topics(_O.READ),)),
     "DeleteShareGroupOffsets": Demand(_group(_O.DELETE), (_topics(_O.READ),)),
     "WriteTxnMarkers": Demand(_cluster(_O.ALTER)),
@@ -304,7 +365,9 @@ DEMANDS: dict[str, Demand] = {
     "TxnOffsetCommit": Demand(_transaction_and_group, (_topics(_O.READ),)),
     "EndTxn": Demand(_transaction(_O.WRITE)),
     "DescribeProducers": Demand(items=(_topics(_O.READ),)),
-    "DescribeTransactions": Demand(items=(_names(_T.TRANSACTIONAL_ID, _O.DESCRIBE, "transactional_ids"),)),
+    "DescribeTransactions": Demand(
+        items=(_names(_T.TRANSACTIONAL_ID, _O.DESCRIBE, "transactional_ids"),), censor=_see_topics_of_transactions
+    ),
     "ListTransactions": Demand(censor=_see_transactions),
     "DescribeLogDirs": Demand(_cluster(_O.DESCRIBE)),
     "AlterReplicaLogDirs": Demand(_cluster(_O.ALTER)),

@@ -49,6 +49,8 @@ def _topology(group: StreamsGroup) -> Topology | None:
             subtopology_id=part.subtopology_id,
             source_topics=part.source_topics,
             repartition_sink_topics=part.repartition_sink_topics,
+            state_changelog_topics=part.state_changelog_topics,
+            repartition_source_topics=part.repartition_source_topics,
         )
         for part in group.topology.subtopologies
     ]
