@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISSOCK
 from typing import Any
 
 import pytest
@@ -198,9 +199,12 @@ def test_child_closes_inherited_descriptors(served: ServedSandbox) -> None:
         """Return the ports of nodes that this process has connections to."""
         found: list[int] = []
         for number in os.listdir("/proc/self/fd"):
-            with suppress(OSError), socket.socket(fileno=os.dup(int(number))) as twin:
-                if twin.family == socket.AF_INET:
-                    found.append(twin.getpeername()[1])
+            with suppress(OSError):
+                if not S_ISSOCK(os.fstat(int(number)).st_mode):  # the copy would stay open
+                    continue
+                with socket.socket(fileno=os.dup(int(number))) as twin:
+                    if twin.family == socket.AF_INET:
+                        found.append(twin.getpeername()[1])
         return sorted(port for port in found if port in ports)
 
     with Producer({"bootstrap.servers": served.bootstrap}) as producer:

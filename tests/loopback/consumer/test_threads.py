@@ -112,9 +112,12 @@ def test_after_close_no_thread_and_no_socket_is_left(
 def is_client_socket(descriptor: str, served: ServedSandbox) -> bool:
     """Return whether an open descriptor is a socket that is connected to a node: the nodes' own ends are not."""
     import socket
+    from stat import S_ISSOCK
 
     number = int(descriptor.split()[0])
     try:
+        if not S_ISSOCK(os.fstat(number).st_mode):  # the copy would stay open
+            return False
         with socket.socket(fileno=os.dup(number)) as twin:
             return twin.getpeername()[1] in {node.port for node in served.sandbox.cluster.nodes.values()}
     except OSError:
