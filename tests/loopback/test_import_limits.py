@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
 
-from kctl.client.admin import Admin, NewTopic
+from kctl.client.admin import Admin, NewTopic, topics
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files import exported_records
+from kctl.pipeline.export_files.cluster_facts import TopicFacts
 from kctl.pipeline.job_errors import JobError
+from kctl.pipeline.jobs import cluster_facts
+from kctl.pipeline.jobs.cluster_facts import RefusedConfig
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, ImportResult, import_files, plan_import
 from kctl.pipeline.locations import StoreUrl
@@ -325,3 +329,25 @@ def test_topic_that_an_import_creates_has_progress(scene: Scene) -> None:
     scene.run(topic="made", create=True)
     assert scene.rows("made") == scene.rows("t")
     assert scene.run(topic="made", create=True).records == 0
+
+
+def test_topic_that_brokers_do_not_know_yet_after_its_creation_is_imported_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Marks without the topic's id would not count in the next run."""
+    create_topics = cluster_facts.create_topics
+
+    def created(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
+        refused = create_topics(admin, missing)
+        describe, late = topics._described, [broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "describe topic made")]
+
+        def described(call: Any, behind: Any, names: list[str], broker_id: int | None = None) -> Any:
+            return {"made": late.pop()} if late else describe(call, behind, names, broker_id)
+
+        monkeypatch.setattr(topics, "_described", described)
+        return refused
+
+    monkeypatch.setattr(cluster_facts, "create_topics", created)
+    for _ in range(2):
+        scene.run(topic="made", create=True)
+    assert scene.rows("made") == scene.rows("t")

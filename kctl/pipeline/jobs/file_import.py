@@ -42,7 +42,6 @@ from kctl.pipeline.session import Session, SessionOptions, check_installed, task
 from kctl.pipeline.targets import files_of, read_raw_export
 
 if TYPE_CHECKING:
-    from kctl.client.admin import Results
     from kctl.client.cluster import TopicInfo
     from kctl.pipeline.jobs.cluster_facts import RefusedConfig
     from kctl.pipeline.jobs.mirror_groups import GroupOffset
@@ -92,7 +91,8 @@ class ImportPlan(NamedTuple):
         tasks: ranges of each task, in order. done: number of ranges that earlier runs have imported.
         missing: topics to create. ranges: all selected ranges, imported or not. groups: groups to restore.
         facts: cluster facts of the export. topics: topics of the export, including topics without records.
-        progress: place of the marks. problems: conflicts with target topics. topic_ids: ids of existing target topics.
+        progress: place of the marks. problems: conflicts with target topics. topic_ids: ids of target topics; empty for
+            missing ones.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -163,7 +163,7 @@ def import_files(
 
         with Admin(resolve(request.properties), events=request.events) as admin:
             result = result._replace(refused_configs=tuple(create_topics(admin, plan.missing)))
-            created = _ids_of(admin.describe_topics(sorted(plan.missing)))
+            created = _ids_of(admin.wait_for_topics(sorted(plan.missing)))  # otherwise the marks would have no topic id
         plan = plan._replace(topic_ids={**plan.topic_ids, **created})
     if not plan.tasks and not plan.groups:
         return result
@@ -269,7 +269,7 @@ def _check_targets(
     facts: ClusterFacts,
     groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
-    """Return the cluster id, the topics to create, the conflicts with the other topics, and their ids.
+    """Return the cluster id, the topics to create, the conflicts with the other topics, and the ids of all topics.
 
     Raises: BrokerError: a topic lacks a required partition.
     """
@@ -306,15 +306,16 @@ def _check_targets(
                     f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
                 )
         problems = _problems(admin, sources, missing, facts) if request.keep_timestamps else ()
-        return admin.describe_cluster().cluster_id, missing, problems, _ids_of(described)
+        topic_ids = {**dict.fromkeys(missing, ""), **_ids_of(described.done)}
+        return admin.describe_cluster().cluster_id, missing, problems, topic_ids
 
 
-def _ids_of(described: "Results[str, TopicInfo]") -> dict[str, str]:
-    return {name: str(each.topic_id) for name, each in described.done.items()}
+def _ids_of(topics: "Mapping[str, TopicInfo]") -> dict[str, str]:
+    return {name: str(each.topic_id) for name, each in topics.items()}
 
 
 def _target_id(request: ImportRequest, topic_ids: Mapping[str, str], exported: ExportedRange) -> str:
-    return topic_ids.get(request.topic or exported.topic, "")
+    return topic_ids[request.topic or exported.topic]
 
 
 def _problems(
