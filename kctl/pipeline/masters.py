@@ -15,6 +15,9 @@ from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.session import SessionOptions
 
+LAST_PORT = 65535
+LONGEST_MASTER = 80
+"""Maximum characters of a master in an error."""
 MASTER_S = 10.0
 """Timeout of one connection attempt, in seconds. Spark itself tries for a minute."""
 HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
@@ -23,11 +26,16 @@ RESOURCE_MANAGER = "spark.hadoop.yarn.resourcemanager."
 IMAGES = ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image")
 LOGIN = re.compile(r"spark\.kubernetes\.(context|authenticate\.(oauthToken|oauthTokenFile|clientKeyFile))")
 """Spark properties with Kubernetes credentials, or with the name of a kubeconfig context."""
+STANDALONE = re.compile(r"(?P<host>\[[^\[\]\s/]+\]|[^\s/:]+):(?P<port>[0-9]{1,5})")
+"""Address of a standalone master."""
 POD_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def check_master(options: SessionOptions) -> None:
-    """Raise SparkSetUpError if a requirement of the master is missing; the hint has the setting to change."""
+    """Check the requirements of the master.
+
+    Raises: ConfigError: the master is invalid. SparkSetUpError: a requirement is missing; the hint has the setting.
+    """
     if options.master.startswith("local"):
         python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
         if python and shutil.which(python) is None:
@@ -43,8 +51,10 @@ def check_master(options: SessionOptions) -> None:
 def _check_standalone(master: str) -> None:
     refused = []
     for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
-        refused.append(_refusal(host.strip("[]"), int(port)))
+        found = STANDALONE.fullmatch(address)
+        if found is None or int(found["port"]) > LAST_PORT or not master.startswith("spark://"):
+            raise _invalid(master)
+        refused.append(_refusal(master, found["host"].strip("[]"), int(found["port"])))
     if all(refused):
         raise SparkSetUpError(
             f"no Spark master responds at {master}: {refused[0]}",
@@ -76,16 +86,28 @@ def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
             "--spark-conf spark.kubernetes.authenticate.oauthTokenFile=FILE, or set KUBECONFIG",
         )
     url = master.removeprefix("k8s://")
-    parts = urlsplit(url if "://" in url else f"https://{url}")
-    if why := _refusal(parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)):
+    try:
+        parts = urlsplit(url if "://" in url else f"https://{url}")
+        host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+    except ValueError:
+        raise _invalid(master) from None
+    if why := _refusal(master, host, port):
         raise SparkSetUpError(
             f"no Kubernetes API server responds at {master}: {why}", "get its address with: kubectl cluster-info"
         )
 
 
-def _refusal(host: str, port: int) -> str:
+def _invalid(master: str) -> ConfigError:
+    return ConfigError(
+        f"invalid master {master[:LONGEST_MASTER]!r}: use local[N], spark://HOST:PORT, yarn, or k8s://URL", key="master"
+    )
+
+
+def _refusal(master: str, host: str, port: int) -> str:
     try:
         socket.create_connection((host, port), MASTER_S).close()
+    except UnicodeError:  # a part of the host is longer than DNS allows
+        raise _invalid(master) from None
     except OSError as e:
         return e.strerror or str(e)
     return ""

@@ -7,6 +7,7 @@ attempts at a range use equal names.
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -176,9 +177,11 @@ class RangeFiles:
 
     def __exit__(self, *_error: object) -> None:
         for writer, _ in self._open.values():
-            writer.close()
+            with suppress(OSError):  # the disk may be full; the draft is removed
+                writer.close()
         for part in self._parts:
-            part.draft.unlink(missing_ok=True)
+            with suppress(OSError):  # the next run removes it with the directory of the round
+                part.draft.unlink(missing_ok=True)
 
     @property
     def records(self) -> int:
@@ -364,9 +367,11 @@ class _ParquetFile:
             self._write_group()
 
     def close(self) -> None:
-        self._write_group()
-        self._writer.close()
-        self._file.close()
+        try:
+            self._write_group()
+            self._writer.close()
+        finally:
+            self._file.close()
 
     def _write_group(self) -> None:
         if self._held:
@@ -392,4 +397,7 @@ class _JsonFile:
         self._file.write(json_lines(batch))
 
     def close(self) -> None:
-        self._file.close()
+        try:
+            self._file.close()
+        finally:
+            self._sink.close()

@@ -99,7 +99,7 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
     from pyiceberg import exceptions
     from requests import exceptions as requests
 
-    reason = (text.splitlines() or [""])[0][:LONGEST_REASON]
+    reason = (text.splitlines() or ["no reason given"])[0][:LONGEST_REASON]
     if isinstance(error, exceptions.NotInstalledError):
         return LakesMissingError(f"{name}: {reason}", INSTALL)
     if isinstance(error, exceptions.UnauthorizedError | exceptions.AuthorizationExpiredError | exceptions.OAuthError):
@@ -111,7 +111,7 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
     if isinstance(error, requests.Timeout):
         return StoreTimeoutError(f"{name}: the catalog did not respond in time")
     if isinstance(error, requests.ConnectionError):
-        return StoreUnreachableError(f"{name}: cannot connect to the catalog: {_cause(text)}")
+        return StoreUnreachableError(f"{name}: cannot connect to the catalog: {_cause(text, reason)}")
     if isinstance(error, ValidationError | requests.JSONDecodeError):
         return StoreError(f"{name}: the server is not an Iceberg catalog")
     if isinstance(error, OSError) and (found := _CURL.search(text)) is not None:
@@ -129,8 +129,8 @@ def _disconnected(name: str, code: str, what: str, more: str) -> StoreError:
     return StoreUnreachableError(f"{name}: the connection to the object store{where and ' at'}{where} failed: {what}")
 
 
-def _cause(text: str) -> str:
+def _cause(text: str, reason: str) -> str:
     host = re.search(r"host=\'([^\']+)\', port=(\d+)", text)
     why = re.search(r"\[Errno -?\d+\] ([^\'\")]+)", text)
     where = f"{host[1]}:{host[2]}: " if host else ""
-    return where + (why[1] if why else text.splitlines()[0][:LONGEST_REASON])
+    return where + (why[1] if why else reason)

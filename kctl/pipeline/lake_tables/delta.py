@@ -257,14 +257,10 @@ class DeltaTarget(TableTarget):
             return set()
         if not {"topic", "partition"} <= {field.name for field in self._seen.schema().fields}:
             return set()
-        with self._named():
-            added = self._seen.get_add_actions(flatten=True)
         names = ("path", "min.topic", "max.topic", "min.partition", "max.partition")
-        unknown = [None] * len(added)
-        columns = [added.column(name).to_pylist() if name in added.schema.names else unknown for name in names]
         files = (
             LiveFile(unquote(path), (first, last), (least, most))
-            for path, first, last, least, most in zip(*columns, strict=True)
+            for path, first, last, least, most in self._live_files(self._seen, *names)
         )
         return partitions_in(files, wanted)
 
@@ -272,21 +268,27 @@ class DeltaTarget(TableTarget):
         table = self._loaded()
         if table is None:
             return 0, 0, 0
-        added = table.get_add_actions(flatten=True)
-        counts, sizes = (added.column(name).to_pylist() for name in ("num_records", "size_bytes"))
-        return sum(each or 0 for each in counts), len(sizes), sum(sizes)
+        found = self._live_files(table, "num_records", "size_bytes")
+        return sum(count or 0 for count, _ in found), len(found), sum(size_bytes for _, size_bytes in found)
 
     def manifests(self) -> list[Manifest]:
         table = self._loaded()
         if table is None:
             return []
-        added = table.get_add_actions(flatten=True)
-        names, sizes, counts = (added.column(each).to_pylist() for each in ("path", "size_bytes", "num_records"))
+        found = self._live_files(table, "path", "num_records", "size_bytes")
         return manifest_of(
-            ((unquote(str(path)), count, size) for path, count, size in zip(names, counts, sizes, strict=True)),
+            ((unquote(str(path)), count, size_bytes) for path, count, size_bytes in found),
             decoded_in(self.columns()),
             self.carried_facts(),
         )
+
+    def _live_files(self, table: "deltalake.DeltaTable", *names: str) -> list[tuple[Any, ...]]:
+        """Return facts of the live files; None for statistics that no file has."""
+        with self._named():
+            added = table.get_add_actions(flatten=True)
+        unknown = [None] * len(added)
+        columns = [added.column(name).to_pylist() if name in added.schema.names else unknown for name in names]
+        return list(zip(*columns, strict=True))
 
     def _add_columns(self) -> None:
         """Add missing columns, which needs a separate commit."""

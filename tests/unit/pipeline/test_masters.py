@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kctl.client.errors import ConfigError
 from kctl.pipeline import masters, running
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.masters import check_master
@@ -121,3 +122,18 @@ def test_api_server_of_kubernetes_that_refuses_is_named(address: str, scheme: st
 def test_one_of_several_standalone_masters_is_enough(address: str) -> None:
     check_master(SessionOptions(f"spark://127.0.0.1:1,{address}"))
     assert missing("spark://127.0.0.1:1")[0] == "no Spark master responds at spark://127.0.0.1:1: Connection refused"
+
+
+@pytest.mark.parametrize(
+    "master",
+    [
+        *("spark://HOST", "spark://", "spark://h:", "spark://h:x", "spark://h:99999", "spark://h:1,", "spark://::1:1"),
+        *(f"spark://h:{'9' * 5000}", f"spark://{'h' * 64}:1", "h:1", "mesos://h:1", ""),
+        *("k8s://h:x", "k8s://h:99999", "k8s://[h", f"k8s://h:{'9' * 5000}"),
+    ],
+)
+def test_invalid_master_is_rejected(master: str) -> None:
+    options = SessionOptions(master, {**IMAGE, "spark.kubernetes.context": "prod"})
+    with pytest.raises(ConfigError, match=r"^invalid master '.*': use local\[N\], spark://HOST:PORT, ") as caught:
+        check_master(options)
+    assert len(str(caught.value)) < 200

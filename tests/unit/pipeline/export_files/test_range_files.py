@@ -1,5 +1,7 @@
 """The files of a range: whole or not at all, by day or hour, in both formats."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -13,7 +15,7 @@ from kctl.pipeline.export_files.folder import hidden
 from kctl.pipeline.export_files.json_lines import read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.export_files.range_files import FilePlace, RangeFiles, RangeName
-from kctl.pipeline.job_errors import FolderError
+from kctl.pipeline.job_errors import DiskError, FolderError
 from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
 SCHEMA = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
@@ -155,6 +157,42 @@ def test_unfinished_file_leaves_nothing(place: FilePlace) -> None:
         files.write(batch((100, NOON_US)))
         assert len(all_files(place.folder)) == 1
     assert all_files(place.folder) == []
+
+
+def descriptors(path: Path) -> list[int]:
+    """Return the descriptors of this process for a file, or for files in a directory."""
+    own = Path("/proc/self/fd")
+    found = []
+    for each in list(own.iterdir()):
+        with suppress(FileNotFoundError):  # the descriptor of the listing
+            if each.readlink().is_relative_to(path):
+                found.append(int(each.name))
+    return found
+
+
+@pytest.mark.parametrize("format", ["parquet", "json"])
+@pytest.mark.parametrize("first", [None, RuntimeError("first")])
+def test_full_disk_leaves_the_first_error_and_no_file(
+    place: FilePlace, format: str, first: RuntimeError | None
+) -> None:
+    """Of the files of two days, neither can be closed."""
+    full = Path("/dev/full")
+
+    def write() -> None:
+        with RangeFiles(place._replace(layout="date", format=format), NAME) as files:
+            files.write(batch((100, NOON_US), (101, NOON_US + DAY_US)))
+            with full.open("wb") as device:
+                for number in descriptors(place.round_folder):
+                    os.dup2(device.fileno(), number)
+            assert len(descriptors(full)) == 2
+            if first is not None:
+                raise first
+            files.close()
+
+    with pytest.raises(DiskError if first is None else RuntimeError, match=r"No space left on device|first"):
+        write()
+    assert list(place.round_folder.iterdir()) == []
+    assert descriptors(full) == []
 
 
 def test_a_range_without_records_has_no_file(place: FilePlace) -> None:

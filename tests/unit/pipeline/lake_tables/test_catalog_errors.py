@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pyiceberg.catalog
 import pytest
+import requests
 from pyarrow.fs import S3FileSystem
 from pyiceberg.utils.config import Config
 
@@ -121,6 +122,15 @@ def test_uri_that_leads_nowhere_is_named_without_its_password(
     with pytest.raises(error, match=words) as caught:
         opened(monkeypatch, uri, ANSWERED)
     assert "sekret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n "])
+def test_connection_error_without_a_reason_is_reported(text: str) -> None:
+    with (
+        pytest.raises(StoreUnreachableError, match=r"^lake: cannot connect to the catalog: no reason given$"),
+        Named("lake"),
+    ):
+        raise requests.ConnectionError(text)
 
 
 def test_store_of_a_table_that_refuses_connections_is_named_by_its_address() -> None:
