@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 
 
 def register(spark: "SparkSession") -> None:
-    """Register the data source `kctl` in a session without changing its settings."""
+    """Register the data source `kctl` in a session without changing its settings.
+
+    The session becomes the active one of this thread, because Spark looks up the sources of writes there, and not in
+    the session that writes. Call it in each thread that writes.
+    """
     from kctl.pipeline.source.data_source import KctlDataSource
 
+    if hasattr(spark, "_jsparkSession"):  # not with Spark Connect
+        spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
     spark.dataSource.register(KctlDataSource)
 
 

@@ -1,11 +1,17 @@
 """`format("kctl")` in the session of the jobs: it reads the records that it wrote."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import kctl.pipeline
+from kctl.pipeline.running import watch
 from kctl.pipeline.session import Session
 from tests.pipeline.source_topics import START_MS, read, rows
 from tests.support.kafka.cluster import KafkaCluster
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # PySpark leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -36,3 +42,21 @@ def test_source_reads_the_records_that_it_wrote(kafka_newest: KafkaCluster, sess
         assert key == (None if number % 5 == 0 else b"k%d" % number)
         assert value == (None if number % 7 == 0 else b"v%d" % number)
         assert headers == [("h", b"%d" % number)]
+
+
+def refuse_write(spark: "SparkSession") -> None:
+    """Register the source, and check that it is found by a write, which lacks an option."""
+    from pyspark.errors import AnalysisException
+
+    kctl.pipeline.register(spark)
+    with pytest.raises(AnalysisException, match=r"option kafka\.bootstrap\.servers is not set"):
+        spark.sql("select cast('v' as binary) as value").write.format("kctl").mode("append").save()
+
+
+def test_source_is_found_in_each_thread_and_session_that_registers_it(session: Session) -> None:
+    """Jobs create the session in a thread of their own, so that this thread has no active session."""
+    spark = watch(session.spark)
+    refuse_write(spark)
+    refuse_write(spark.newSession())
+    refuse_write(spark)
+    watch(lambda: refuse_write(spark))
