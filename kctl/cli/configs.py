@@ -152,11 +152,13 @@ def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs:
 def default_of(entry: "ConfigEntry") -> str | None:
     """Return the default of an entry; that of a topic in ms may be one of the broker in hours or minutes."""
     from kctl.client.admin import CONFIG_SOURCES
+    from kctl.grammar.integers import integer_in
 
     for name, value, source in entry.synonyms:
         if CONFIG_SOURCES.get(source) == "DEFAULT_CONFIG":
             unit_ms = UNITS_MS.get(name.rpartition(".")[2]) if entry.name.endswith(".ms") else None
-            return str(int(value) * unit_ms) if unit_ms and value and value.isdecimal() else value
+            number = integer_in(value or "") if unit_ms else None
+            return value if unit_ms is None or number is None else str(number * unit_ms)
     return None
 
 

@@ -94,11 +94,13 @@ class Common(NamedTuple):
     def fail_fast_settings(self) -> Settings:
         """The settings of a command that ends by itself: it fails soon while all bootstrap servers refuse."""
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
-        given = settings.by_name[FAIL_FAST].text
-        if self.notices is not None and given.isdecimal() and int(given) < _api_timeout_ms(settings):
+        if self.notices is not None:
             from kctl.cli.notices import WaitLimit
+            from kctl.grammar.integers import integer_in
 
-            self.notices.refused_limit = WaitLimit(int(given), "--fail-fast")
+            given_ms = integer_in(settings.by_name[FAIL_FAST].text)
+            if given_ms is not None and given_ms < _api_timeout_ms(settings):
+                self.notices.refused_limit = WaitLimit(given_ms, "--fail-fast")
         return settings
 
     @property

@@ -14,6 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.options import Common, with_common, with_options
 from kctl.cli.output_options import Words
+from kctl.grammar.integers import integer_in
 
 if TYPE_CHECKING:
     from kctl.cli.formats.rows import Row
@@ -91,8 +92,8 @@ def show(
     registry = _registry(common)
     row: Row
     if name.isdecimal() and version is None:
-        schema = registry.schema(_number(name, "'SUBJECT|ID'"))
-        row = _shown(schema, subject=None, version=None, schema_id=int(name))
+        schema_id = _number(name, "'SUBJECT|ID'")
+        row = _shown(registry.schema(schema_id), subject=None, version=None, schema_id=schema_id)
     else:
         found = registry.version(name, _version(version))
         row = _shown(found.schema, subject=found.subject, version=found.version, schema_id=found.id)
@@ -279,6 +280,7 @@ def _version(version: str | None) -> int | str:
 
 
 def _number(text: str, where: str) -> int:
-    if not text.isdecimal() or not 0 < int(text[:11]) < 2**31:
+    number = integer_in(text)
+    if number is None or not 0 < number < 2**31:
         raise click.BadParameter(f"{text!r} is not a number from 1 to {2**31 - 1}.", param_hint=where)
-    return int(text)
+    return number

@@ -92,7 +92,7 @@ def tasks_at_once(session: Session | None, options: SessionOptions | None) -> in
     """Return the number of parallel tasks of a session, or the expected number with these options."""
     if session is not None:
         return session.parallelism
-    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
+    local = re.fullmatch(r"local(?:\[(\d{1,9}|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
     if local is None:
         return CLUSTER_TASKS
     return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kctl.grammar.integers import integer_in
 from kctl.serdes.errors import EncodeError, SchemaError
 from kctl.serdes.json_text import read_json
 from kctl.serdes.registry import AVRO, JSON, PROTOBUF, Reference, Schema
@@ -28,6 +29,7 @@ def read_reference(text: str) -> Reference:
     """Return the reference in `NAME=SUBJECT@VERSION`. Raises: ValueError: malformed."""
     name, equals, place = text.partition("=")
     subject, at, version = place.rpartition("@")
-    if not (name and equals and subject and at and version.isdecimal()) or not 0 < int(version[:11]) < 2**31:
+    number = integer_in(version)
+    if not (name and equals and subject and at) or number is None or not 0 < number < 2**31:
         raise ValueError(f"{text!r} is not NAME=SUBJECT@VERSION")
-    return Reference(name, subject, int(version))
+    return Reference(name, subject, number)

@@ -11,6 +11,7 @@ from kctl.cli.groups.lag import PartitionLag, short
 from kctl.client.admin import Admin, ConfigEntry, ConfigResource, RecordTime, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.grammar.integers import integer_in
 
 
 class LagTimes(NamedTuple):
@@ -121,5 +122,4 @@ def _limit_ms(configs: Mapping[str, ConfigEntry]) -> int | None:
     policy, retention = configs.get("cleanup.policy"), configs.get("retention.ms")
     if policy is None or retention is None or "delete" not in (policy.value or "") or retention.value is None:
         return None
-    limit = int(retention.value) if retention.value.removeprefix("-").isdecimal() else -1
-    return limit if limit >= 0 else None
+    return integer_in(retention.value)

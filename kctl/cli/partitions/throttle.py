@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kctl.client.admin import Admin, ConfigResource, ListChange, Reassignment, ResourceType
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError
+from kctl.grammar.integers import integer_in
 
 LISTS = LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 RATES = LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
@@ -83,8 +84,8 @@ def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Colle
     keys = list(partitions)
     if not _ours(_lists(admin, keys), keys):
         return None
-    rates = [int(value) for found in _rates(admin, brokers).values() for value in found.values() if value.isdecimal()]
-    return max(rates, default=None)
+    values = (integer_in(value) for found in _rates(admin, brokers).values() for value in found.values())
+    return max((value for value in values if value is not None), default=None)
 
 
 class ThrottleRemoval(NamedTuple):
@@ -158,7 +159,7 @@ def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> set[int
 def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
     """Return the brokers in list items."""
     items = (each.partition(":")[2] for of_topic in lists.values() for found in of_topic.values() for each in found)
-    return {int(each) for each in items if each.isdecimal()}
+    return {broker for each in items if (broker := integer_in(each)) is not None}
 
 
 def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> dict[str, dict[str, list[str]]]:

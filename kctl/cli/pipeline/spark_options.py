@@ -92,7 +92,7 @@ def files_at(text: str) -> Path | StoreUrl:
 T = TypeVar("T")
 
 LOCAL_MASTER = "local[*]"
-MASTERS = r"local(\[([1-9]\d*|\*)(,[1-9]\d*)?\])?|spark://[^\s/]+:\d+|yarn|k8s://(https?://)?[^\s/:]+(:\d+)?/?"
+MASTERS = r"local(\[([1-9]\d{0,8}|\*)(,[1-9]\d{0,8})?\])?|spark://[^\s/]+:\d+|yarn|k8s://(https?://)?[^\s/:]+(:\d+)?/?"
 
 
 class SparkOptions(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.config import open_regular
 from kctl.client.topic_names import is_topic_name, shown_topic_name
+from kctl.grammar.integers import integer_in
 from kctl.pipeline.export_files.cluster_facts import (
     LARGEST_OFFSET,
     MOST_PARTITIONS,
@@ -294,13 +295,8 @@ def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
         len(files),
         sum(file.size_bytes for file in files),
         manifests[-1].number if manifests else 0,
-        commit_time(manifests[-1].settings.get(COMMITTED_AT, "")) if manifests else None,
+        integer_in(manifests[-1].settings.get(COMMITTED_AT, "")) if manifests else None,
     )
-
-
-def commit_time(text: str) -> int | None:
-    """Return a commit time in milliseconds since the epoch, or None."""
-    return int(text) if text.isdecimal() else None
 
 
 def newer(one: int | None, other: int | None) -> int | None:

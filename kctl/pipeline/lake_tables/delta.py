@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from kctl.grammar.integers import integer_in
 from kctl.pipeline.export_files.column_layout import column_of, name_of, values_in, with_column
 from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
 from kctl.pipeline.export_files.merged_schema import evolved
@@ -403,8 +404,8 @@ def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] 
         if RUN in each:
             return each, restored
         if each.get("operation") == "RESTORE":
-            version = str((each.get("operationParameters") or {}).get("version"))
-            restored = int(version) if version.isdecimal() else BY_TIME
+            version = integer_in(str((each.get("operationParameters") or {}).get("version")))
+            restored = BY_TIME if version is None else version
     return None, restored
 
 

@@ -14,9 +14,10 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kctl.grammar.integers import integer_in
 from kctl.pipeline.export_files.column_layout import column_of, name_of, with_column
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT
-from kctl.pipeline.export_files.manifests import ExportedFile, Manifest, commit_time
+from kctl.pipeline.export_files.manifests import ExportedFile, Manifest
 from kctl.pipeline.job_errors import (
     ExportDataError,
     FolderError,
@@ -185,7 +186,7 @@ class IcebergTarget(TableTarget):
         snapshot = None if table is None else table.current_snapshot()
         words = {} if snapshot is None else _words_in(snapshot)
         records, files, size_bytes = (
-            int(text) if (text := str(words.get(name, "0"))).isdecimal() else 0
+            integer_in(str(words.get(name, "0"))) or 0
             for name in ("total-records", "total-data-files", "total-files-size")
         )
         return records, files, size_bytes
@@ -346,7 +347,7 @@ def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
     """
     if any(POSITIONS in (words := _words_in(each)) and _is_round(words, found) for each in table.metadata.snapshots):
         return True
-    current, committed_at_ms = table.current_snapshot(), commit_time(found.get(COMMIT_TIME, ""))
+    current, committed_at_ms = table.current_snapshot(), integer_in(found.get(COMMIT_TIME, ""))
     return current is not None and committed_at_ms is not None and current.timestamp_ms < committed_at_ms
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from kctl.grammar.integers import integer_in
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import ERRORS, inside
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange, Manifest, checked, resume_points, sync
@@ -151,7 +152,9 @@ def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]
     for file in files:
         name = _NAME.fullmatch(file.path.rpartition("/")[2])
         if name is not None:
-            found |= {(file.path.partition("/")[0].removeprefix("@"), int(name["partition"]))} & set(wanted)
+            topic, partition = file.path.partition("/")[0].removeprefix("@"), integer_in(name["partition"])
+            if partition is not None:
+                found |= {(topic, partition)} & set(wanted)
             continue
         found |= {
             (topic, partition)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import ConfigError
+from kctl.grammar.integers import integer_in
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.pipeline.export_files.bad_records import FAIL, POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
@@ -27,7 +28,6 @@ from kctl.pipeline.export_files.manifests import (
     ExportedRange,
     Manifest,
     TargetFacts,
-    commit_time,
     continued,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreError, listed, reason_of
@@ -367,7 +367,7 @@ class TableTarget(ABC):
         """Read the positions of the table, and return its counts."""
         self.read()
         newest = self.newest_facts()
-        return TargetFacts(*self.sizes(), self.number_in(newest), commit_time(newest.get(COMMIT_TIME, "")))
+        return TargetFacts(*self.sizes(), self.number_in(newest), integer_in(newest.get(COMMIT_TIME, "")))
 
     @abstractmethod
     def sizes(self) -> tuple[int, int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.wording import brokers_text, counted, size_text
+from kctl.grammar.integers import integer_in
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import FUTURE_MS, ConfigValue, Look, Looks, in_sync_missing
 from kctl.why.table import FINDINGS
@@ -179,9 +180,9 @@ def _eligible_evidence(look: Look, tp: TopicPartition) -> list[Evidence]:
 
 
 def _min_isr(topic: str, infos: list[PartitionInfo], config: ConfigValue | None) -> Iterator[Finding]:
-    if config is None or not config.value.isdecimal() or not infos:
+    least = None if config is None else integer_in(config.value)
+    if config is None or least is None or not infos:
         return
-    least = int(config.value)
     evidence = Evidence("DescribeConfigs", f"topic {topic}", {_MIN_ISR: least, "source": source_text(config)})
     few = [info for info in infos if len(info.replicas) < least]
     if few:

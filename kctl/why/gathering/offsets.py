@@ -12,6 +12,7 @@ from kctl.client.admin import (
     RecordTime,
 )
 from kctl.client.cluster import TopicPartition
+from kctl.grammar.integers import integer_in
 from kctl.why.finding import NEWEST_TIMESTAMPS
 from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.gathering.selection import Selection
@@ -125,9 +126,9 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
     for tp in dict.fromkeys(behind):
         configs = look.topic_configs.get(tp.topic, {})
         retention, policy = configs.get("retention.ms"), configs.get("cleanup.policy")
-        if retention is None or not retention.value.isdecimal() or (policy and "delete" not in policy.value):
+        retention_ms = None if retention is None else integer_in(retention.value)
+        if retention_ms is None or (policy and "delete" not in policy.value):
             continue
-        retention_ms = int(retention.value)
         ages[tp] = ExpiringOffsets(-1, retention_ms * OLD_PERCENT // 100, retention_ms)
     specs = {tp: max(0, look.wall_ms - each.age_ms) for tp, each in ages.items()}
     if not specs:

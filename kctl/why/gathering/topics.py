@@ -8,6 +8,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import NO_EPOCH, PartitionInfo, TopicPartition
 from kctl.client.errors import BrokerError, KafkaError, KafkaTimeoutError, ProtocolError, RequestBudgetError
 from kctl.client.wording import counted
+from kctl.grammar.integers import integer_in
 from kctl.why.gathering.asker import PATIENCE_S, Asker
 from kctl.why.gathering.selection import Selection
 from kctl.why.look import ConfigValue, Gap, Look
@@ -200,7 +201,7 @@ def with_checked_leaders(asker: Asker, look: Look) -> Look:
 def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
     """Return the partitions without a leader, or with too few in-sync replicas for `acks=all`."""
     config = look.topic_configs.get(topic, {}).get("min.insync.replicas")
-    least = int(config.value) if config is not None and config.value.isdecimal() else 0
+    least = (None if config is None else integer_in(config.value)) or 0
     return [info for info in look.topics[topic].values() if info.leader_id < 0 or len(info.isr) < least]
 
 

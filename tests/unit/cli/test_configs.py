@@ -15,6 +15,7 @@ from kctl.client.admin import ConfigEntry
         ("max.message.bytes", "message.max.bytes", "9", "9"),
         ("flush.hours", "log.flush.hours", "3", "3"),
         ("retention.ms", "log.retention.hours", None, None),
+        ("retention.ms", "log.retention.hours", "9" * 5000, "9" * 5000),
     ],
 )
 def test_default_is_in_the_unit_of_the_property(

@@ -183,3 +183,10 @@ def test_notices_name_fail_fast_only_where_it_ends_the_call(api_timeout: str, li
     assert common.notices is not None
     assert common.fail_fast_settings.by_name["bootstrap.refused.timeout.ms"].text == "5000"
     assert str(common.notices.refused_limit or "") == limit
+
+
+def test_fail_fast_of_too_many_digits_is_left_to_the_check_of_properties() -> None:
+    common, _, _ = _parse("-v", "-X", f"bootstrap.refused.timeout.ms={'9' * 5000}")
+    assert common.notices is not None
+    assert len(common.fail_fast_settings.by_name["bootstrap.refused.timeout.ms"].text) == 5000
+    assert common.notices.refused_limit is None

@@ -7,7 +7,14 @@ import pytest
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError
-from kctl.pipeline.session import SessionOptions, check_installed, last_log_line, spark_properties
+from kctl.pipeline.session import (
+    CLUSTER_TASKS,
+    SessionOptions,
+    check_installed,
+    last_log_line,
+    spark_properties,
+    tasks_at_once,
+)
 
 
 def test_spark_properties_omit_what_a_version_lacks() -> None:
@@ -81,3 +88,8 @@ def test_the_line_of_a_log_that_tells_what_is_wrong(tmp_path: Path, log: str, to
 
 def test_no_log_tells_nothing(tmp_path: Path) -> None:
     assert (last_log_line(None), last_log_line(tmp_path / "missing")) == ("", "")
+
+
+def test_local_master_with_too_many_digits_is_left_to_spark() -> None:
+    assert tasks_at_once(None, SessionOptions(f"local[{'9' * 5000}]")) == CLUSTER_TASKS
+    assert tasks_at_once(None, SessionOptions("local[12,3]")) == 12

@@ -24,6 +24,6 @@ def test_schema_that_is_no_json_is_refused_with_its_file() -> None:
 
 def test_references_are_name_subject_and_version() -> None:
     assert read_reference("shop.Item=item@v1@3") == Reference("shop.Item", "item@v1", 3)
-    for text in ("", "a", "a=b", "a=b@", "a=b@0", "a=b@x", "=b@1", "a=@1"):
+    for text in ("", "a", "a=b", "a=b@", "a=b@0", "a=b@x", "=b@1", "a=@1", f"a=b@{'0' * 10}1{'0' * 5000}"):
         with pytest.raises(ValueError, match="NAME=SUBJECT@VERSION"):
             read_reference(text)

@@ -292,5 +292,6 @@ def test_counts_are_of_all_manifests_and_rounds_and_time_of_the_newest() -> None
     ranges = (ExportedRange("t", 0, 0, 5, 2, (file,)),)
     made = [Manifest(number, {COMMITTED_AT: f"{number}000"}, ranges, number) for number in (1, 2)]
     assert facts_of(made) == TargetFacts(4, 2, 60, 2, 2000)
-    assert facts_of([made[0]._replace(settings={})]).committed_at_ms is None
+    for settings in ({}, {COMMITTED_AT: "9" * 5000}):
+        assert facts_of([made[0]._replace(settings=settings)]).committed_at_ms is None
     assert facts_of([]) == TargetFacts(0, 0, 0, 0, None)

@@ -9,9 +9,10 @@ import pyiceberg.catalog
 import pytest
 
 from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.lake_tables.delta import BY_TIME, _newest_in
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
-from kctl.pipeline.lake_tables.table_files import manifest_of
-from kctl.pipeline.lake_tables.table_target import POSITIONS, ROUND, files_from
+from kctl.pipeline.lake_tables.table_files import LiveFile, manifest_of, partitions_in
+from kctl.pipeline.lake_tables.table_target import POSITIONS, ROUND, RUN, files_from
 from kctl.pipeline.locations import DeltaTable
 from kctl.pipeline.targets import open_target, read_raw_export
 from tests.unit.pipeline.lake_tables.test_table_targets import iceberg_table
@@ -101,6 +102,17 @@ def test_file_of_a_delta_table_with_a_negative_size_is_refused(tmp_path: Path, s
         ExportDataError, match=f"is not a file of an export: ValueError: a file cannot have {size} bytes"
     ):
         read_raw_export(location, {})
+
+
+def test_file_of_a_partition_that_cannot_exist_has_no_wanted_partition() -> None:
+    name = f"t/{name_of(partition='9' * 5000)}"
+    assert partitions_in([LiveFile(name, (None, None), (None, None))], [("t", 0)]) == set()
+
+
+@pytest.mark.parametrize("version", ["", "x", "9" * 5000, None])
+def test_delta_table_restored_to_an_unknown_version_has_no_known_commit(version: str | None) -> None:
+    commits = [{"version": 3, "operation": "RESTORE", "operationParameters": {"version": version}}]
+    assert _newest_in([*commits, {"version": 1, RUN: "run"}]) == (None, BY_TIME)
 
 
 @pytest.mark.parametrize("text", ["", "one", "-1", "9" * 5000, "\x1b[31m"])
