@@ -1,5 +1,5 @@
-"""Completion in shells: scripts made from the tree of commands, and the look-up of names behind them.
+"""Shell completion: scripts generated from the command tree, and names from the cluster.
 
-The scripts know commands, options and their words by heart and start no process for them. Names of topics, groups and
-profiles come from `kctl __complete` (lookup.py), within a limit or not at all.
+Scripts contain commands, options and their values. Names of topics, groups and profiles come from `kctl __complete`
+(lookup.py).
 """

@@ -1,7 +1,6 @@
-"""The completion of bash, 3.2 and newer, as one script that needs nothing else.
+"""Completion script for bash 3.2 and newer, without dependencies.
 
-Bash takes words apart at = and : too; the script puts them together again, and answers with what bash will replace.
-Names from a cluster are quoted before they reach a command line.
+Bash splits words at = and :. The script joins them again. Names from a cluster are quoted.
 """
 
 from shlex import quote

@@ -1,7 +1,4 @@
-"""`kctl completion`: prints the script of a shell, or puts it where the shell finds it.
-
-Owns the options and what is said; scripts.py makes the scripts.
-"""
+"""Commands of `kctl completion`. scripts.py generates the scripts."""
 
 from typing import Annotated
 
@@ -17,7 +14,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 
 MARK = "Made by tools/write_manuals.py"
-"""What tells a file of ours from one that a user wrote."""
+"""Text that identifies files that kctl wrote."""
 
 app = Commands(no_args_is_help=True)
 
@@ -97,6 +94,6 @@ def _print(ctx: typer.Context, shell: Shell) -> int:
 
 
 def _script(shell: Shell) -> str:
-    from kctl.cli.completion.scripts import script  # every command: wanted only here
+    from kctl.cli.completion.scripts import script  # deferred import: loads all commands
 
     return script(shell)

@@ -1,4 +1,4 @@
-"""The completion of fish: one `complete` a command, option and argument, each with the place where it counts."""
+"""Completion script for fish: a `complete` line for each command, option and argument, with its condition."""
 
 from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import (

@@ -1,4 +1,4 @@
-"""Writes one file whole or not at all, and only over one of its own kind."""
+"""Atomic writing of completion scripts."""
 
 import os
 from pathlib import Path
@@ -12,10 +12,12 @@ _HEAD_BYTES = 1000
 
 
 def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> None:
-    """Write a script; a shell that reads it meanwhile has the old one or the new one.
+    """Write a script atomically.
 
-    Args: mark: what a file that may be replaced has among its first lines; with `force` any may.
-    Raises: CommandError: somebody else's file is there, or it cannot be written.
+    Args:
+        mark: text that a replaceable file has in its first bytes.
+        force: replace any file.
+    Raises: CommandError: the file is from another program, or cannot be written.
     """
     try:
         if not force and not _is_ours(path, mark):

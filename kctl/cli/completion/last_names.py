@@ -1,7 +1,6 @@
-"""LastNames: the names that a cluster had when they were last looked up, in a private file for the next Tab key.
+"""Cache of names from a cluster, in private files.
 
-Owns where the file is, for which options it counts, and how old it may be. Its name is a digest of the options that
-lead to the cluster, without passwords. Whatever is wrong with a file, there are no names in it.
+File names are digests of the options that lead to the cluster, without passwords. Unreadable files count as empty.
 """
 
 import hashlib
@@ -18,24 +17,24 @@ from kctl.grammar.user_folders import cache_folder
 from kctl.posix import BINARY, CLOEXEC, HAS_USERS, NOFOLLOW, NONBLOCK, is_owned, lock
 
 FRESH_MS = 10_000
-"""Younger names are offered without a look-up."""
+"""Age below which names are offered without a request."""
 LONGEST_MS = 86_400_000
-"""Older names are not offered."""
+"""Age from which names are not offered."""
 MOST_BYTES = 8 * 1024 * 1024
 _OWN_NAME = re.compile(r"[0-9a-f]{32}(\.\d+|\.lock)?")
 _SECRET = ("jaas", "password", "secret", "token", "key", "registry")
-"""Words in names of properties and variables whose values are no part of the digest; a registry has no names."""
+"""Parts of property and variable names whose values are excluded from the digest. Registries have no names."""
 
 
 class LastNames:
-    """The file with the names of one kind in the cluster that some options lead to."""
+    """Cache file for one kind of names in the cluster of some options."""
 
     def __init__(self, kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> None:
-        """Args: given: the options that lead to the cluster, by their long names."""
+        """Args: given: options that lead to the cluster, by their long names."""
         self._path = _path(kind, given, environ)
 
     def read(self, wall_ms: int) -> tuple[bytes, int]:
-        """Return the names, a line each, and their age; nothing if there is no file of this user."""
+        """Return the names, one per line, and their age; empty if the user has no valid file."""
         if self._path is None:
             return b"", LONGEST_MS
         try:
@@ -51,7 +50,7 @@ class LastNames:
             return b"", LONGEST_MS
 
     def write(self, names: str) -> None:
-        """Replace the names, as a whole or not at all."""
+        """Replace the names atomically."""
         if self._path is None or len(names) > MOST_BYTES:
             return
         part = self._path.with_suffix(f".{os.getpid()}")
@@ -62,7 +61,7 @@ class LastNames:
             self._delete_old()
 
     def wait_for_others(self) -> bool:
-        """Keep other processes from a look-up until this one and its copies end; return whether this waited for one."""
+        """Lock the file until this process and its forks exit. Return whether another process held the lock."""
         if self._path is None:
             return False
         try:
@@ -74,12 +73,12 @@ class LastNames:
             except BlockingIOError:
                 lock(descriptor, waits=True)
                 return True
-        except OSError:  # a directory that cannot be written keeps no names
+        except OSError:  # the directory is not writable: no cache
             pass
         return False
 
     def _delete_old(self) -> None:
-        """Delete files that are too old to be read: options and profiles that changed do not lead to them."""
+        """Delete expired files, which changed options and profiles no longer use."""
         assert self._path is not None
         oldest_s = self._path.stat().st_mtime - LONGEST_MS / 1000
         for each in self._path.parent.iterdir():
@@ -96,7 +95,7 @@ def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, s
 
 
 def _facts(given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Iterator[object]:
-    """Yield what leads to the cluster: options, variables, and when the files with properties were changed."""
+    """Yield options, variables, and modification times of property files that lead to the cluster."""
     for name, values in sorted(given.items()):
         yield name, [value for value in values if not _is_secret(value)]
     for name, value in sorted(environ.items()):

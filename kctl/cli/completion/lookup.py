@@ -1,12 +1,10 @@
-"""`kctl __complete KIND LINE`: names for a shell to offer, a line each; within a limit, or nothing.
+"""Command `kctl __complete KIND LINE`: prints names for a shell, one per line, within a time limit.
 
-A second process looks the names up, after the limit too, and keeps them for the next Tab key (last_names.py). If there
-is no response within the limit, kctl offers the names of that file. A Tab key during a look-up waits for its result.
+A second process requests the names, even after the limit, and caches them (last_names.py). If the cluster does not
+respond in time, kctl prints the cached names. Further completions wait for a request in progress.
 
-A Tab key must neither hang nor print an error over the line that is being written: whatever goes wrong, nothing is
-printed and the exit code is 0. The limit is that of the whole process: an alarm ends it wherever it is. LINE is the
-command line as it stands, of which the options that lead to a cluster are read and the rest is left alone. Does without
-typer, which would cost a third of the limit.
+Errors print nothing, and the exit code is 0. The limit covers the whole process and is enforced by an alarm. Only the
+options in LINE that lead to a cluster are read. typer is not imported: it would take a third of the limit.
 """
 
 import gc
@@ -30,11 +28,11 @@ LIMIT_MS = 300
 LIMIT_VARIABLE = "KCTL_COMPLETION_TIMEOUT_MS"
 LONGEST_LIMIT_MS = 60_000
 STARTED_MS = 40
-"""What the interpreter took before it came here."""
+"""Estimated time since the start of the interpreter."""
 LEFT_MS = 30
-"""What is left for printing and ending when a call to a broker has run out of time."""
+"""Time to print and exit after a call timed out."""
 LOOK_UP_MS = 10_000
-"""How long the second process has for a look-up."""
+"""Timeout of the second process."""
 MOST_NAMES = 20_000
 LONGEST_LINE = 64 * 1024
 
@@ -47,17 +45,17 @@ _LEADING = {
     "--command-config": "--command-config",
     "--security-protocol": "--security-protocol",
 }
-"""Options that say which cluster is meant, and how to get in."""
+"""Options that select the cluster and the connection."""
 
 QUIET_SOURCES = ("env", "file")
 
 Given = Mapping[str, Sequence[str]]
-"""The values of those options, by their long names, in their order."""
+"""Values of these options by their long names, in order."""
 
 
 def main(arguments: Sequence[str]) -> Never:
-    """Print what was asked for, and end the process there and then."""
-    gc.disable()  # the names of a large cluster come with all partitions; the process ends before cycles matter
+    """Print the requested names and exit."""
+    gc.disable()  # large clusters create many objects, and the process exits soon
     limit_ms = _limit_ms() - STARTED_MS
     _end_after(limit_ms, b"")
     try:
@@ -65,13 +63,13 @@ def main(arguments: Sequence[str]) -> Never:
         given = _given(line)
         text = _remembered(kind, given, limit_ms) if kind in _REMEMBERED and HAS_FORK else b""
         text = text or lines_of(kind, given, limit_ms - LEFT_MS)
-    except BaseException:  # noqa: BLE001 - whatever it is, a shell in the middle of a line must not see it
+    except BaseException:  # noqa: BLE001 - errors must not disturb the shell
         text = b""
     _leave(text)
 
 
 def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
-    """Print the names of the file if they are fresh or the cluster does not respond in time, otherwise new names."""
+    """Print cached names if they are fresh or the cluster does not respond in time, otherwise new names."""
     from kctl.cli.completion.last_names import FRESH_MS, LastNames
     from kctl.client.clock import SystemClock
 
@@ -80,7 +78,7 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
     if known and age_ms < FRESH_MS:
         _leave(known)
     _end_after(limit_ms, known)
-    if names.wait_for_others():  # the names are looked up already, or the cluster has not responded
+    if names.wait_for_others():  # another process already requested the names
         _leave(names.read(SystemClock().wall_ms())[0])
     reading, writing = os.pipe()
     if os.fork() == 0:
@@ -92,7 +90,7 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
 
 
 def _look_up(kind: str, given: "Given", names: "LastNames", writing: int) -> Never:
-    """Look the names up and keep them, in a session of this process: the shell does not wait for it or end it."""
+    """Request and cache the names in a separate session, so that the shell does not wait for it or end it."""
     cancel_all()
     _end_after(LOOK_UP_MS, b"")
     try:
@@ -115,28 +113,28 @@ def _limit_ms() -> int:
 
 
 def _end_after(limit_ms: int, text: bytes) -> None:
-    """Have the process end at its limit, whatever it is doing then; on Windows the limits of the call have to do."""
+    """Set an alarm that prints the text and exits. Windows has only the timeout of the call."""
     cancel_all()
     Alarm(limit_ms, lambda _: _leave(text))
 
 
 def _leave(data: bytes) -> Never:
-    """Print the names and end at once; closing connections properly would be waited for by the user."""
+    """Print the names and exit immediately. Closing connections would take time."""
     try:
         while data:
             data = data[os.write(1, data) :]
-    except OSError:  # the shell has lost interest
+    except OSError:  # the shell closed the pipe
         pass
     os._exit(0)
 
 
 def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
-    """Return the names of a kind, a line each.
+    """Return the names of a kind, one per line.
 
-    A name that begins with - would become an option. fish replaces ~ at the beginning, which it does not quote.
+    Names with a leading - would be options, and fish replaces a leading ~. Both are omitted.
 
-    Args: call_ms: limit of the call to a cluster.
-    Raises: whatever goes wrong.
+    Args: call_ms: timeout of the call to a cluster.
+    Raises: any error of the call.
     """
     found = _FINDERS[kind](given, call_ms)
     names = sorted(name for name in found if name and name.isprintable() and not name.startswith(("-", "~")))[
@@ -146,7 +144,6 @@ def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
 
 
 def _given(line: str) -> "Given":
-    """Return the values of the options that lead to a cluster."""
     given: dict[str, list[str]] = {}
     for option, value in read_leading(line):
         given.setdefault(option, []).append(value)
@@ -154,9 +151,9 @@ def _given(line: str) -> "Given":
 
 
 def read_leading(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the options of an unfinished command line that lead to a cluster, by their long names, with their values.
+    """Yield the cluster options of an unfinished command line, by their long names, with their values.
 
-    Quotes, `~` and `$NAME` are taken as a shell would; what cannot be read so is taken as it is.
+    Quotes, `~` and `$NAME` are expanded as in a shell, if possible.
     """
     words = iter(_words(line[:LONGEST_LINE]))
     for word in words:
@@ -176,7 +173,7 @@ def _words(line: str) -> list[str]:
     for end in ("", "'", '"'):
         try:
             return shlex.split(line + end)
-        except ValueError:  # a quote that is not closed yet
+        except ValueError:  # unclosed quote
             continue
     return line.split()
 
@@ -194,7 +191,7 @@ def _groups(given: Given, call_ms: int) -> Iterable[str]:
         return list(admin.list_groups().groups)
 
 
-def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - a finder like the others
+def _profiles(given: Given, call_ms: int) -> Iterable[str]:  # noqa: ARG001 - signature of finders
     from kctl.cli.profiles.files import profile_names
 
     return profile_names(os.environ)
@@ -233,7 +230,7 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
 
 
 def _fetch_quietly(name: str, setting: "Setting", sources: "Sources") -> "Fetched":
-    """Return what a value of a profile stands for; what would run a program or ask somebody is not done for a Tab."""
+    """Resolve a value of a profile. Raises: LookupError: it needs a command or prompt."""
     from kctl.cli.profiles.references import fetch, references
 
     if any(each.kind not in QUIET_SOURCES for each in references(setting.text)):

@@ -1,7 +1,4 @@
-"""Places: what a shell can offer at each place of a command line, read from the tree of commands.
-
-Owns which metavar stands for which kind of name; knows no shell.
-"""
+"""Completions for each place of a command line, read from the command tree."""
 
 import re
 from collections.abc import Iterator
@@ -14,13 +11,13 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class Offer(NamedTuple):
-    """What can stand at one place.
+    """Completions at one place.
 
     Attributes:
-        words: a few that are known.
-        names: the kind of names that `kctl __complete` looks up; empty for none.
-        list: the name of a longer list of LISTS; empty for none.
-        has_files: are files offered?
+        words: fixed words.
+        names: kind of names for `kctl __complete`, or empty.
+        list: key of LISTS, or empty.
+        has_files: include files.
     """
 
     words: tuple[str, ...] = ()
@@ -33,7 +30,7 @@ NAMES_NOTE = """\
 # Commands, options and their words are known here. Names of topics, groups and profiles come from
 # `kctl __complete`, which ends within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
 """
-"""What the script of each shell says of its names."""
+"""Comment about names in the scripts."""
 NOTHING = Offer()
 TOPICS, GROUPS, PROFILES = Offer(names="topics"), Offer(names="groups"), Offer(names="profiles")
 FILES = Offer(has_files=True)
@@ -48,7 +45,7 @@ _OF_WORD = {
     "AFTER": FILES,
     "CODE": Offer(list="subjects"),
 }
-"""What a word in capitals stands for in a metavar, such as `TOPIC [FILE]...` or `TOPIC[:P,P-P]`."""
+"""Completions for a capitalized word in a metavar, such as `TOPIC [FILE]...` or `TOPIC[:P,P-P]`."""
 
 LISTS: dict[str, tuple[str, ...]] = {
     "properties": tuple(sorted({f"{declared.name}=" for declared in KNOWN.values() if not declared.secret})),
@@ -58,19 +55,19 @@ LISTS: dict[str, tuple[str, ...]] = {
         *sorted({declared.name for declared in KNOWN.values()}),
     ),
 }
-"""Longer lists, each once in a script: what -X takes (no secrets), and what `kctl explain` knows by name."""
+"""Long lists, once per script: properties for -X without secrets, and subjects of `kctl explain`."""
 
 
 SHORTEST = 16
-"""Characters that say something by themselves before a colon."""
+"""Minimum length of a help text that is cut before a colon."""
 
 
 class CommandSpec(NamedTuple):
-    """One command.
+    """Command for completion.
 
     Attributes:
-        path: its words below kctl, with blanks; empty for kctl itself.
-        arguments: what its arguments are, one after the other; the last may be repeated.
+        path: words after kctl, separated by spaces; empty for kctl itself.
+        arguments: completions of the arguments; the last can be repeated.
     """
 
     path: str
@@ -80,7 +77,7 @@ class CommandSpec(NamedTuple):
 
 
 def read_places() -> list[CommandSpec]:
-    """Return every command, in the order of the help."""
+    """Return all commands in the order of the help."""
     return [_place(command) for command in read_tree().walk()]
 
 
@@ -97,15 +94,15 @@ def _place(command: Command) -> CommandSpec:
 
 
 def _sandbox_faults() -> list[Offer]:
-    """Return what follows `sandbox fault`: a command, a broker id, and a fault."""
-    from kctl.sandbox.commands import COMMANDS  # deferred import: a cluster, needed to write a script alone
+    """Return the completions of `sandbox fault`: command, broker ID, fault."""
+    from kctl.sandbox.commands import COMMANDS  # deferred import: only for scripts
     from kctl.sandbox.faults import Fault
 
     return [Offer(words=tuple(COMMANDS)), NOTHING, Offer(words=tuple(fault.value for fault in Fault)), NOTHING]
 
 
 def offer_of(option: Option) -> Offer:
-    """Return what can follow an option."""
+    """Return the completions after an option."""
     if option.values:
         return Offer(words=option.values)
     if option.names == ("-X",):
@@ -116,24 +113,24 @@ def offer_of(option: Option) -> Offer:
 
 
 def _offers(metavar: str) -> list[Offer]:
-    """Return what can follow, one after the other; the last may be repeated."""
+    """Return the completions of consecutive words; the last can be repeated."""
     words = [re.match(r"\[?([A-Z]+)", part) for part in metavar.split()]
     return [_OF_WORD.get(word[1], NOTHING) for word in words if word is not None] or [NOTHING]
 
 
 def shared_options(places: list[CommandSpec]) -> frozenset[Option]:
-    """Return the options that are the same in all commands that talk to a cluster; a script has them once."""
+    """Return the options that all cluster commands share. Scripts contain them once."""
     taken = [set(place.options) for place in places if has_shared(place)]
     return frozenset(option for option in set.intersection(*taken) if option.is_common)
 
 
 def has_shared(place: CommandSpec) -> bool:
-    """Return whether a command has the options of all commands that talk to a cluster."""
+    """Return whether a command has the options of cluster commands."""
     return any(option.is_common for option in place.options)
 
 
 def short(text: str) -> str:
-    """Return the first thing that a help says, for a line beside a name."""
+    """Return the first part of a help text as a description."""
     for end in (". ", "; "):
         text = text.partition(end)[0]
     first, _, rest = text.partition(": ")
@@ -141,9 +138,9 @@ def short(text: str) -> str:
 
 
 def options_with_values(places: list[CommandSpec]) -> list[str]:
-    """Return the names of all options that a value follows: `COMMAND:--export` if --export is a flag elsewhere.
+    """Return the names of options with values, as `COMMAND:--export` if --export is a flag in other commands.
 
-    The options of `kctl` itself are left out: they end it, so that nothing is completed behind them.
+    The options of `kctl` itself are excluded from the check for flags, since nothing follows them.
     """
     below = [place for place in places if place.path]
     flags = {name for option in _all_options(below) if not option.takes_value for name in (*option.names, *option.off)}

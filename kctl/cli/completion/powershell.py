@@ -1,7 +1,6 @@
-"""The completion of PowerShell, 5.1 and newer: a table of commands and one script block that reads it.
+"""Completion script for PowerShell 5.1 and newer.
 
-No PowerShell is at hand where kctl is built: tests/unit/cli/completion/test_scripts.py holds the table to the commands
-and its quotes and brackets to the grammar; nothing runs it.
+The script is never run in tests. tests/unit/cli/completion/test_scripts.py checks its table, quotes and brackets.
 """
 
 from kctl.cli.command_tree import Option
@@ -78,7 +77,7 @@ def powershell_script(places: list[CommandSpec]) -> str:
 
 
 def _values(path: str, option: Option) -> list[str]:
-    """Hash tables written as literals ignore case; -e and -E may be two options, so these are filled one by one."""
+    """Return assignments of values one by one: hash literals ignore case, but -e and -E can be different options."""
     offered = _offer(offer_of(option))
     if not option.takes_value or offered == "''":
         return []

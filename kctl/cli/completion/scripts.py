@@ -1,4 +1,4 @@
-"""The four scripts by shell, and what each file is called in `completions/`, in a wheel and in a home."""
+"""Completion scripts by shell."""
 
 from collections.abc import Callable
 
@@ -18,5 +18,5 @@ _MAKERS: dict[Shell, Callable[[list[CommandSpec]], str]] = {
 
 
 def script(shell: Shell) -> str:
-    """Return the whole script of a shell."""
+    """Return the script of a shell."""
     return _MAKERS[shell](read_places())

@@ -1,4 +1,4 @@
-"""Shell: those that can be completed in, where each looks for its script, and what else it needs."""
+"""Supported shells, and the paths of their completion scripts."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Shell(Enum):
-    """A shell, by the name of its program."""
+    """Shell by the name of its program."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -17,7 +17,7 @@ class Shell(Enum):
 
 
 class Installed(NamedTuple):
-    """Where a script goes, and the line that a start-up file still needs; empty where the shell finds it by itself."""
+    """Path of a script, and the line that a start-up file needs, if any."""
 
     path: Path
     line: str = ""
@@ -25,18 +25,18 @@ class Installed(NamedTuple):
 
 
 FILE_NAMES = {Shell.BASH: "kctl", Shell.ZSH: "_kctl", Shell.FISH: "kctl.fish", Shell.POWERSHELL: "kctl.ps1"}
-"""What each shell wants the file to be called; the folder tells which is which."""
+"""File names that the shells require."""
 
 _PROGRAMS = {"bash": Shell.BASH, "zsh": Shell.ZSH, "fish": Shell.FISH, "pwsh": Shell.POWERSHELL}
 
 
 def shell_of(environ: Mapping[str, str]) -> Shell | None:
-    """Return the user's shell, as $SHELL says; None where it says nothing that is known."""
+    """Return the user's shell according to $SHELL, or None if unknown."""
     return _PROGRAMS.get(os.path.basename(environ.get("SHELL", "")))
 
 
 def place_of(shell: Shell, environ: Mapping[str, str]) -> Installed | None:
-    """Return where this user's script of a shell belongs; None for a user without a home."""
+    """Return the path of the user's script, or None without a home directory."""
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
         return None
@@ -44,7 +44,7 @@ def place_of(shell: Shell, environ: Mapping[str, str]) -> Installed | None:
     config = _folder(environ, "XDG_CONFIG_HOME", home, ".config")
     name = FILE_NAMES[shell]
     if shell is Shell.BASH:
-        # bash-completion looks there; a bash without it needs the line.
+        # bash-completion reads this directory; bash without it needs the line.
         folder = _folder(environ, "BASH_COMPLETION_USER_DIR", str(data), "bash-completion") / "completions"
         return Installed(folder / name, f"source {_for_shell(folder / name, home)}", "~/.bashrc")
     if shell is Shell.ZSH:
@@ -56,7 +56,7 @@ def place_of(shell: Shell, environ: Mapping[str, str]) -> Installed | None:
 
 
 def _folder(environ: Mapping[str, str], variable: str, *otherwise: str) -> Path:
-    """Return the folder that a variable names; one that is relative counts for nothing, as XDG has it."""
+    """Return the directory in a variable if absolute (XDG base directories), otherwise the default."""
     named = environ.get(variable, "")
     return Path(named) if os.path.isabs(named) else Path(*otherwise)
 

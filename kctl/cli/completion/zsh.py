@@ -1,4 +1,4 @@
-"""The completion of zsh: a `#compdef` file on `_arguments`, which knows options, repetition and descriptions itself."""
+"""Completion script for zsh: a `#compdef` file for `_arguments`."""
 
 from collections.abc import Iterable
 
@@ -70,7 +70,7 @@ def _leaf(place: CommandSpec, shared: frozenset[Option]) -> list[str]:
 
 
 def _call(command: str, specs: list[str]) -> list[str]:
-    """Return a command with its specs, a line each; its status becomes the status of the function around it."""
+    """Return a command with its specs, one per line. Its status is the status of the function."""
     return " \\\n        ".join([f"    {command}", *specs]).splitlines()
 
 
@@ -95,7 +95,7 @@ def _specs(options: Iterable[Option]) -> list[str]:
 
 
 def _option(option: Option) -> str:
-    """Return the spec of an option, quoted; zsh expands {--long=,-s+} to a spec for each name."""
+    """Return the quoted spec of an option. zsh expands {--long=,-s+} to a spec for each name."""
     names = (*option.names, *option.off)
     others = "*" if option.is_repeatable else f"({' '.join(names)})"
     rest = f"[{short(option.help).translate(_SPECIAL)}]"
@@ -108,7 +108,7 @@ def _option(option: Option) -> str:
 
 
 def _stuck(name: str) -> str:
-    """Return the mark of names whose value may be in the same word."""
+    """Return the mark of names that accept values in the same word."""
     return "=" if name.startswith("--") else "+"
 
 

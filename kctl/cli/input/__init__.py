@@ -1,1 +1,1 @@
-"""What `kctl produce` reads: bytes into records, a block at a time; bad input is shown with its place and a caret."""
+"""Input of `kctl produce`: conversion of bytes to records. Errors show the place in the input."""

@@ -1,7 +1,6 @@
-"""The forms of a template's fields read back: numbers, and texts in hex or base64.
+"""Readers of template fields: numbers, and texts in hex or base64.
 
-Each is the reverse of kctl.cli.formats.numbers and texts. A length counts the bytes of the field itself, as `%V` does
-when it is written, not those of its text.
+They reverse kctl.cli.formats.numbers and texts. Lengths count the bytes of the data, not of its hex or base64.
 """
 
 import binascii
@@ -19,7 +18,7 @@ NumberReader = Callable[[InputBytes, str], int]
 
 
 class TextReader(NamedTuple):
-    """How a text is read: how many bytes it has for N bytes of data, and how it becomes them."""
+    """Size of the text for N bytes of data, and function that decodes it."""
 
     size: Callable[[int], int]
     decode: Callable[[bytes], bytes]
@@ -80,9 +79,9 @@ NUMBER_READERS: dict[str, NumberReader] = {
     "byte": _binary(1),
     "bool": _bool,
 }
-"""By modifier. Numbers of fixed size are read as they are, without a sign."""
+"""Readers by modifier. Numbers of fixed size are unsigned."""
 OPEN_NUMBERS = frozenset({"", "ascii", "number", "hex"})
-"""Those that end where their digits end."""
+"""Formats that end after their last digit."""
 
 
 def _base64_raw(text: bytes) -> bytes:
@@ -97,4 +96,4 @@ TEXT_READERS: dict[str, TextReader] = {
     "base64": TextReader(lambda size: -(-size // 3) * 4, lambda text: b64decode(text, validate=True)),
     "base64raw": TextReader(lambda size: -(-size * 4 // 3), _base64_raw),
 }
-"""By modifier; `json` is besides."""
+"""Readers by modifier, without `json`."""

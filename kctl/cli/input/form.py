@@ -1,4 +1,4 @@
-"""Form: what an input is made of, as the options say."""
+"""Format of an input."""
 
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -15,11 +15,11 @@ STDIN = "-"
 
 
 class InputRecord(NamedTuple):
-    """What to send; what the input does not say is None, and of the headers nothing.
+    """Record to send. Missing parts are None; missing headers are empty.
 
     Attributes:
-        place: for messages, such as `orders.txt line 3`.
-        key_schema, value_schema: the schema that the key or value was decoded by, which then is a JSON text.
+        place: place for messages, such as `orders.txt line 3`.
+        key_schema, value_schema: schema to encode the key or value, which is then JSON text.
     """
 
     place: str
@@ -37,7 +37,7 @@ class BlockPart(NamedTuple):
     """Rows of a block for one topic and partition, as columns.
 
     Attributes:
-        first: the row of the block that is the first one here.
+        first: index of the first row in the block.
         topic, partition: None if the records do not choose it.
         keys, headers, timestamps_ms: None if no row has one.
     """
@@ -52,15 +52,15 @@ class BlockPart(NamedTuple):
 
 
 class Block(Protocol):
-    """Records that follow each other in one stream, as columns."""
+    """Consecutive records of one stream, as columns."""
 
     @property
     def values(self) -> "Sequence[bytes | None]":
-        """The value of each row."""
+        """Value of each row."""
         ...
 
     def row_bytes(self, row: int) -> int:
-        """Return the bytes of a row in the stream."""
+        """Return the size of a row in the stream."""
         ...
 
     def record(self, row: int) -> InputRecord:
@@ -68,11 +68,11 @@ class Block(Protocol):
         ...
 
     def records(self, first: int = 0) -> "Iterator[InputRecord]":
-        """Yield one record after the other, from row `first` on."""
+        """Yield records, starting with row `first`."""
         ...
 
     def parts(self, *, by_topic: bool, by_partition: bool) -> "Iterator[BlockPart]":
-        """Yield the rows in parts of one topic and partition, as far as the record chooses them."""
+        """Yield parts of one topic and partition, as far as the records choose them."""
         ...
 
 
@@ -80,21 +80,21 @@ LINE_FEED = b"\n"
 
 
 class InputForm(Enum):
-    """What an input is made of."""
+    """Kind of an input."""
 
     LINES = "lines"
     JSONL = "jsonl"
 
 
 class Form(NamedTuple):
-    """How to read: lines unless something else is said.
+    """Format of an input, by default lines.
 
     Attributes:
-        template: read by it.
-        is_whole: a file is one record.
-        key: of the records that have none of their own.
-        encoded: `key` and `value`, as far as they are encoded by a schema: of jsonl they may be any JSON.
-        by_record: those of them of which only what names its schema in the record is encoded.
+        template: template for reading.
+        is_whole: each file is one record.
+        key: key of records without one.
+        encoded: `key` and `value` if a schema encodes them; in jsonl they can be any JSON.
+        by_record: `key` and `value` if they are encoded only in records that specify a schema.
     """
 
     form: InputForm = InputForm.LINES

@@ -1,7 +1,4 @@
-"""InputBytes: a stream that is read when its bytes are wanted, with the offset of each; never over a bound at once.
-
-Owns the buffer and the text of what is wrong with an input. Knows no format.
-"""
+"""Buffered input stream with offsets, limits and error texts."""
 
 from typing import Protocol
 
@@ -13,19 +10,19 @@ _SHOWN_BEFORE, _SHOWN_AFTER = 24, 24
 
 
 class Source(Protocol):
-    """A stream that gives what is there instead of waiting for more."""
+    """Stream that returns available bytes instead of waiting for more."""
 
     def read1(self, size: int, /) -> bytes: ...
 
 
 class Scan(Protocol):
-    """Looks for the end of something that starts at a place in a buffer."""
+    """Function that finds the end of an item that starts at an index of a buffer."""
 
     def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None: ...
 
 
 class BytesRead:
-    """How many bytes were read of all inputs; written by the reader, looked at by others."""
+    """Counter of the bytes read from all inputs, shared by the reader and its observers."""
 
     __slots__ = ("read_bytes",)
 
@@ -34,11 +31,11 @@ class BytesRead:
 
 
 class InputBytes:
-    """The bytes of one input, taken from its front.
+    """Input stream that is consumed from the front.
 
     Args:
-        name: for messages.
-        longest_bytes: the most that one piece may be asked to hold.
+        name: name for messages.
+        longest_bytes: maximum size of one piece.
     """
 
     def __init__(self, source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None) -> None:
@@ -49,28 +46,28 @@ class InputBytes:
         self._buffer = bytearray()
         self._at = 0
         self._taken_bytes = 0
-        """Bytes that were dropped from the buffer."""
+        """Number of bytes dropped from the buffer."""
         self._is_at_end = False
         self._first_line = 1
-        """The line of the first byte of the buffer."""
+        """Line of the first byte of the buffer."""
         self._mark, self._marked_line = 0, 0
-        """A place in the buffer; of one that was dropped, its line."""
+        """Index of the mark in the buffer, and its line if it was dropped."""
 
     @property
     def offset(self) -> int:
-        """The offset of the next byte in the input."""
+        """Offset of the next byte in the input."""
         return self._taken_bytes + self._at
 
     def mark(self) -> None:
-        """Remember the next byte, for `marked_line`."""
+        """Store the position of the next byte for `marked_line`."""
         self._mark, self._marked_line = self._at, 0
 
     def marked_line(self) -> int:
-        """Return the line of the byte that was marked, from 1; the bytes are looked at only now."""
+        """Return the line of the mark, counting from 1."""
         return self._marked_line or self._first_line + self._buffer.count(b"\n", 0, self._mark)
 
     def has_more(self) -> bool:
-        """Return whether there is a next byte; waits for it."""
+        """Return whether there is a next byte, and wait for it."""
         return self._at < len(self._buffer) or self._read()
 
     def peek(self) -> int:
@@ -78,7 +75,9 @@ class InputBytes:
         return self._buffer[self._at] if self.has_more() else -1
 
     def read_until(self, delimiter: bytes) -> bytes | None:
-        """Return what comes before the delimiter, and pass over both; None, and nothing passed, where it is missing."""
+        """Consume and return the bytes before a delimiter, and consume it. None, and nothing consumed, if it is
+        missing.
+        """
         searched = 0
         while (found := self._buffer.find(delimiter, self._at + searched)) < 0:
             waiting = len(self._buffer) - self._at
@@ -94,7 +93,7 @@ class InputBytes:
         return taken
 
     def read(self, size_bytes: int) -> bytes | None:
-        """Return the next N bytes; None, and nothing passed, where the input is shorter. The caller bounds the size."""
+        """Consume N bytes. None, and nothing consumed, if the input is shorter. The caller limits N."""
         while len(self._buffer) - self._at < size_bytes:
             if not self._read():
                 return None
@@ -103,7 +102,7 @@ class InputBytes:
         return taken
 
     def read_rest(self) -> bytes:
-        """Return all that is left."""
+        """Consume all remaining bytes."""
         while self._read():
             if len(self._buffer) - self._at > self.longest_bytes:
                 raise self.bad(f"more than {self.longest_bytes} bytes up to the end (max.request.size)")
@@ -112,9 +111,9 @@ class InputBytes:
         return taken
 
     def read_scanned(self, scan: "Scan") -> bytes | None:
-        """Return the bytes up to where the scan finds their end; None where the input ends before that.
+        """Consume the bytes up to the end that `scan` finds. None if the input ends before it.
 
-        Args: scan: given the buffer, where to start and whether more may come; returns the size found, or None.
+        Args: scan: function of the buffer, the start and whether the input is complete; returns the size, or None.
         """
         while (size := scan(self._buffer, self._at, is_whole=self._is_at_end)) is None:
             if len(self._buffer) - self._at > self.longest_bytes:
@@ -124,14 +123,14 @@ class InputBytes:
         return self.read(size)
 
     def starts_with(self, text: bytes) -> bool:
-        """Return whether the next bytes are these; waits until it is certain."""
+        """Return whether the next bytes equal `text`, and wait for them if necessary."""
         while len(self._buffer) - self._at < len(text):
             if not text.startswith(bytes(self._buffer[self._at :])) or not self._read():
                 return False
         return self._buffer.startswith(text, self._at)
 
     def bad(self, problem: str, offset: int | None = None) -> CommandError:
-        """Return the error for something wrong at an offset that is still in the buffer; None is the next byte."""
+        """Return the error for an offset in the buffer; None is the next byte."""
         return bad_input(problem, self._buffer, (self.offset if offset is None else offset) - self._taken_bytes)
 
     def _too_long(self, delimiter: bytes) -> bytes:
@@ -145,7 +144,7 @@ class InputBytes:
             self._is_at_end = True
             return False
         self._progress.read_bytes += len(data)
-        if self._at > READ_BYTES:  # what is before it is kept for messages
+        if self._at > READ_BYTES:  # messages need the bytes before it
             drop = self._at - _SHOWN_BEFORE
             if self._mark < drop:
                 self._marked_line = self.marked_line()
@@ -159,9 +158,9 @@ class InputBytes:
 
 
 def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
-    """Return the error that shows the data around a place, and a caret under it."""
+    """Return an error that shows the data around a position, with a caret."""
     at = max(0, at)
-    line = data.rfind(b"\n", 0, at) + 1  # what stands on lines before is not wrong
+    line = data.rfind(b"\n", 0, at) + 1  # show only the line of the error
     first, last = max(line, at - _SHOWN_BEFORE), min(len(data), at + _SHOWN_AFTER)
     shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[first:last])
     before, after = "..." if first else "", "..." if last < len(data) else ""
@@ -170,5 +169,5 @@ def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
 
 
 def show_bytes(data: bytes) -> str:
-    """Return bytes as a template would spell them."""
+    """Return bytes in the notation of templates."""
     return "'" + ascii(data)[2:-1] + "'"

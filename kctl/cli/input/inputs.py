@@ -1,7 +1,4 @@
-"""Inputs: stdin and files, one after the other, read in the form that was asked for.
-
-Owns opening, sizes and whole files as records.
-"""
+"""Inputs of a command: stdin and files in sequence."""
 
 import os
 import stat
@@ -21,25 +18,25 @@ T = TypeVar("T")
 
 
 PIPE_BYTES = 1 << 20
-"""The most that Linux gives a pipe where no administrator has changed it: one read then fills a batch."""
+"""Maximum size of a pipe in Linux without a changed limit. One read then fills a batch."""
 
 
 def widen_pipe(stream: BufferedIOBase) -> None:
-    """Let a pipe hold as much as one read takes, so that its writer runs on while records are encoded; others stay."""
+    """Enlarge a pipe to the size of one read, so that its writer continues while records are encoded."""
     try:
         descriptor = stream.fileno()
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             set_pipe_size(descriptor, PIPE_BYTES)
     except (OSError, OverflowError, ValueError):
-        pass  # a stream in memory; the user's share of the memory of pipes is used up
+        pass  # stream in memory, or the user's limit for pipes is reached
 
 
 class Inputs:
-    """Everything that a command has to read.
+    """All inputs of a command.
 
     Args:
-        names: files, `-` is stdin; none is stdin.
-        longest_bytes: the largest record.
+        names: files; `-` or an empty list is stdin.
+        longest_bytes: maximum size of a record.
     """
 
     def __init__(self, names: Sequence[str], stdin: BufferedIOBase, form: Form, longest_bytes: int) -> None:
@@ -51,12 +48,12 @@ class Inputs:
 
     @property
     def total_bytes(self) -> int | None:
-        """How much there is to read; None where that is unknown."""
+        """Size of all inputs, or None if unknown."""
         total = 0
         for name in self._names:
             try:
                 found = os.fstat(self._stdin.fileno()) if name == STDIN else os.stat(name)
-            except (OSError, ValueError):  # not there, which reading tells; a stream in memory
+            except (OSError, ValueError):  # missing file, which fails later, or stream in memory
                 return None
             if not stat.S_ISREG(found.st_mode):
                 return None
@@ -65,21 +62,21 @@ class Inputs:
 
     @property
     def are_blocks(self) -> bool:
-        """Whether `read_blocks` reads them: there are lines, or what other delimiters end, and nothing is encoded."""
+        """True if `read_blocks` supports the format: no template, no whole files and no encoding."""
         form = self._form
         return form.template is None and not form.is_whole and not form.encoded
 
     def read(self) -> Iterator[InputRecord]:
-        """Return all records, read as they are asked for.
+        """Yield all records.
 
-        Raises: CommandError: a file that cannot be read; something that is not in the form (naming its place).
+        Raises: CommandError: a file cannot be read or has another format. The message has the place.
         """
         records = self._each_source(self._records)
         key = self._form.key
         return records if key is None else (r if r.key is not None else r._replace(key=key) for r in records)
 
     def read_blocks(self) -> Iterator[Block]:
-        """Return all records as blocks; raises as `read` does."""
+        """Yield all records as blocks. Raises as `read`."""
         assert self.are_blocks
         return self._each_source(self._blocks)
 
@@ -112,7 +109,7 @@ class Inputs:
 
             yield from TemplateReader(form.template, longest_bytes).read(source, name, self.progress)
         elif form.form is InputForm.JSONL:
-            from kctl.cli.input.jsonl import read_jsonl  # json is wanted only here
+            from kctl.cli.input.jsonl import read_jsonl  # deferred import: loads json
 
             yield from read_jsonl(source, name, longest_bytes, self.progress, form)
         else:

@@ -1,7 +1,8 @@
-"""Blocks of JSON lines: one expression divides the plain lines of a chunk into columns; other lines are parsed alone.
+"""Blocks of JSON lines. One regular expression divides the plain lines of a chunk into columns; others are parsed
+singly.
 
-A plain line has the fields of the first line of its chunk, in their order. The expression matches valid JSON only, so
-each line means what the parser of kctl.cli.input.jsonl finds in it, which owns the fields and the errors.
+Plain lines have the fields of the chunk's first line, in the same order. The expression matches only valid JSON, so
+results equal those in kctl.cli.input.jsonl, which owns the fields and errors.
 """
 
 import re
@@ -24,7 +25,7 @@ _STRING = rb'"(?:' + _PLAIN + rb'++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 _DATA = rb"(?:null|" + _STRING + rb'|\{"base64": ?"[A-Za-z0-9+/=]*+"\})'
 _HEADER = rb"\[" + _DATA + rb", ?" + _DATA + rb"\]"
 _CONTENT = rb'(?:"(' + _PLAIN + rb'*+)"|(' + _DATA + rb"))"
-"""A key or value: a string without escapes, or anything else."""
+"""Key or value: a string without escapes, or other content."""
 _FIELDS = {
     "topic": rb'(null|"' + _PLAIN + rb'++")',
     "partition": rb"(null|0|[1-9][0-9]{0,8}+)",
@@ -44,11 +45,11 @@ _NO_HEADERS = (b"[]", b"null", b"")
 
 
 class _Shape(NamedTuple):
-    """The fields of lines, in their order.
+    """Fields of lines, in order.
 
     Attributes:
-        lines: matches each line, a plain one with its contents, any other as the last group.
-        groups: the place of the first group of each field.
+        lines: matches each line; lines that are not plain are in the last group.
+        groups: index of the first group of each field.
     """
 
     lines: re.Pattern[bytes]
@@ -56,12 +57,12 @@ class _Shape(NamedTuple):
 
 
 class JsonBlock(NamedTuple):
-    """Records of JSON lines that follow each other in one stream, as columns.
+    """Consecutive JSON lines of one stream, as columns.
 
     Attributes:
-        name: the name of the stream.
-        numbers, offsets: the line of each record, from 1, and where it begins, from 0.
-        end: where the last line ends.
+        name: name of the stream.
+        numbers, offsets: line of each record, from 1, and its offset, from 0.
+        end: end offset of the last line.
         keys, topics, partitions, timestamps_ms, headers: None if no record has one.
     """
 
@@ -77,7 +78,7 @@ class JsonBlock(NamedTuple):
     headers: list[tuple[Header, ...]] | None = None
 
     def row_bytes(self, row: int) -> int:
-        """Return the bytes of the line of a row, and of empty lines behind it."""
+        """Return the size of the line of a row, and of empty lines after it."""
         return (self.offsets[row + 1] if row + 1 < len(self.offsets) else self.end) - self.offsets[row]
 
     def record(self, row: int) -> InputRecord:
@@ -93,11 +94,11 @@ class JsonBlock(NamedTuple):
         )
 
     def records(self, first: int = 0) -> Iterator[InputRecord]:
-        """Yield one record after the other, from row `first` on."""
+        """Yield records, starting with row `first`."""
         return map(self.record, range(first, len(self.values)))
 
     def parts(self, *, by_topic: bool, by_partition: bool) -> Iterator[BlockPart]:
-        """Yield the rows in parts of one topic and partition, as far as the record chooses them."""
+        """Yield parts of one topic and partition, as far as the records choose them."""
         topics = self.topics if by_topic else None
         partitions = self.partitions if by_partition else None
         count = len(self.values)
@@ -125,14 +126,14 @@ class JsonBlock(NamedTuple):
 def read_json_blocks(
     source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None, form: Form = JSONL
 ) -> Iterator[JsonBlock]:
-    """Yield the records of one stream as blocks; empty lines are passed over.
+    """Yield the records of one stream as blocks, without empty lines.
 
-    Args: form: says which key is given; nothing is encoded.
-    Raises: CommandError: as kctl.cli.input.jsonl.read_jsonl; the records before the line have been given out.
+    Args: form: format with the default key, and without encoding.
+    Raises: CommandError: as kctl.cli.input.jsonl.read_jsonl, after all records before the line.
     """
     for number, offset, contents in read_chunks(source, name, longest_bytes * ROOM, progress=progress):
         block, error = _Chunk(name, number, offset, contents, form).read()
-        del contents  # a line may be large: its record is enough
+        del contents  # lines can be large: release them
         if block.values:
             yield block
         if error is not None:
@@ -140,7 +141,7 @@ def read_json_blocks(
 
 
 class _Chunk:
-    """The lines of one chunk, on their way to columns."""
+    """Lines of one chunk during their conversion to columns."""
 
     def __init__(self, name: str, number: int, offset: int, contents: Lines | list[bytes], form: Form) -> None:
         self._name = name
@@ -151,7 +152,7 @@ class _Chunk:
         self._offsets = list(accumulate(map((1).__add__, sizes), initial=offset))
 
     def read(self) -> tuple[JsonBlock, CommandError | None]:
-        """Return the records up to the first line that is not one, and its error."""
+        """Return the records before the first invalid line, and its error."""
         contents = self._contents
         pieces = [(line, 0, len(line)) for line in contents] if isinstance(contents, list) else contents.pieces()
         shape = _shape_of(pieces[0][0], pieces[0][1])
@@ -185,7 +186,7 @@ class _Chunk:
     def _block(
         self, columns: "_Columns", irregular: Sequence[int], lines: Sequence[bytes] = ()
     ) -> tuple[JsonBlock, CommandError | None]:
-        """Parse the irregular lines; return all records up to the first line that is not one."""
+        """Parse the irregular lines, and return the records before the first invalid line, with its error."""
         error: CommandError | None = None
         end = len(self._contents)
         empty = set()
@@ -226,7 +227,7 @@ class _Chunk:
 
 
 class _Columns:
-    """Columns of `count` rows; None: no row has one."""
+    """Columns of `count` rows; None if no row has a value."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -258,7 +259,7 @@ class _Columns:
             self.headers[row] = record.headers
 
     def keep(self, rows: list[int]) -> None:
-        """Keep some rows only."""
+        """Delete all other rows."""
         for name in ("values", "keys", "topics", "partitions", "timestamps_ms", "headers"):
             column = getattr(self, name)
             if column is not None:
@@ -266,7 +267,7 @@ class _Columns:
 
 
 def _shape_of(data: bytes, at: int) -> _Shape | None:
-    """Return the shape of the line that begins at a place; None if it is not plain."""
+    """Return the shape of the line at an index, or None if it is not plain."""
     names: list[bytes] = []
     while (member := _NAME.match(data, at)) is not None and len(names) < len(_FIELDS):
         names.append(member[1])
@@ -301,7 +302,7 @@ def _is_utf8(data: bytes, at: int, end: int) -> bool:
 
 
 def _contents_of(groups: list[tuple[bytes, ...]], at: int) -> tuple[list[bytes | None], list[int]]:
-    """Return a column of keys or values, and the rows that have none."""
+    """Return a column of keys or values, and its invalid rows."""
     column: list[bytes | None] = list(groups[at])
     wrong: list[int] = []
     others = groups[at + 1]
@@ -316,7 +317,7 @@ def _contents_of(groups: list[tuple[bytes, ...]], at: int) -> tuple[list[bytes |
 
 
 def _headers_column(tokens: Sequence[bytes]) -> tuple[list[tuple[Header, ...]] | None, list[int]]:
-    """Return the column of headers, and the rows that have none that are valid."""
+    """Return the column of headers, and its invalid rows."""
     if set(tokens) <= {*_NO_HEADERS}:
         return None, []
     column: list[tuple[Header, ...]] = []
@@ -331,7 +332,7 @@ def _headers_column(tokens: Sequence[bytes]) -> tuple[list[tuple[Header, ...]] |
 
 
 def _each(tokens: Sequence[bytes], read: Callable[[bytes], Any]) -> list[Any] | None:
-    """Return what the tokens of a column mean, few different ones being read once; None: nothing."""
+    """Convert the tokens of a column, each distinct one once. None if all are None."""
     known = {token: read(token) for token in set(tokens)}
     return None if all(each is None for each in known.values()) else [known[token] for token in tokens]
 

@@ -1,6 +1,6 @@
-"""JSON read back: one object a line (`-i jsonl`), one value in a template (`%v{json}`).
+"""Parser of JSON values: lines of `-i jsonl`, and `%v{json}` in templates.
 
-The reverse of kctl.cli.formats.texts.JsonForm: text is UTF-8, `{"base64":"..."}` is bytes, null is null.
+It reverses kctl.cli.formats.texts.JsonForm: strings are UTF-8, `{"base64":"..."}` is bytes, and null is null.
 """
 
 import binascii
@@ -17,7 +17,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 
 
 class JsonError(ValueError):
-    """Something is not valid JSON, or not what it should be; `at`: the byte of it."""
+    """Invalid or unexpected JSON; `at`: index of the byte."""
 
     def __init__(self, problem: str, at: int = 0) -> None:
         super().__init__(problem)
@@ -25,7 +25,7 @@ class JsonError(ValueError):
 
 
 class JsonScan:
-    """Finds the end of one JSON value in a buffer that grows; what was looked at once is not looked at again."""
+    """Search for the end of a JSON value in a growing buffer, without repeated scans."""
 
     def __init__(self) -> None:
         self._seen = 0
@@ -34,7 +34,7 @@ class JsonScan:
         self._is_scalar: bool | None = None
 
     def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None:
-        """Return the size of the value with the white space before it; None where it has no end yet."""
+        """Return the size of the value with leading white space, or None if it is incomplete."""
         if self._is_scalar is None:
             self._seen = self._match(_SPACE, buffer, start)
             first = bytes(buffer[start + self._seen : start + self._seen + 1])
@@ -72,10 +72,7 @@ class JsonScan:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return what the bytes hold.
-
-    Raises: JsonError: they are no JSON, hold a name twice, or hold more than this can take.
-    """
+    """Parse JSON. Raises: JsonError: invalid, duplicate names, nested too deeply, or a number with too many digits."""
     try:
         text = data.decode()
     except UnicodeDecodeError as e:
@@ -93,9 +90,8 @@ def parse_json(data: bytes) -> Any:
 
 
 def bytes_of(value: Any) -> bytes | None:
-    """Return the bytes that a parsed value stands for: text, null, or `{"base64":"..."}`.
-
-    Raises: JsonError: it is something else, or not base64.
+    """Return the bytes of a parsed string, null, or `{"base64":"..."}`. Raises: JsonError: another value or invalid
+    base64.
     """
     if value is None:
         return None
@@ -119,7 +115,7 @@ def show_json(value: Any) -> str:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of some members. Raises: JsonError: a name appears twice."""
+    """Return the object of some members. Raises: JsonError: a name appears twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
@@ -132,4 +128,4 @@ def _refuse_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=distinct, parse_constant=_refuse_constant)
-"""One for all values: a decoder costs as much as a value."""
+"""Shared decoder: its creation costs as much as decoding a value."""

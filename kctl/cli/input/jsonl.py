@@ -1,6 +1,6 @@
-"""`produce -i jsonl`: records as `consume --output jsonl` and `produce --undelivered` write them, an object a line.
+"""Parser of `produce -i jsonl`: records from `consume --output jsonl` and `produce --undelivered`, one object per line.
 
-Owns which fields there are and what they may hold. Reads one line at a time; json_blocks.py reads whole chunks.
+Defines the fields and their values. json_blocks.py parses whole chunks.
 """
 
 import json
@@ -22,9 +22,9 @@ JSONL = Form(InputForm.JSONL)
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers", "key_schema", "value_schema")
 OF_THE_UNDELIVERED = ("cause", "perhaps_written")
-"""Further fields that `--undelivered` writes; they are not read."""
+"""Further fields of `--undelivered`, which are ignored."""
 ROOM = 8
-"""A line may be this many times max.request.size: base64 and escapes take more than bytes do."""
+"""Maximum ratio of a line to max.request.size: base64 and escapes need more bytes."""
 
 _MOST_PARTITION = 2**31 - 1
 _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
@@ -34,11 +34,10 @@ _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 def read_jsonl(
     source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None, form: Form = JSONL
 ) -> Iterator[InputRecord]:
-    """Yield the records of one stream; empty lines are passed over.
+    """Yield the records of one stream, without empty lines.
 
-    Args: form: says which of key and value are encoded.
-
-    Raises: CommandError: a line that is no such record, with its number and the byte that is wrong.
+    Args: form: format that defines the encoding of keys and values.
+    Raises: CommandError: invalid line. The message has line and column.
     """
     for line in read_lines(source, name, longest_bytes * ROOM, progress=progress):
         assert line.value is not None
@@ -51,7 +50,7 @@ def read_jsonl(
 
 
 def bad_line(place: str, line: bytes, error: JsonError) -> CommandError:
-    """Return the error of a line that is not a record."""
+    """Return the error of an invalid line."""
     return bad_input(f"{place}, column {error.at + 1}: {error}", line, error.at)
 
 
@@ -66,7 +65,7 @@ def _check_fields(given: Any) -> None:
 
 
 def read_record(place: str, line: bytes, form: Form = JSONL) -> InputRecord:
-    """Return the record of one line. Raises: JsonError: the line is not a record."""
+    """Return the record of one line. Raises: JsonError: invalid record."""
     given = parse_json(line)
     _check_fields(given)
     record = InputRecord(
@@ -86,7 +85,7 @@ def read_record(place: str, line: bytes, form: Form = JSONL) -> InputRecord:
 def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
     text = given.get(field)
     if type(text) is str and text.isascii() and not form.encoded and f"{field}_schema" not in given:
-        return text.encode()  # the most usual field
+        return text.encode()  # fast path for most fields
     if field in form.encoded and given.get(field) is not None:
         if field not in form.by_record or given.get(f"{field}_schema") is not None:
             return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -101,7 +100,7 @@ def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
 def _schema(given: dict[str, Any], field: str, form: Form) -> "int | UUID | None":
     if field not in form.encoded:
         return None
-    from kctl.serdes.encoder import check_schema_of  # wanted where something is encoded
+    from kctl.serdes.encoder import check_schema_of  # deferred import: only for encoding
     from kctl.serdes.errors import EncodeError
 
     try:
@@ -126,7 +125,7 @@ def _number(given: dict[str, Any], field: str, most: int, *, least: int = 0) -> 
 
 
 def headers_of(given: Any) -> tuple[Header, ...]:
-    """Return the headers that a parsed value stands for. Raises: JsonError: it is something else."""
+    """Return the headers of a parsed value. Raises: JsonError: invalid headers."""
     if given is None:
         return ()
     if not isinstance(given, list):

@@ -1,7 +1,4 @@
-"""Records between delimiters, lines above all: a value each, or a key, a separator and a value.
-
-A line that never ends is refused, not gathered.
-"""
+"""Records between delimiters, usually lines: a value, or key, separator and value. Endless lines are rejected early."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,24 +10,21 @@ from kctl.cli.input.input_bytes import READ_BYTES, BytesRead, Source, bad_input
 from kctl.client.records import Lines, split_at
 
 BLOCK_BYTES = 13 * READ_BYTES
-"""The most that is asked for at a time: lines from 70 bytes on fill nearly one batch of `kctl produce`, and not two.
-
-What is there is taken: a pipe gives less.
-"""
+"""Maximum size of one read. Lines from 70 bytes on then fill nearly one batch of `kctl produce`. Pipes return less."""
 LONG_LINE_BYTES = 640
 LONG_BLOCK_BYTES = 15 * READ_BYTES
-"""The same for lines from 640 bytes on, beside which the ten bytes more that a record takes count for less."""
+"""Maximum size of one read for lines from 640 bytes on, for which the overhead of records is smaller."""
 
 
 class LineBlock(NamedTuple):
-    """Records that follow each other in one stream, as columns.
+    """Consecutive records of one stream, as columns.
 
     Attributes:
-        name: of the stream; `what` one of its records is.
-        number, offset: of the first, from 1 and from byte 0 on.
-        keys: None: there is no separator; an entry of None: that one has no key.
-        delimiter_bytes, separator_bytes: sizes of what stands behind each, and between key and value.
-        given_key: of the records that have none of their own.
+        name, what: names of the stream and of a record, for messages.
+        number, offset: of the first record, from 1 and from 0.
+        keys: None without a separator; an entry is None if its record has no key.
+        delimiter_bytes, separator_bytes: sizes of the delimiter and of the key separator.
+        given_key: key of records without one.
     """
 
     name: str
@@ -44,7 +38,7 @@ class LineBlock(NamedTuple):
     given_key: bytes | None = None
 
     def row_bytes(self, row: int) -> int:
-        """Return the bytes of a row in the stream."""
+        """Return the size of a row in the stream."""
         key = None if self.keys is None else self.keys[row]
         key_bytes = 0 if key is None else len(key) + self.separator_bytes
         return key_bytes + len(self.values[row] or b"") + self.delimiter_bytes
@@ -54,7 +48,7 @@ class LineBlock(NamedTuple):
         yield BlockPart(0, None, None, self.values, self._all_keys())
 
     def _all_keys(self) -> list[bytes | None] | None:
-        """Return the keys, with the one that is given; None: no record has a key."""
+        """Return the keys including the default key, or None."""
         given = self.given_key
         if given is None:
             return self.keys
@@ -67,7 +61,7 @@ class LineBlock(NamedTuple):
         return next(self.records(row))
 
     def records(self, first: int = 0) -> Iterator[InputRecord]:
-        """Yield one record after the other, from row `first` on."""
+        """Yield records, starting with row `first`."""
         offset = self.offset + first * self.delimiter_bytes + sum(len(value or b"") for value in self.values[:first])
         if self.keys is not None:
             offset += sum(len(key) + self.separator_bytes for key in self.keys[:first] if key is not None)
@@ -87,14 +81,14 @@ def read_lines(
     key_separator: bytes | None = None,
     progress: BytesRead | None = None,
 ) -> Iterator[InputRecord]:
-    """Yield the records of one stream as they come, as `read_line_blocks` does."""
+    """Yield the records of one stream, as `read_line_blocks`."""
     progress, ahead = progress or BytesRead(), BytesRead()
     before_bytes = progress.read_bytes
     for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, ahead):
         for row, record in enumerate(block.records()):
             yield record
-            progress.read_bytes += block.row_bytes(row)  # not what is read ahead
-    progress.read_bytes = before_bytes + ahead.read_bytes  # the last may have no delimiter
+            progress.read_bytes += block.row_bytes(row)  # without bytes that were read ahead
+    progress.read_bytes = before_bytes + ahead.read_bytes  # the last record may have no delimiter
 
 
 def read_line_blocks(
@@ -105,10 +99,10 @@ def read_line_blocks(
     key_separator: bytes | None = None,
     progress: BytesRead | None = None,
 ) -> Iterator[LineBlock]:
-    """Yield the records of one stream as they come, at least one at a time; the last need not end with the delimiter.
+    """Yield the available records of one stream, at least one per block. The last record needs no delimiter.
 
-    Args: key_separator: what stands between key and value; a line without it is a value.
-    Raises: CommandError: a line of more than `longest_bytes`; those before it have been given out.
+    Args: key_separator: text between key and value; a line without it is a value.
+    Raises: CommandError: a line exceeds `longest_bytes`, after all lines before it.
     """
     what = _what(delimiter)
     separator_bytes = len(key_separator or b"")
@@ -123,9 +117,9 @@ def read_line_blocks(
 def read_chunks(
     source: Source, name: str, longest_bytes: int, delimiter: bytes = LINE_FEED, progress: BytesRead | None = None
 ) -> Iterator[tuple[int, int, Lines | list[bytes]]]:
-    """Yield (number of the first, its offset, what stands between delimiters), at least one content at a time.
+    """Yield number of the first content, its offset, and at least one content between delimiters.
 
-    Raises: CommandError: a content of more than `longest_bytes`; those before it have been given out.
+    Raises: CommandError: a content exceeds `longest_bytes`, after all contents before it.
     """
     number, offset = 1, 0
     chunks = _split(source, longest_bytes, delimiter, progress or BytesRead())
@@ -140,7 +134,7 @@ def read_chunks(
         offset += total_bytes + count * len(delimiter)
         if count:
             taken = [contents]
-            del contents, chunk  # it may be large: the caller alone holds it
+            del contents, chunk  # only the caller may hold data, which can be large
             yield number, at, taken.pop()
         number += count
         if too_long is not None:
@@ -156,9 +150,9 @@ def _longest_bytes(contents: Lines | list[bytes]) -> int:
 
 
 def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: BytesRead) -> Iterator[Lines | list[bytes]]:
-    """Yield what stands between delimiters, at least one at a time; only what has no delimiter behind it as a list.
+    """Yield contents between delimiters, at least one at a time. Content without a delimiter at the end is a list.
 
-    What has no end yet and is longer than `longest_bytes` is given out as the last, for an error.
+    Content without an end that exceeds `longest_bytes` is the last, for an error.
     """
     rest = bytearray()
     searched, wanted_bytes = 0, BLOCK_BYTES
@@ -167,7 +161,7 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
         lines = None
         if delimiter in data and len(rest) <= len(data) and not (rest and len(delimiter) > 1):
             lines = Lines(data, delimiter, bytes(rest))
-        else:  # a large line is joined once, or the delimiter may lie across the border
+        else:  # join a large line once; the delimiter may cross the border
             rest += data
             if rest.find(delimiter, searched) >= 0:
                 lines = Lines(bytes(rest), delimiter)
@@ -175,7 +169,7 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
             rest = bytearray(lines.rest())
             wanted_bytes = LONG_BLOCK_BYTES if lines.total_bytes >= LONG_LINE_BYTES * len(lines) else BLOCK_BYTES
             ready = [lines]
-            del lines, data  # they may be large: the caller alone holds them
+            del lines, data  # only the caller may hold data, which can be large
             yield ready.pop()
         searched = max(0, len(rest) - len(delimiter) + 1)
         if len(rest) > longest_bytes + len(delimiter) - 1:  # it may end with a part of the delimiter

@@ -1,9 +1,10 @@
-"""`produce -f`: records read by a template, its verbs backwards: delimited, sized (`%V{big32}%v`), JSON (`%v{json}`).
+"""Reader of `produce -f` templates: delimited fields, sized fields (`%V{big32}%v`) and JSON (`%v{json}`).
 
-Owns which templates can be read back, and how. A text ends where the next literal begins, unless its length or the
-length's verb came before. `%t %p %d` are the record's topic, partition and timestamp; other numbers are passed over.
-Source: rpk and kcl. Differs: `{json}` reads a JSON text as its content and `{"base64":"..."}` as bytes, as consume
-writes them (other JSON stays as it is written); a length is that of the bytes, not of their hex or base64.
+A text ends at the next literal, unless its length precedes it or it is JSON. `%t %p %d` set topic, partition and
+timestamp; other numbers are ignored.
+
+Source: rpk and kcl. Differs: `{json}` reads a string as its content and `{"base64":"..."}` as bytes, as consume writes
+them, and keeps other JSON unchanged. A length counts bytes of the data, not of its hex or base64.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from kctl.cli.input.json_values import JsonError, JsonScan, bytes_of, parse_json
 from kctl.client.records import Header
 
 ROOM = 8
-"""A text may be this many times max.request.size: hex, base64 and escapes take more than bytes do."""
+"""Maximum ratio of a text to max.request.size: hex, base64 and escapes need more bytes."""
 
 _LENGTHS = {Verb.TOPIC_BYTES: Verb.TOPIC, Verb.KEY_BYTES: Verb.KEY, Verb.VALUE_BYTES: Verb.VALUE}
 _TEXTS = {text: length for length, text in _LENGTHS.items()}
@@ -30,7 +31,7 @@ _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 
 
 class InputTemplate(NamedTuple):
-    """A template that can be read back."""
+    """Template for reading."""
 
     parts: Template
     null: bytes | None
@@ -41,10 +42,10 @@ class InputTemplate(NamedTuple):
 
 
 def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
-    """Return a template that can be read back.
+    """Return a template for reading.
 
-    Args: null: a key, value or header value that is this text is null; those with a length before them are not.
-    Raises: TemplateError: what no template may hold, or what would not say where a field ends.
+    Args: null: text that represents null in keys, values and header values without a length.
+    Raises: TemplateError: invalid template, or the end of a field is ambiguous.
     """
     parts = parse_template(text, _check)
     if not parts:
@@ -58,7 +59,7 @@ def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
 
 
 def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str:
-    """Return why the field cannot be read back after those before it, or nothing."""
+    """Return why a field cannot be read after the preceding parts, or ""."""
     letter = field.verb.value
     if field.verb is Verb.ATTRIBUTE or field.form in ("strftime", "unpack"):
         return f"%{letter}{{{field.form or '...'}}} can be written, not read back"
@@ -84,7 +85,7 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
 
 
 def _open_end(field: Field, before: Sequence[bytes | Field]) -> str:
-    """Return what would tell where a field ends that has no end of its own; nothing where it has."""
+    """Return how to define the end of a field without one, or ""."""
     verb = field.verb
     if verb in _TEXTS:
         has_end = field.is_json or _has(before, _TEXTS[verb])
@@ -104,7 +105,7 @@ def _has(parts: Sequence[bytes | Field], verb: Verb) -> bool:
 
 
 class _Found:
-    """What was read of one record, or of one header."""
+    """Fields of one record or header."""
 
     def __init__(self) -> None:
         self.texts: dict[Verb, bytes | None] = {}
@@ -116,8 +117,6 @@ Step = Callable[[InputBytes, _Found], None]
 
 
 class TemplateReader:
-    """Reads the records of streams by one template."""
-
     def __init__(self, template: InputTemplate, longest_bytes: int) -> None:
         self._null = template.null
         self._longest_bytes = longest_bytes
@@ -127,7 +126,7 @@ class TemplateReader:
     def read(self, source: Source, name: str, progress: BytesRead | None = None) -> Iterator[InputRecord]:
         """Yield the records of one stream.
 
-        Raises: CommandError: what is there is not what the template says; names record, line and byte.
+        Raises: CommandError: the input does not match the template. The message has record, line and byte.
         """
         stream = InputBytes(source, name, self._longest_bytes * ROOM, progress)
         number = 0
@@ -247,7 +246,7 @@ def _literal(text: bytes, *, is_last: bool) -> Step:
     def step(stream: InputBytes, _found: _Found) -> None:
         if stream.starts_with(text):
             stream.read(len(text))
-        elif not is_last or stream.has_more():  # the last record need not end with it
+        elif not is_last or stream.has_more():  # the last record needs no final literal
             raise stream.bad(f"{show_bytes(text)} must come here")
 
     return step
@@ -277,7 +276,7 @@ def _decoded(stream: InputBytes, at: int, what: str, form: str, decode: Callable
 
 
 def _has_lines(parts: Template) -> bool:
-    """Return whether records end at lines, or have lines in them; of bytes without those a line says nothing."""
+    """Return whether the template contains line feeds. Otherwise line numbers are useless."""
     return any(b"\n" in part if isinstance(part, bytes) else _has_lines(part.parts) for part in parts)
 
 
