@@ -1,5 +1,5 @@
-"""What each exit code, fault and limit means, in one declared catalogue: `faults.py`, `exit_codes.py`, `limits.py`.
+"""Catalog of exit codes, faults and limits.
 
-`kctl explain` prints it, and tools/site_pages.py makes pages of the site from it. The fault lab compares it with the
-output of kctl. Data and look-up only: no I/O, no heavy import.
+`kctl explain` prints it, tools/site_pages.py generates pages of the site, and the fault lab compares it with the output
+of kctl. No I/O and no heavy imports.
 """

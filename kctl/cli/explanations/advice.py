@@ -1,7 +1,7 @@
-"""Advice for each error of a broker and for each error class of the client.
+"""Advice for broker errors and error classes of the client.
 
-BROKER_ADVICE has the errors of brokers without an entry in BROKER_CAUSES. The advice belongs to the error: errors that
-share an exit code have different fixes.
+BROKER_ADVICE has the broker errors that are not in BROKER_CAUSES. Each error has its own advice, because errors with
+one exit code have different fixes.
 """
 
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
@@ -22,7 +22,7 @@ HINTED = frozenset(
         "COORDINATOR_NOT_AVAILABLE",
     }
 )
-"""Errors of brokers that have the advice of `kctl explain` as their hint."""
+"""Broker errors whose hint is the advice of `kctl explain`."""
 
 BROKER_ADVICE: dict[str, str] = {
     "INVALID_FETCH_SIZE": "Set fetch.max.bytes and max.partition.fetch.bytes of the consumer to 0 or more.",
@@ -247,7 +247,7 @@ CLASS_ADVICE: dict[str, str] = {
 
 
 def broker_advice(name: str) -> tuple[str, ...]:
-    """Return the advice for an error of a broker, by Kafka's name."""
+    """Return the advice for a broker error by Kafka's name."""
     cause = BROKER_CAUSES.get(name)
     if cause is not None:
         return cause.try_
@@ -255,6 +255,6 @@ def broker_advice(name: str) -> tuple[str, ...]:
 
 
 def broker_hint(name: str) -> str:
-    """Return the advice in the form of a hint: without a capital letter and a full stop."""
+    """Return the advice as a hint, without capital letter and full stop."""
     text = ". ".join(line.removesuffix(".") for line in broker_advice(name))
     return text[:1].lower() + text[1:]

@@ -1,7 +1,4 @@
-"""What `kctl explain` prints: pages, the list of codes, or the list of all pages; as text or for programs.
-
-Owns what is said where nothing is known.
-"""
+"""Output of `kctl explain` as text or listing: pages, exit codes, or all pages."""
 
 from collections.abc import Sequence
 
@@ -15,7 +12,7 @@ from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 
 MOST_SHOWN = 80
-"""Characters of what was asked that an error repeats."""
+"""Maximum number of characters of the subject that an error repeats."""
 _MORE = (
     "kctl explain also takes a broker's error (error 3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
     "a limit, a property or a config of topics (--connect-timeout, linger.ms, retention.ms), a fault (fault 7), "
@@ -26,14 +23,14 @@ _MORE = (
 
 COLUMNS = ("type", "name", "title")
 _TITLED = ("exit code", "fault", "broker error")
-"""Kinds whose list has the titles, which name the number."""
+"""Kinds whose list shows titles, which include the number."""
 
 
 def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[str]:
-    """Return what to print for people.
+    """Return the lines of text output.
 
-    Args: asked: what to explain; empty for the list of exit codes.
-    Raises: CommandError: nothing is known about it; with the nearest names.
+    Args: asked: subject; empty for the list of exit codes.
+    Raises: CommandError: unknown subject. The hint has similar names.
     """
     if is_list:
         return _listed(_all_pages())
@@ -43,7 +40,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
 
 
 def listing_of(asked: str, *, is_list: bool) -> Listing:
-    """Return what to print for programs; arguments and errors as of `text_lines`."""
+    """Return the listing for programs. Arguments and errors as in `text_lines`."""
     if is_list or not asked.strip():
         return Listing("explanations", COLUMNS, _rows(_all_pages() if is_list else all_codes()))
     pages = _find(asked)
@@ -58,7 +55,7 @@ def _find(asked: str) -> Sequence[Page]:
     found = pages_by_number(asked)
     if found:
         return found
-    from kctl.cli.explanations import lookup  # imports every property and every finding
+    from kctl.cli.explanations import lookup  # deferred import: loads all properties and findings
 
     found = lookup.find_pages(asked)
     if not found:

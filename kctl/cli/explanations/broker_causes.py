@@ -1,14 +1,13 @@
-"""BROKER_CAUSES: where the errors of brokers come from that users really meet, and what to try; by Kafka's name.
+"""Causes of common broker errors and their fixes, by Kafka's name.
 
-The texts of all codes are in kctl.client.broker_errors; this is what an operator adds to them. Errors that are not here
-have what their exit code says.
+kctl.client.broker_errors has the texts of all codes. advice.py has the advice for other errors.
 """
 
 from typing import NamedTuple
 
 
 class BrokerCause(NamedTuple):
-    """What leads to an error of a broker, and what to try, one thing each."""
+    """Causes of a broker error, and fixes."""
 
     causes: str
     try_: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Faults on the way to a ready connection: names, TCP, wrong peers, TLS, SASL, advertised addresses."""
+"""Faults of connection attempts: names, TCP, wrong servers, TLS, SASL and advertised addresses."""
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.fault import Fault

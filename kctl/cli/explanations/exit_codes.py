@@ -1,4 +1,4 @@
-"""CODE_PAGES: what each exit code means, and what to try; whose text stands in `kctl --help`."""
+"""Meaning of exit codes and their fixes. ExitCode.text is shown in `kctl --help`."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from kctl.cli.exit_codes import ExitCode
 
 
 class CodePage(NamedTuple):
-    """The page of one exit code."""
+    """Page of one exit code."""
 
     means: str
     try_: tuple[str, ...] = ()

@@ -1,7 +1,4 @@
-"""Fault: one thing that goes wrong with a cluster or on the way to it, as kctl tells it.
-
-Owns the pattern language of reasons and hints: `#` stands for a number, `...` for anything.
-"""
+"""Fault entries, and the pattern language of their texts: `#` matches a number, `...` any text."""
 
 import re
 from typing import NamedTuple
@@ -10,17 +7,16 @@ from kctl.cli.exit_codes import ExitCode
 
 
 class Fault(NamedTuple):
-    """One row of the page of failures.
+    """Failure of a cluster or connection.
 
     Attributes:
-        number: its own for ever, for links.
-        title: what is wrong.
-        code: the exit code when it blocks the call.
-        reason: what kctl says, `#` for a number and `...` for anything.
-        hint: what kctl proposes, the same way; empty where the reason says it all.
-        causes: where it comes from, and what to look at.
-        shown_by: the test in which kctl meets it; or
-        not_shown: why no test makes it yet.
+        number: stable number, for links.
+        code: exit code if the fault fails the call.
+        reason: pattern of the message.
+        hint: pattern of the hint; empty if the message is sufficient.
+        causes: causes and checks.
+        shown_by: test that causes the fault.
+        not_shown: reason why no test causes it.
     """
 
     number: int
@@ -34,19 +30,19 @@ class Fault(NamedTuple):
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether some line of `text` holds `pattern`."""
+    """Return whether a line of `text` contains the pattern."""
     return place_of(pattern, text) is not None
 
 
 def place_of(pattern: str, text: str) -> int | None:
-    """Return where in `text` a pattern begins, on one line; None where it does not hold it."""
+    """Return the index of a pattern on one line of `text`, or None."""
     wildcards = {"...": ".*?", "#": r"\d+"}
     found = re.search("".join(wildcards.get(part, re.escape(part)) for part in _parts(pattern)), text)
     return None if found is None else found.start()
 
 
 def literal_length(pattern: str) -> int:
-    """Return how many characters of a pattern stand for themselves: the more, the more specific it is."""
+    """Return the number of literal characters in a pattern, as a measure of how specific it is."""
     return sum(len(part) for part in _parts(pattern) if part not in ("...", "#"))
 
 

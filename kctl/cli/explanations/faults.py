@@ -1,4 +1,4 @@
-"""FAULTS: every fault that kctl can tell from the others, by number."""
+"""All faults by number."""
 
 from kctl.cli.explanations.call_faults import CALL_FAULTS
 from kctl.cli.explanations.connection_faults import CONNECTION_FAULTS

@@ -1,4 +1,4 @@
-"""Examples of findings, with sample names and figures, for the pages of `kctl explain` and the documentation."""
+"""Example findings with sample values, for `kctl explain` and the documentation."""
 
 from kctl.cli.explanations.page import Page
 from kctl.grammar.command_lines import Words

@@ -1,4 +1,4 @@
-"""LIMITS: every limit on time, who keeps it, what it covers, and the test that shows it."""
+"""Time limits of clients, with their owner, scope and test."""
 
 from typing import NamedTuple
 
@@ -8,17 +8,17 @@ from kctl.grammar.durations import show_duration
 
 
 class Limit(NamedTuple):
-    """One row of the page of timeouts.
+    """Time limit of a client.
 
     Attributes:
-        name: the property, or the argument where it is none.
-        kind: the config that declares the property, whose default counts; None where it is an argument.
-        flag: the option of the command line, if there is one.
-        owner: `module.Class` that keeps it.
-        covers: what has to be done within it.
-        test: the test that shows that it holds.
-        default: where `kind` is None.
-        only: the kind of client that has it, where `kind` is None and not all have it.
+        name: property, or argument.
+        kind: config with the property; None for an argument.
+        flag: command-line option, or empty.
+        owner: `module.Class` that enforces it.
+        covers: scope of the limit.
+        test: test of the limit.
+        default: used if `kind` is None.
+        only: kind of client that has it, if `kind` is None and other clients do not.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Limit(NamedTuple):
 
     @property
     def client(self) -> str:
-        """The kind of client that has it; "every" where all do."""
+        """Kind of client that has the limit, or "every"."""
         if self.kind is None:
             return self.only or "every"
         return "every" if self.kind.KIND == "client" else self.kind.KIND
 
     @property
     def default_text(self) -> str:
-        """The default as users write durations."""
+        """Default as users write durations."""
         if self.kind is None:
             return self.default
         default: int = self.kind.PROPERTIES[self.name].default

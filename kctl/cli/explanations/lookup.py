@@ -1,7 +1,4 @@
-"""Finds the page that a text asks for: an exit code, an error, a limit, a property, a fault or a finding.
-
-A line of a log finds the page of the message in it. Pure.
-"""
+"""Search for the pages of a text: exit code, error, limit, property, fault, finding, or a line of a log. Pure."""
 
 import inspect
 import re
@@ -34,21 +31,21 @@ from kctl.client.config import IGNORED, REFUSED
 from kctl.why.table import FINDINGS
 
 SHORTEST_PART = 8
-"""Characters of a text that may be a part of the title of a fault: less has too many meanings."""
+"""Minimum length of a text that is searched in the titles of faults."""
 LONGEST_TEXT = 2_000
-"""Characters of a text that are compared with messages."""
+"""Maximum length of a text that is compared with messages."""
 _NAME = re.compile(r"\b[A-Z][A-Za-z_]{4,}\b")
 _CONSTANT = re.compile(r"[A-Z]+(_[A-Z]+)+")
-"""The form of a code's name."""
+"""Form of code names."""
 
 _FINDING = re.compile(r"(?:ERROR|WARNING|NOTE)\s+([a-z-]+)")
-"""The beginning of a line of `kctl why` and `kctl doctor`."""
+"""Start of a line of `kctl why` and `kctl doctor`."""
 _UNDER_WAY = re.compile(r" yet \((--[a-z-]+) [^()]*\)")
-"""The limit of a connection attempt that a call did not wait for."""
+"""Timeout of a connection attempt that outlasts its call."""
 _UNREAD = "not all partitions could be read"
-"""Words of `consume --tail` in front of what each partition waits for."""
+"""Text of `consume --tail` before the reasons of partitions."""
 _LAST_ERROR = "; last error: "
-"""Words in front of the cause of a timeout."""
+"""Text before the cause of a timeout."""
 
 FORMER_NAMES = {
     "NOT_LEADER_FOR_PARTITION": ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -57,13 +54,13 @@ FORMER_NAMES = {
     "NOT_COORDINATOR_FOR_GROUP": ErrorCode.NOT_COORDINATOR,
     "MSG_SIZE_TOO_LARGE": ErrorCode.MESSAGE_TOO_LARGE,
 }
-"""Errors of brokers as Kafka called them before 2.6, and as librdkafka calls them."""
+"""Broker errors by their names before Kafka 2.6 and in librdkafka."""
 _BY_STEM = (
     {name.replace("_", "").lower(): error for name, error in FORMER_NAMES.items()}
     | {error.name.replace("_", "").lower(): error for error in ErrorCode}
     | {kind.__name__.removesuffix("Error").lower(): BROKER_CODES[code] for code, kind in BY_CODE.items()}
 )
-"""Errors of brokers as other clients name their classes, without the ending."""
+"""Broker errors by class names of other clients, without the ending."""
 
 ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
     name: kind
@@ -73,7 +70,7 @@ ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
 
 
 def find_pages(text: str) -> list[Page]:
-    """Return the pages that `text` asks for: none if none is near, several where clients have limits of that name."""
+    """Return the pages of a text, or none. Limits of several clients have several pages."""
     text = text.strip()[:LONGEST_TEXT]
     numbered = pages_by_number(text)
     if numbered is not None:
@@ -87,7 +84,7 @@ def find_pages(text: str) -> list[Page]:
 
 
 def all_pages() -> list[Page]:
-    """Return every page there is, kind by kind."""
+    """Return all pages, grouped by kind."""
     return [
         *all_codes(),
         *(fault_page(fault) for fault in FAULTS.values()),
@@ -103,11 +100,11 @@ def all_pages() -> list[Page]:
 
 MOST_NEAREST = 5
 SHORT = 4
-"""A text of at most this many letters is like too many names."""
+"""Maximum length of texts without similar names."""
 
 
 def nearest(text: str) -> list[str]:
-    """Return the names that are nearest to a text that names nothing, those that have its words first."""
+    """Return names similar to an unknown text. Names that contain its words are first."""
     named = {name.lower(): name for name in _names()}
     close = get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT else []
     return list(dict.fromkeys([*_having(text), *(named[found] for found in close)]))[:MOST_NEAREST]
@@ -141,9 +138,9 @@ def _by_name(text: str) -> list[Page]:
 
 
 def _having(text: str) -> list[str]:
-    """Return the codes whose names have the words of a text of two words and more, as NOT_LEADER has.
+    """Return the codes that contain at least two words of a text, as in NOT_LEADER. The last word can be incomplete.
 
-    The last word may be unfinished. Where no name has them, those that have what is most like them.
+    If no code contains a constant, return codes with similar words.
     """
     words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()[:100]
     if "_" not in words.strip("_"):
@@ -154,7 +151,7 @@ def _having(text: str) -> list[str]:
 
 
 def _nearly_having(words: str) -> list[str]:
-    """Return the codes that have the words but for a mistake, or had them in their former names."""
+    """Return the codes whose present or former names contain similar words."""
     parts: dict[str, dict[str, None]] = {}
     for name in [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]:
         known = FORMER_NAMES[name].name if name in FORMER_NAMES else name
@@ -167,13 +164,13 @@ def _nearly_having(words: str) -> list[str]:
 
 
 def _by_part(text: str) -> list[Page]:
-    """Return the page of the one code whose name has the words of a text, or is nearly written so."""
+    """Return the page of the only code that contains the words of a text, or similar ones."""
     found = _having(text)
     return _by_name(found[0]) if len(found) == 1 else []
 
 
 def _by_property(name: str) -> list[Page]:
-    """Return the pages of a limit, a property or a topic config; a variable such as KCTL_LINGER_MS is a property."""
+    """Return the pages of a limit, property or topic config, including variables such as KCTL_LINGER_MS."""
     if name.startswith(ENVIRONMENT_PREFIX.lower()):
         name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
     known = KNOWN[name].name if name in KNOWN else name
@@ -189,23 +186,23 @@ def _by_property(name: str) -> list[Page]:
 
 
 def _by_line(text: str) -> list[Page]:
-    """Return the page of the message in a line, of its last error if it has one."""
+    """Return the page of the message in a line, preferably of its last error."""
     if _UNREAD in text:
         return _by_message(text.partition(_UNREAD)[2]) or [code_page(ExitCode.API_TIMEOUT)]
     return _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text) or _by_title(text)
 
 
 def _by_title(text: str) -> list[Page]:
-    """Return the page of the first fault that has a text in its title or message; a fault that ends a call if any."""
+    """Return the page of the first fault with a text in its title or message, preferably one that fails calls."""
     about = [fault for fault in FAULTS.values() if text.lower() in f"{fault.title}\n{fault.reason}".lower()]
     about.sort(key=lambda fault: fault.code is ExitCode.OK)
     return [fault_page(about[0])] if about and len(text) >= SHORTEST_PART else []
 
 
 def _by_message(text: str) -> list[Page]:
-    """Return the page of the message in a line that begins furthest to the left; of those, of the most specific.
+    """Return the page of the leftmost message in a line, then of the most specific one.
 
-    What stands in front is what the rest is the cause of: "broker 1 advertises a:9092: connection refused".
+    The rest of the line is the cause of the leftmost message: "broker 1 advertises a:9092: connection refused".
     """
     text = _UNDER_WAY.sub(r" within 0s (\1)", text)
     hits: list[tuple[tuple[int, bool, int], Callable[[], list[Page]]]] = []
@@ -228,7 +225,7 @@ def _by_message(text: str) -> list[Page]:
 
 
 def _by_error_name(word: str) -> list[Page]:
-    """Return the page of an error by its constant, its class here, or its class in Java: NotEnoughReplicasException."""
+    """Return the page of an error by constant, class in kctl, or class in Java such as NotEnoughReplicasException."""
     if word in ErrorCode.__members__:
         return [broker_page(ErrorCode[word])]
     if word in FORMER_NAMES:

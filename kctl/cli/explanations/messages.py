@@ -1,7 +1,6 @@
-"""MESSAGES: what other clients print, and the page on it; kctl's own messages are those of the faults.
+"""Messages of other clients, and the subject of `kctl explain` for each. Faults have the messages of kctl.
 
-Each is a part of a line as it is printed, without names and figures; `...` stands for anything. The page is named as
-`kctl explain` takes it.
+Messages are parts of printed lines without names and figures; `...` matches any text.
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (

@@ -1,7 +1,4 @@
-"""Page: what `kctl explain` prints about one thing, apart from how it is shown.
-
-`lines` is for people, `fields` for programs; both say the same.
-"""
+"""Page of `kctl explain`, as text or fields."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,18 +9,17 @@ NARROWEST = 40
 
 
 class Page(NamedTuple):
-    """One page.
+    """Page of `kctl explain`.
 
     Attributes:
         kind: exit code, error, broker error, property, limit, topic config, fault or finding.
-        name: by which `kctl explain` finds it.
-        title: what distinguishes it from others, in a line.
-        means: what it means, and where it comes from.
-        says: what kctl prints, and the hint with it; for faults.
-        try_: what to try, one thing each.
-        facts: names and values: its default, its exit code.
-        lists: further pages under a heading, by what finds them.
-        also: where else its name leads.
+        name: name for `kctl explain`.
+        title: unique title of one line.
+        means: meaning and causes.
+        try_: fixes.
+        facts: names and values, such as the default or exit code.
+        lists: headings, each with names and titles of other pages.
+        also: reference to another meaning of the name.
     """
 
     kind: str
@@ -36,7 +32,7 @@ class Page(NamedTuple):
     also: str = ""
 
     def lines(self, columns: int = READABLE) -> list[str]:
-        """Return the page for people, no wider than it is read well."""
+        """Return the text of the page, with at most READABLE columns."""
         width = max(NARROWEST, min(columns, READABLE))
         lines = [*wrapped(self.title, width, "", "  ")]
         for text in self.means:
@@ -56,7 +52,7 @@ class Page(NamedTuple):
         return [piece for line in lines for piece in _pieces(line, width)]
 
     def fields(self) -> dict[str, Any]:
-        """Return the page for programs; values of facts with the same name, a line each."""
+        """Return the page for programs. Facts with one name are joined by line feeds."""
         facts: dict[str, str] = {}
         for name, value in self.facts:
             facts[name] = f"{facts[name]}\n{value}" if name in facts else value
@@ -72,7 +68,7 @@ class Page(NamedTuple):
 
 
 def _beside(rows: Sequence[tuple[str, str]], width: int, indent: str, gap: int) -> list[str]:
-    """Return texts beside their labels, or below them if a text has a word that does not fit beside."""
+    """Return texts to the right of their labels, or below them if a word is too long."""
     label = max(len(name) for name, _ in rows) + gap
     longest = max((columns_of(word) for _, text in rows for word in text.split()), default=0)
     if len(indent) + label + longest <= width:
@@ -88,5 +84,4 @@ def _beside(rows: Sequence[tuple[str, str]], width: int, indent: str, gap: int) 
 
 
 def _pieces(line: str, width: int) -> list[str]:
-    """Return a line, or its pieces if a name is wider than the page."""
     return [line] if columns_of(line) <= width else pieces_of(line, width)

@@ -1,4 +1,4 @@
-"""PROBE_FINDINGS: findings of `kctl probe` that `kctl why` does not have, with what they mean and what to try."""
+"""Findings of `kctl probe` that `kctl why` does not have, with fixes."""
 
 from kctl.cli.explanations.page import Page
 
@@ -16,7 +16,7 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
     "unfinished": ("--api-timeout ended the test of an address", "use a longer --api-timeout"),
     "untried": ("Advertised addresses were not tested", "use a longer --api-timeout"),
 }
-"""By id: the problem, and what to try."""
+"""Problem and fix by ID."""
 
 
 def probe_finding_page(name: str) -> Page:

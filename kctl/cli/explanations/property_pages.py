@@ -1,4 +1,4 @@
-"""The pages of `kctl explain` about limits and properties of clients."""
+"""Pages of `kctl explain` about limits and client properties."""
 
 from kctl.cli.explanations.limits import LIMITS, Limit
 from kctl.cli.explanations.page import Page
@@ -27,20 +27,20 @@ def property_page(declared: AnyProperty) -> Page:
 
 
 def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
-    """Return the page of a property of Java's clients that does nothing here, or is refused."""
+    """Return the page of a Java client property that kctl ignores or rejects."""
     does = "is refused here" if is_refused else "is accepted and ignored"
     return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
 
 
 def _defaults_text(defaults: dict[str, str]) -> str:
-    """Return the default, with the clients where they differ."""
+    """Return the default, with the kinds of clients if defaults differ."""
     if len(set(defaults.values())) <= 1:
         return next(iter(defaults.values()), "none")
     return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())
 
 
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
-    """Return what is known of a property: its bounds, its defaults, and who has it."""
+    """Return the facts of a property, such as its defaults and clients."""
     having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
     clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
     defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}

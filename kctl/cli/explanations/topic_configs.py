@@ -1,4 +1,4 @@
-"""TOPIC_CONFIGS: the properties that a topic may have and a client has not, a sentence each."""
+"""Descriptions of topic configs that are not client properties."""
 
 from kctl.cli.explanations.page import Page
 from kctl.client.config import TOPIC_PROPERTIES
@@ -49,7 +49,7 @@ TOPIC_CONFIGS: dict[str, str] = {
 
 
 def topic_config_page(name: str) -> Page:
-    """Return the page of a topic's property."""
+    """Return the page of a topic config."""
     default = TOPIC_PROPERTIES[name]
     readable = _readable(name, default)
     shown = f"{default} ({readable})" if readable else default or "none"
