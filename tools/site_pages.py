@@ -3,6 +3,9 @@
 A hook of mkdocs adds them when the site is built (mkdocs.yml), so that no copy is kept in docs/.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -14,6 +17,7 @@ from kctl.cli.explanations.limits import LIMITS
 from kctl.pipeline.source.option_table import OPTIONS
 from kctl.why.finding import is_command
 from kctl.why.table import FINDINGS, rights_of
+from tools.api_pages import API_PAGES, api_page
 
 
 def exit_codes() -> str:
@@ -131,12 +135,13 @@ def findings() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "exit-codes.md": exit_codes,
     "faults.md": faults,
     "timeouts.md": timeouts,
     "findings.md": findings,
     "pipeline-options.md": pipeline_options,
+    **{page: partial(api_page, module) for page, module in API_PAGES.items()},
 }
 
 

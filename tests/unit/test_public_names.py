@@ -2,9 +2,42 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import kctl.client
 from kctl.client import broker_errors, errors
+from tools.api_pages import API_PAGES, PUBLIC_MODULES, api_page, public_names
+
+ROOT = Path(__file__).parents[2]
+PROMISED = Path(__file__).with_name("public_names.txt")
+"""All public names, one on each line: programs break if one is removed."""
+
+
+def test_public_names_are_those_that_are_promised() -> None:
+    found = [f"{module}.{name}" for module in PUBLIC_MODULES for name in public_names(module)]
+    assert found == PROMISED.read_text().splitlines(), "programs use these names: add new ones, keep the others"
+
+
+def test_each_promised_name_can_be_imported() -> None:
+    for line in PROMISED.read_text().splitlines():
+        module, _, name = line.rpartition(".")
+        assert getattr(import_module(module), name) is not None, line
+
+
+def test_public_modules_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "library.md").read_text()
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `kctl.")]
+    assert sorted(rows) == sorted({*PUBLIC_MODULES, "kctl.client.errors"} - {"kctl.client"})
+
+
+def test_page_of_a_module_has_its_classes_with_their_calls() -> None:
+    page = api_page("kctl.client.consumer")
+    assert "## Consumer\n" in page
+    assert "### Consumer.poll\n```python\npoll(self, timeout: " in page
+    assert "### RebalanceListener.on_partitions_lost\n" in page
+    assert "list[Record]" in page, "without modules"
+    assert set(API_PAGES) == {f"api-{each.removeprefix('kctl.').replace('.', '-')}.md" for each in PUBLIC_MODULES}
 
 
 def test_every_promised_name_is_there() -> None:
