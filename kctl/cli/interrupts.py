@@ -82,6 +82,8 @@ class Interrupts:
 
     def _on_lasting_close(self, _frame: FrameType | None) -> None:
         doing = "" if self._notice.doing is None else self._notice.doing()
+        if not doing and not self._stderr_is_tty:
+            return
         text = f"{self._notice.program}: {doing or CLOSING}; press Ctrl-C again to quit now"
         if self._notice.show is not None:
             self._notice.show(text)

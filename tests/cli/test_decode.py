@@ -312,7 +312,10 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
     ("options", "problem"),
     [
         (("--decode", "avros"), "'avros' is not one of auto, avro"),
-        (("--decode", "--output", "raw"), "'--output' is not one of auto, avro"),
+        (
+            ("--decode", "--output", "raw"),
+            "'--output' looks like an option: the value of --decode",
+        ),
         (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
         (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),
         (("--decode", "protobuf", "--protoset", "x"), "--protoset and --protobuf-message need each other"),

@@ -348,10 +348,13 @@ class _Producing:
         return results[0]
 
     def _lasting_end(self) -> str:
-        """Return the last step of an interrupted run, with its limit and the records that it waits for."""
+        """Return the last step of an interrupted run, with its limit and records; empty if no record is waited for."""
         if not self._is_closing:
             return ""
-        waiting = counted(self._figures().waiting, "record")
+        records = self._figures().waiting
+        if not records and not self._is_open:
+            return ""
+        waiting = counted(records, "record")
         limit = f"for up to {duration_text(max(1, round(self._budget.remaining_s)) * 1000)} (--close-timeout)"
         if self._is_open:
             return f"waiting {limit} to abort the transaction, {waiting} not acknowledged"

@@ -135,14 +135,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an old goodbye counts",
         f"{_GROUP}/membership.py",
-        "            self._leave = None  # of an earlier subscription, and of no meaning for this one",
+        "            self._leave = None  # result of an earlier subscription",
         "            pass",
     ),
     Mutant(
         "callers of a closed loop wait",
         "kctl/client/loop/client_loop.py",
-        "            self._client.close()\n",
-        "            pass\n",
+        "                steps.callback(self._client.close)\n",
+        "                pass\n",
     ),
     Mutant(
         "a wakeup comes twice",

@@ -187,7 +187,8 @@ def test_assignment_of_other_topics_is_dropped_and_the_member_joins_again_after_
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         "group g: the assignment had topics that are not in the subscription: other; joining again"
     ] * 3
-    scenario.join(5, T0, T1, now_ms=100)
+    matching = 5
+    scenario.join(matching, T0, T1, now_ms=100)
     assert [change.owned for change in scenario.changes()] == [(T0, T1)]
     assert scenario.member._wait_reason()[0] == ""
 
