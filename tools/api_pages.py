@@ -28,7 +28,7 @@ _MODULE = re.compile(r"\b(?:\w+\.)+(?=[A-Z_])")
 
 def public_names(module: str) -> list[str]:
     """Return the public names of a module: its `__all__`, or its own classes."""
-    home = import_module(module)
+    home = import_module("kctl.client.admin.admin" if module == "kctl.client.admin" else module)
     own = [name for name, found in vars(home).items() if isclass(found) and found.__module__ == module]
     return sorted(getattr(home, "__all__", own))
 

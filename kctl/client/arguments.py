@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Callable as AnyCallable
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial, wraps
-from importlib import import_module
 from operator import is_
-from types import ModuleType, NoneType, SimpleNamespace, UnionType
+from types import NoneType, UnionType
 from typing import (
     Any,
     Concatenate,
@@ -140,35 +139,8 @@ def shown(where: str, given: Any) -> str:
 def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Kind]]:
     """Return the positional parameters of a method without self, and the kinds of checked ones."""
     code = method.__code__
-    kinds = {name: _kind(hint, name) for name, hint in parameter_types(method).items()}
-    return code.co_varnames[1 : code.co_argcount], kinds
-
-
-def parameter_types(method: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of the parameters of a method, without timeouts.
-
-    An annotation may be a string with names that its module imports for type checkers: the package has them.
-    """
-    given = {name: hint for name, hint in method.__annotations__.items() if name not in ("return", *_TIMEOUTS)}
-    written = SimpleNamespace(__annotations__={name: hint for name, hint in given.items() if isinstance(hint, str)})
-    if not written.__annotations__:
-        return given
-    package = import_module(method.__module__.rpartition(".")[0])
-    return given | get_type_hints(written, method.__globals__, _PublicNames(package))
-
-
-class _PublicNames(dict[str, Any]):
-    """The names of a package, which imports them when they are first used."""
-
-    def __init__(self, package: ModuleType) -> None:
-        super().__init__()
-        self._package = package
-
-    def __missing__(self, name: str) -> Any:
-        try:
-            return getattr(self._package, name)
-        except AttributeError:
-            raise KeyError(name) from None
+    wanted = {name: hint for name, hint in method.__annotations__.items() if name not in ("return", *_TIMEOUTS)}
+    return code.co_varnames[1 : code.co_argcount], {name: _kind(hint, name) for name, hint in wanted.items()}
 
 
 @cache

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Callable as Function
 from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum
-from inspect import iscoroutinefunction, isfunction, signature, unwrap
+from inspect import iscoroutinefunction, isfunction, signature
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
 from kctl.client.admin import Admin, ConfigResource, NewTopic, ResourceType, ScramPassword
-from kctl.client.arguments import parameter_types
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import Consumer
 from kctl.client.consumer.group.events import GroupMetadata
@@ -60,8 +59,7 @@ def public_methods(kind: type) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in dir(kind):
         method = getattr(kind, name)
         if isfunction(method) and not iscoroutinefunction(method) and not name.startswith("_") and name != "close":
-            plain = {each.name: each.annotation for each in list(signature(method).parameters.values())[1:]}
-            hints = plain | parameter_types(unwrap(method))
+            hints = {each.name: each.annotation for each in list(signature(method).parameters.values())[1:]}
             if hints:
                 yield name, hints
 

@@ -1,16 +1,11 @@
 """The names that the library promises, and that each costs only itself."""
 
-import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 import kctl.client
-import kctl.client.admin
 from kctl.client import broker_errors, errors
 from tools.api_pages import API_PAGES, PUBLIC_MODULES, api_page, public_names
 
@@ -86,20 +81,3 @@ def test_the_package_itself_imports_nothing() -> None:
     code = "import sys, kctl.client; print([m for m in sys.modules if m.startswith('kctl.client.')])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
-
-
-@pytest.mark.parametrize("package", [kctl.client, kctl.client.admin])
-def test_type_checkers_find_each_name_in_its_home(package: Any) -> None:
-    source = Path(package.__file__).read_text()
-    typed = {name: home for home, name in re.findall(r"(?m)^    from (\S+) import (\w+) as \2$", source)}
-    assert typed.keys() - {"errors"} == package._HOMES.keys()
-    for name, home in typed.items():
-        assert getattr(package, name) is getattr(import_module(home), name)
-
-
-def test_admin_package_imports_a_resource_when_it_is_used() -> None:
-    code = "import sys; from kctl.client.admin import Admin; print([m for m in sys.modules if m.endswith('.configs')])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "[]"
-    assert "ConfigResource" in dir(kctl.client.admin)
-    assert not hasattr(kctl.client.admin, "ConfigResourcee")

@@ -1,17 +1,58 @@
 """Admin: the public class for cluster administration. Calls run on the caller's thread within a timeout."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
+from weakref import finalize
 
+from kctl.client.acls import (
+    SUPPORTED_OPERATIONS,
+    AclDecision,
+    AclFilter,
+    AclOperation,
+    AclPermission,
+    AclRequest,
+    AclResourceType,
+    AclRule,
+    PatternType,
+    decide,
+)
+from kctl.client.admin import api_request, cluster, group_descriptions, group_offsets, groups, offsets, topics
+from kctl.client.admin.api_request import ApiDescription, ApiResponse, declared_apis
 from kctl.client.admin.call import Call, Results, Span
+from kctl.client.admin.cluster import ClusterDescription, Feature, MetadataView, QuorumDescription, QuorumReplica
 from kctl.client.admin.cluster_calls import ClusterCalls
+from kctl.client.admin.cluster_values import (
+    FeatureUpdate,
+    Replica,
+    ReplicaLogDir,
+    UpgradeType,
+    VoterEndpoint,
+)
+from kctl.client.admin.configs import (
+    CONFIG_SOURCES,
+    CONFIG_TYPES,
+    ConfigEntry,
+    ConfigResource,
+    ListChange,
+    ResourceType,
+)
+from kctl.client.admin.elections import ElectionType, EligibleLeaders
+from kctl.client.admin.group_values import GroupDescription, GroupList, GroupListing, MemberDescription, MemberToRemove
+from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
+from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, EpochEnd
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
+from kctl.client.admin.producers import ActiveProducer
+from kctl.client.admin.reassignments import Reassignment
+from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTime
+from kctl.client.admin.scram_values import SCRAM_NUMBERS, Credential, ScramChange, ScramPassword, ScramRemoval
+from kctl.client.admin.share_groups import ShareOffset
+from kctl.client.admin.topics import BROKER_DEFAULT, CreatedTopic, NewTopic, TopicListing
+from kctl.client.admin.transactions import TransactionDescription, TransactionList, TransactionListing
 from kctl.client.arguments import check, checked, instant_ms
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicInfo, TopicPartition
@@ -22,20 +63,90 @@ from kctl.client.events import EventSink, OwnedSink, ignore_events
 from kctl.client.lifetime import NotCopied, follow_forks, forked_error, when_dropped
 from kctl.client.loop.close import CloseResult
 from kctl.client.network.system import has_threads, system_runtime
+from kctl.client.protocol.api import api_key_of, api_name
+from kctl.client.quotas import DEFAULT_TEXT, EffectiveQuota, QuotaEntity, effective_quotas
+from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
+from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
 from kctl.client.wording import listed
 
-if TYPE_CHECKING:
-    from weakref import finalize
-
-    from kctl.client.admin.api_request import ApiResponse
-    from kctl.client.admin.cluster import ClusterDescription
-    from kctl.client.admin.group_values import GroupDescription, GroupList, MemberToRemove
-    from kctl.client.admin.offsets import EpochEnd
-    from kctl.client.admin.topics import CreatedTopic, NewTopic, TopicListing
-    from kctl.client.requests.group_offsets import OffsetAndMetadata
-    from kctl.client.requests.list_offsets import OffsetAndTimestamp
+__all__ = [
+    "BROKER_DEFAULT",
+    "CONFIG_SOURCES",
+    "CONFIG_TYPES",
+    "DEFAULT_TEXT",
+    "EARLIEST",
+    "LATEST",
+    "MAX_TIMESTAMP",
+    "SCRAM_NUMBERS",
+    "SUPPORTED_OPERATIONS",
+    "AclDecision",
+    "AclFilter",
+    "AclOperation",
+    "AclPermission",
+    "AclRequest",
+    "AclResourceType",
+    "AclRule",
+    "ActiveProducer",
+    "Admin",
+    "ApiDescription",
+    "ApiResponse",
+    "CloseResult",
+    "ClusterDescription",
+    "ConfigEntry",
+    "ConfigResource",
+    "CreatedTopic",
+    "Credential",
+    "EffectiveQuota",
+    "ElectionType",
+    "EligibleLeaders",
+    "EpochEnd",
+    "Feature",
+    "FeatureUpdate",
+    "GroupDescription",
+    "GroupList",
+    "GroupListing",
+    "KeyRange",
+    "KeySample",
+    "ListChange",
+    "LogDir",
+    "MemberDescription",
+    "MemberToRemove",
+    "MetadataView",
+    "NewTopic",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "OpenTransaction",
+    "OpenTransactions",
+    "PatternType",
+    "QuorumDescription",
+    "QuorumReplica",
+    "QuotaEntity",
+    "Reassignment",
+    "RecordShape",
+    "RecordTime",
+    "Replica",
+    "ReplicaLogDir",
+    "ResourceType",
+    "Results",
+    "ScramChange",
+    "ScramPassword",
+    "ScramRemoval",
+    "ShareOffset",
+    "TopicListing",
+    "TransactionDescription",
+    "TransactionList",
+    "TransactionListing",
+    "UpgradeType",
+    "Verdict",
+    "VoterEndpoint",
+    "api_key_of",
+    "api_name",
+    "decide",
+    "declared_apis",
+    "effective_quotas",
+]
 
 
 class Admin(OperatorCalls, ClusterCalls, NotCopied):
@@ -104,7 +215,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         self._on_drop.detach()
         self._on_drop = self._close_when_dropped()
 
-    def _close_when_dropped(self) -> finalize[..., Admin]:
+    def _close_when_dropped(self) -> "finalize[..., Admin]":
         return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
@@ -190,22 +301,16 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, CreatedTopic]:
         """Create topics and return them as created, or with `validate_only` as they would be created."""
-        from kctl.client.admin import topics
-
         return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
 
     @checked
     def delete_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> Results[str, None]:
         """Delete topics."""
-        from kctl.client.admin import topics
-
         return topics.delete_topics(self._call("deleting topics", timeout), names)
 
     @checked
     def list_topics(self, *, include_internal: bool = False, timeout: Timeout = None) -> dict[str, TopicListing]:
         """Return the topics that this client may describe, sorted by name."""
-        from kctl.client.admin import topics
-
         return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
 
     @checked
@@ -216,8 +321,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         Args: broker_id: broker to query; None: any, and another one for topics that the first does not know.
         """
-        from kctl.client.admin import topics
-
         return topics.describe_topics(self._call("describing topics", timeout), names, broker_id)
 
     @checked
@@ -226,16 +329,12 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         Raises: ApiTimeout: with the error of a missing topic as `cause`. Other errors immediately.
         """
-        from kctl.client.admin import topics
-
         return topics.wait_for_topics(self._call(f"waiting for {listed(names)}", timeout), names)
 
     # --- cluster ------------------------------------------------------------------------------------------------------
 
     def describe_cluster(self, *, timeout: Timeout = None) -> ClusterDescription:
         """Return the cluster's id, nodes, and controller."""
-        from kctl.client.admin import cluster
-
         return cluster.describe_cluster(self._call("describing the cluster", timeout))
 
     @checked
@@ -262,8 +361,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
             UnsupportedVersionError: the broker does not have the API or the version.
             ValueError: the API or version does not exist, or the fields are invalid; has the expected values.
         """
-        from kctl.client.admin import api_request
-
         call = self._call(f"requesting {name}", timeout)
         return api_request.request_api(call, name, fields, broker=broker, version=version)
 
@@ -286,9 +383,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
             isolation_level: with `read_committed`, LATEST is the last stable offset.
             partial_timeout: seconds from now; after the first response, the wait for other leaders ends then.
         """
-        from kctl.client.admin import offsets
-        from kctl.client.requests.list_offsets import ISOLATION_LEVELS
-
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
         wanted = {tp: instant_ms("specs", spec) for tp, spec in specs.items()}
@@ -306,8 +400,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         If the end is below an offset that was read in that epoch, an election has lost the records between.
         """
-        from kctl.client.admin import offsets
-
         return offsets.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
     # --- groups -------------------------------------------------------------------------------------------------------
@@ -330,8 +422,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
             broker_ids: only groups of these coordinators; None: all.
         Raises: KafkaError: no broker responded.
         """
-        from kctl.client.admin import groups
-
         return groups.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
 
     @checked
@@ -343,8 +433,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         Args: partial_timeout: seconds from now; after the first result, the wait for other groups ends then. None: at
             the timeout.
         """
-        from kctl.client.admin import group_descriptions
-
         return group_descriptions.describe_all(self._call("describing groups", timeout, partial_timeout), group_ids)
 
     @checked
@@ -363,8 +451,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
                 offsets.
             require_stable: wait for transactions that commit offsets of the group to end.
         """
-        from kctl.client.admin import group_offsets
-
         call = self._call(f"listing offsets of group {group_id}", timeout)
         return group_offsets.list_group_offsets(call, group_id, partitions, require_stable=require_stable)
 
@@ -373,8 +459,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         self, group_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
         """Return all committed offsets of several groups, with one request for each coordinator (Kafka 3.0)."""
-        from kctl.client.admin import group_offsets
-
         return group_offsets.list_offsets_of_groups(self._call("listing offsets of groups", timeout), group_ids)
 
     @checked
@@ -389,9 +473,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         Creates the group if it does not exist.
         """
-        from kctl.client.admin import group_offsets
-        from kctl.client.requests.group_offsets import checked_offsets
-
         checked = checked_offsets(offsets)
         call = self._call(f"setting offsets of group {group_id}", timeout)
         return group_offsets.alter_group_offsets(call, group_id, checked)
@@ -401,16 +482,12 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
         """Delete the committed offsets of partitions whose topics no member reads."""
-        from kctl.client.admin import group_offsets
-
         call = self._call(f"deleting offsets of group {group_id}", timeout)
         return group_offsets.delete_group_offsets(call, group_id, partitions)
 
     @checked
     def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
         """Delete groups with their committed offsets; NON_EMPTY_GROUP for groups with members."""
-        from kctl.client.admin import groups
-
         return groups.delete_groups(self._call("deleting groups", timeout), group_ids)
 
     @checked
@@ -418,8 +495,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         self, group_id: str, members: Iterable[MemberToRemove], *, timeout: Timeout = None
     ) -> Results[MemberToRemove, None]:
         """Remove members from a group, by member id or group.instance.id. A running consumer joins again."""
-        from kctl.client.admin import groups
-
         call = self._call(f"removing members of group {group_id}", timeout)
         return groups.remove_members(call, group_id, members)
 

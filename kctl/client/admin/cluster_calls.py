@@ -1,16 +1,14 @@
 """ClusterCalls: methods of `Admin` that change the cluster: tokens, features, voters, brokers, replicas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kctl.client.admin.call import Call, Results
+from kctl.client.admin.cluster_values import FeatureUpdate, Replica, ReplicaLogDir, VoterEndpoint
 from kctl.client.arguments import checked
 
 if TYPE_CHECKING:
-    from kctl.client.admin.cluster_values import FeatureUpdate, Replica, ReplicaLogDir, VoterEndpoint
     from kctl.client.admin.delegation_tokens import DelegationToken
     from kctl.client.requests.producer_id import ProducerId
 
@@ -33,7 +31,7 @@ class ClusterCalls:
         renewers: Sequence[str] = (),
         max_lifetime_ms: int = -1,
         timeout: Timeout = None,
-    ) -> DelegationToken:
+    ) -> "DelegationToken":
         """Create a token with which clients authenticate in place of a user.
 
         Args:
@@ -43,7 +41,7 @@ class ClusterCalls:
         Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does not
             authenticate, or the client has authenticated with a token.
         """
-        from kctl.client.admin import delegation_tokens
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         call = self._call("creating a delegation token", timeout)
         return delegation_tokens.create_token(call, owner, renewers, max_lifetime_ms)
@@ -51,9 +49,9 @@ class ClusterCalls:
     @checked
     def describe_delegation_tokens(
         self, owners: Sequence[str] | None = None, *, timeout: Timeout = None
-    ) -> list[DelegationToken]:
+    ) -> "list[DelegationToken]":
         """Return the delegation tokens of owners, or all that this client may describe."""
-        from kctl.client.admin import delegation_tokens
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         return delegation_tokens.describe_tokens(self._call("describing delegation tokens", timeout), owners)
 
@@ -63,7 +61,7 @@ class ClusterCalls:
 
         Args: renew_period_ms: from now; -1 is the limit of the brokers.
         """
-        from kctl.client.admin import delegation_tokens
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         return delegation_tokens.renew_token(self._call("renewing a delegation token", timeout), hmac, renew_period_ms)
 
@@ -73,7 +71,7 @@ class ClusterCalls:
 
         Args: expiry_period_ms: from now; -1 expires the token immediately.
         """
-        from kctl.client.admin import delegation_tokens
+        from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         call = self._call("expiring a delegation token", timeout)
         return delegation_tokens.expire_token(call, hmac, expiry_period_ms)
@@ -81,9 +79,11 @@ class ClusterCalls:
     # --- producers ----------------------------------------------------------------------------------------------------
 
     @checked
-    def fence_producers(self, transactional_ids: Sequence[str], *, timeout: Timeout = None) -> Results[str, ProducerId]:
+    def fence_producers(
+        self, transactional_ids: Sequence[str], *, timeout: Timeout = None
+    ) -> "Results[str, ProducerId]":
         """Fence the producers of transactional.ids, abort their open transactions, and return the new epochs."""
-        from kctl.client.admin import fencing
+        from kctl.client.admin import fencing  # deferred import: keeps start-up fast
 
         return fencing.fence_producers(self._call("fencing producers", timeout), transactional_ids)
 
@@ -97,7 +97,7 @@ class ClusterCalls:
 
         Args: moves: path of the target directory for each replica.
         """
-        from kctl.client.admin import replica_dirs
+        from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
         return replica_dirs.alter_replica_log_dirs(self._call("moving replicas between directories", timeout), moves)
 
@@ -106,7 +106,7 @@ class ClusterCalls:
         self, replicas: Sequence[Replica], *, timeout: Timeout = None
     ) -> Results[Replica, ReplicaLogDir]:
         """Return the log directory of each replica, and the target of its move."""
-        from kctl.client.admin import replica_dirs
+        from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
         call = self._call("describing directories of replicas", timeout)
         return replica_dirs.describe_replica_log_dirs(call, replicas)
@@ -122,7 +122,7 @@ class ClusterCalls:
         Args: validate_only: let the controller check, and change nothing.
         Raises: UnsupportedVersionError: the brokers are older than Kafka 2.7.
         """
-        from kctl.client.admin import quorum_changes
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         call = self._call("updating features", timeout)
         return quorum_changes.update_features(call, updates, validate_only=validate_only)
@@ -146,7 +146,7 @@ class ClusterCalls:
             BrokerError: DUPLICATE_VOTER: it is a voter.
             UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
         """
-        from kctl.client.admin import quorum_changes
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.add_voter(self._call("adding a voter", timeout), voter_id, directory_id, list(endpoints))
 
@@ -158,7 +158,7 @@ class ClusterCalls:
             BrokerError: VOTER_NOT_FOUND: it is not a voter.
             UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
         """
-        from kctl.client.admin import quorum_changes
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.remove_voter(self._call("removing a voter", timeout), voter_id, directory_id)
 
@@ -168,6 +168,6 @@ class ClusterCalls:
 
         Raises: BrokerError: BROKER_ID_NOT_REGISTERED.
         """
-        from kctl.client.admin import quorum_changes
+        from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
         quorum_changes.unregister_broker(self._call("unregistering a broker", timeout), broker_id)

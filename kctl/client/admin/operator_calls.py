@@ -1,30 +1,40 @@
 """OperatorCalls: methods of `Admin` for operators: configs, partitions, access, transactions, and more."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from kctl.client.acls import AclFilter, AclRule
+from kctl.client.admin import (
+    abort,
+    cluster,
+    configs,
+    elections,
+    hanging,
+    log_dirs,
+    offsets,
+    producers,
+    reassignments,
+    records,
+    share_groups,
+    topics,
+    transactions,
+)
 from kctl.client.admin.call import Call, Results
+from kctl.client.admin.cluster import Feature, MetadataView, QuorumDescription
+from kctl.client.admin.configs import ConfigChange, ConfigResource, Configs
+from kctl.client.admin.elections import ElectionType, EligibleLeaders
+from kctl.client.admin.hanging import OpenTransactions
+from kctl.client.admin.log_dirs import LogDir
+from kctl.client.admin.producers import ActiveProducer, Producers
+from kctl.client.admin.reassignments import Reassignment
+from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTime
+from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
+from kctl.client.admin.share_groups import ShareOffset
+from kctl.client.admin.transactions import TransactionDescription, TransactionFilter, TransactionList
 from kctl.client.arguments import checked
 from kctl.client.cluster import TopicPartition
-
-if TYPE_CHECKING:
-    from kctl.client.acls import AclFilter, AclRule
-    from kctl.client.admin.cluster import Feature, MetadataView, QuorumDescription
-    from kctl.client.admin.configs import ConfigChange, ConfigResource, Configs
-    from kctl.client.admin.elections import ElectionType, EligibleLeaders
-    from kctl.client.admin.hanging import OpenTransactions
-    from kctl.client.admin.log_dirs import LogDir
-    from kctl.client.admin.producers import ActiveProducer, Producers
-    from kctl.client.admin.reassignments import Reassignment
-    from kctl.client.admin.records import KeyRange, KeySample, RecordShape, RecordTime
-    from kctl.client.admin.scram_values import Credential, ScramChange, ScramMechanisms
-    from kctl.client.admin.share_groups import ShareOffset
-    from kctl.client.admin.transactions import TransactionDescription, TransactionList
-    from kctl.client.quotas import QuotaEntity, Quotas
+from kctl.client.quotas import QuotaEntity, Quotas
 
 Timeout = float | timedelta | None
 
@@ -66,8 +76,6 @@ class OperatorCalls:
             broker_id: broker to query about resources that any broker can describe; None: any.
         Raises: ValueError: the name of a broker is not its id.
         """
-        from kctl.client.admin import configs
-
         call = self._call("describing configs", timeout)
         return configs.describe_configs(
             call,
@@ -95,8 +103,6 @@ class OperatorCalls:
             UnsupportedVersionError: the broker is older than Kafka 2.3.
             ValueError: the name of a broker is not its id.
         """
-        from kctl.client.admin import configs
-
         return configs.alter_configs(self._call("changing configs", timeout), changes, validate_only=validate_only)
 
     # --- partitions ---------------------------------------------------------------------------------------------------
@@ -111,8 +117,6 @@ class OperatorCalls:
             counts: new total number of partitions for each topic.
             validate_only: let the brokers check, and change nothing.
         """
-        from kctl.client.admin import topics
-
         call = self._call("creating partitions", timeout)
         return topics.create_partitions(call, counts, validate_only=validate_only)
 
@@ -124,8 +128,6 @@ class OperatorCalls:
 
         Args: before: offsets up to the end of the log; OFFSET_OUT_OF_RANGE beyond.
         """
-        from kctl.client.admin import offsets
-
         return offsets.delete_records(self._call("deleting records", timeout), before)
 
     # --- moves --------------------------------------------------------------------------------------------------------
@@ -139,8 +141,6 @@ class OperatorCalls:
         Args: targets: for each partition the final brokers, the preferred leader first; None cancels its move
             (NO_REASSIGNMENT_IN_PROGRESS without one).
         """
-        from kctl.client.admin import reassignments
-
         return reassignments.alter_reassignments(self._call("moving partitions", timeout), targets)
 
     @checked
@@ -148,8 +148,6 @@ class OperatorCalls:
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> dict[TopicPartition, Reassignment]:
         """Return the moves in progress, of some partitions or of all."""
-        from kctl.client.admin import reassignments
-
         return reassignments.list_reassignments(self._call("listing moves of partitions", timeout), partitions)
 
     @checked
@@ -161,16 +159,12 @@ class OperatorCalls:
         Returns for each whether an election was held. False: the leader is already the wanted one. After a lost
             response, True may be reported without an election. An unclean election may lose records.
         """
-        from kctl.client.admin import elections
-
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 
     # --- cluster ------------------------------------------------------------------------------------------------------
 
     def describe_features(self, *, timeout: Timeout = None) -> list[Feature]:
         """Return the features of the cluster, such as metadata.version, with their levels; old brokers have none."""
-        from kctl.client.admin import cluster
-
         return cluster.describe_features(self._call("describing the features", timeout))
 
     def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
@@ -178,8 +172,6 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the cluster runs without KRaft, or is older than Kafka 3.0.
         """
-        from kctl.client.admin import cluster
-
         return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
     @checked
@@ -190,8 +182,6 @@ class OperatorCalls:
 
         Args: topics: names; None for all.
         """
-        from kctl.client.admin import cluster
-
         call = self._call("comparing the metadata of brokers", timeout)
         return cluster.metadata_views(call, broker_ids, topics)
 
@@ -206,8 +196,6 @@ class OperatorCalls:
         """Return the log directories of each broker, with their disks and the sizes of all replicas or of
         `partitions`.
         """
-        from kctl.client.admin import log_dirs
-
         return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids, partitions)
 
     # --- access -------------------------------------------------------------------------------------------------------
@@ -220,15 +208,14 @@ class OperatorCalls:
 
         Args: broker_id: broker to query; None: any.
         """
-        from kctl.client.acls import AclFilter
-        from kctl.client.admin import acls
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.describe_acls(self._call("describing ACLs", timeout), wanted or AclFilter(), broker_id)
 
     @checked
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
         """Create ACL rules; existing rules are unchanged and count as created."""
-        from kctl.client.admin import acls
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.create_acls(self._call("creating ACLs", timeout), rules)
 
@@ -237,7 +224,7 @@ class OperatorCalls:
         self, filters: Sequence[AclFilter], *, timeout: Timeout = None
     ) -> Results[AclFilter, Results[AclRule, None]]:
         """Delete the ACL rules that filters match; return the deleted rules of each filter."""
-        from kctl.client.admin import acls
+        from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.delete_acls(self._call("deleting ACLs", timeout), filters)
 
@@ -250,7 +237,7 @@ class OperatorCalls:
         Args: broker_id: broker to query; None: any.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
-        from kctl.client.admin import scram_users
+        from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
         return scram_users.describe_scram_users(self._call("describing users", timeout), users, broker_id)
 
@@ -263,7 +250,7 @@ class OperatorCalls:
         Args: changes: `ScramPassword` creates missing users; `ScramRemoval`.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
-        from kctl.client.admin import scram_users
+        from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
         return scram_users.alter_scram_users(self._call("changing users", timeout), changes)
 
@@ -275,8 +262,6 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the broker is older than Kafka 3.8.
         """
-        from kctl.client.admin import elections
-
         return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
 
     @checked
@@ -290,7 +275,7 @@ class OperatorCalls:
             broker_id: broker to query; None: any.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
-        from kctl.client.admin import client_quotas
+        from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
         return client_quotas.describe_client_quotas(self._call("describing quotas", timeout), entity_types, broker_id)
 
@@ -309,7 +294,7 @@ class OperatorCalls:
             validate_only: let the brokers check, and change nothing.
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
-        from kctl.client.admin import client_quotas
+        from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
         call = self._call("changing quotas", timeout)
         return client_quotas.alter_client_quotas(call, changes, validate_only=validate_only)
@@ -326,8 +311,6 @@ class OperatorCalls:
             BrokerError: GROUP_ID_NOT_FOUND: the share group does not exist.
             UnsupportedVersionError: the coordinator is older than Kafka 4.1.
         """
-        from kctl.client.admin import share_groups
-
         call = self._call(f"listing offsets of share group {group_id}", timeout)
         return share_groups.list_share_offsets(call, group_id, partitions)
 
@@ -336,8 +319,6 @@ class OperatorCalls:
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
         """Set start offsets; NON_EMPTY_GROUP if the group has members."""
-        from kctl.client.admin import share_groups
-
         call = self._call(f"setting offsets of share group {group_id}", timeout)
         return share_groups.alter_share_offsets(call, group_id, offsets)
 
@@ -346,8 +327,6 @@ class OperatorCalls:
         self, group_id: str, topics: Iterable[str], *, timeout: Timeout = None
     ) -> Results[str, None]:
         """Delete the start offsets of topics; NON_EMPTY_GROUP if the group has members."""
-        from kctl.client.admin import share_groups
-
         call = self._call(f"deleting offsets of share group {group_id}", timeout)
         return share_groups.delete_share_offsets(call, group_id, topics)
 
@@ -376,9 +355,7 @@ class OperatorCalls:
             UnsupportedVersionError: a broker is older than Kafka 3.0, or than a filter requires.
             KafkaError: no broker responded.
         """
-        from kctl.client.admin import transactions
-
-        wanted = transactions.TransactionFilter(states, producer_ids, longer_than_ms, pattern)
+        wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
         return transactions.list_transactions(self._call("listing transactions", timeout), wanted, broker_ids)
 
     @checked
@@ -389,8 +366,6 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: the coordinator is older than Kafka 3.0.
         """
-        from kctl.client.admin import transactions
-
         call = self._call("describing transactions", timeout)
         return transactions.describe_transactions(call, transactional_ids)
 
@@ -402,8 +377,6 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: a leader is older than Kafka 2.8.
         """
-        from kctl.client.admin import producers
-
         return producers.describe_producers(self._call("describing producers", timeout), partitions)
 
     @checked
@@ -412,8 +385,6 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: a broker is older than Kafka 3.0.
         """
-
-        from kctl.client.admin import hanging
 
         def new_call() -> Call:
             left_s = self._call(what, None).timer.remaining_ms / 1000
@@ -435,8 +406,6 @@ class OperatorCalls:
             BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
             UnsupportedVersionError: the leader is older than Kafka 2.8.
         """
-        from kctl.client.admin import abort
-
         call = self._call(f"aborting the transaction at offset {start_offset} of {partition}", timeout)
         return abort.abort_transaction(call, partition, start_offset)
 
@@ -450,8 +419,6 @@ class OperatorCalls:
 
         Reads one batch of each partition. OFFSET_OUT_OF_RANGE outside of the log.
         """
-        from kctl.client.admin import records
-
         return records.find_records(self._call("reading records", timeout), offsets)
 
     @checked
@@ -462,8 +429,6 @@ class OperatorCalls:
 
         A batch that cannot be read is a CorruptBatchError of its partition.
         """
-        from kctl.client.admin import records
-
         return records.inspect_records(self._call("reading records", timeout), offsets)
 
     @checked
@@ -474,6 +439,4 @@ class OperatorCalls:
 
         Uses one fetch of 256 KiB for each partition. Compacted records have no repeated keys.
         """
-        from kctl.client.admin import records
-
         return records.sample_keys(self._call("reading keys", timeout), ranges)
