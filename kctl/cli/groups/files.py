@@ -15,6 +15,7 @@ from kctl.cli.failures import file_error
 from kctl.cli.private_file import write_private
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import one_line
+from kctl.grammar.integers import integer_in
 
 FILE_VERSION = 1
 """Of the JSON; within a version fields are added, never renamed or removed."""
@@ -99,7 +100,8 @@ def _three(cells: list[str]) -> tuple[object, object, object]:
 
 
 def _number(text: str) -> object:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text
+    number = integer_in(text)
+    return text if number is None else number
 
 
 def _parse_json(name: str, text: str) -> Any:
