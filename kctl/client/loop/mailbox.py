@@ -158,7 +158,7 @@ class Mailbox(Generic[E]):
         is_last_look = False
         self.look()
         while not call.is_done:
-            if self.is_finished and (self.withdraw(call) or (self._has_ended(deadline_at_ms) and not call.is_done)):
+            if self.is_finished and (self.withdraw(call) or (self._wait_for_end(deadline_at_ms) and not call.is_done)):
                 raise self.closed_error()
             if not self.driver.wait(call.waiter, deadline_at_ms) and not call.is_done:
                 now_ms = self.clock.now_ms()
@@ -168,7 +168,7 @@ class Mailbox(Generic[E]):
                 is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended as well
             self.look()
 
-    def _has_ended(self, deadline_at_ms: int) -> bool:
+    def _wait_for_end(self, deadline_at_ms: int) -> bool:
         """Wait for the end of the loop, which finishes all calls and records before; return whether it has ended."""
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 

@@ -164,7 +164,7 @@ class ProducerMailbox(Mailbox[Posted]):
         self.post(WatchFuture(future, waiter))
         while future.outcome is None:
             if self.is_finished:  # the loop may not have seen this wait, but completes every record before it ends
-                has_ended = self._has_ended(timer.deadline_at_ms)
+                has_ended = self._wait_for_end(timer.deadline_at_ms)
                 if has_ended and future.outcome is None:
                     raise self.closed_error()
             else:
@@ -183,7 +183,7 @@ class ProducerMailbox(Mailbox[Posted]):
         event = WatchFuture(future, waiter)
         self.post(event)
         if self.is_finished and not self.is_on_loop() and self.withdraw(event):
-            self._has_ended(FOREVER_MS)  # the loop completes every record before it ends
+            self._wait_for_end(FOREVER_MS)  # the loop completes every record before it ends
 
     def handle(self, count: int) -> None:
         """Do nothing: the loop has handed over the error; see `Failures.handle`."""
