@@ -343,5 +343,6 @@ class WaitNotices:
         self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {self._present_limit()}")
 
     def _present_limit(self) -> WaitLimit:
-        is_short = self.refused_limit is not None and self._waits.are_refused
-        return self.refused_limit if is_short and self.refused_limit is not None else self._limit
+        if self.refused_limit is not None and self._waits.are_refused:
+            return self.refused_limit
+        return self._limit
