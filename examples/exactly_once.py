@@ -1,4 +1,4 @@
-"""Copy a topic to another topic in transactions: each record once, also after a crash.
+"""Copy a topic to another topic in transactions: each record once, even after a crash.
 
 python exactly_once.py SERVERS SOURCE TARGET GROUP
 """
@@ -23,7 +23,7 @@ def copy(servers: str, source: str, target: str, group: str, idle_s: float = 5.0
         producer.init_transactions(timeout=30)
         consumer.subscribe([source])
         while records := consumer.poll(timeout=idle_s):
-            with producer.transaction(consumer, timeout=30):  # commits the positions of the consumer, too
+            with producer.transaction(consumer, timeout=30):  # and commits the positions of the consumer
                 for record in records:
                     producer.send(target, record.value, record.key, headers=record.headers)
             count += len(records)

@@ -250,7 +250,7 @@ def _make(
 ) -> int:
     """Make the changes, print their results, and wait until the brokers know them.
 
-    An interrupt prints the results, too. `shows`: print the changes first, if no prompt did.
+    After an interrupt, the results are printed as well. `shows`: print the changes first, if no prompt did.
     """
     outcome.results = dict.fromkeys(outcome.changes, NOT_DONE)
     try:

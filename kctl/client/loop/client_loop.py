@@ -49,7 +49,7 @@ class ClientLoop(ABC, Generic[E]):
             self._mailbox.failure = error
             raise
         finally:
-            with ExitStack() as steps:  # in reverse order, each also if another one fails
+            with ExitStack() as steps:  # in reverse order, each even if another one fails
                 steps.callback(at_exit.forget, self._mailbox)
                 steps.callback(self._finish)
                 steps.callback(self._client.close)

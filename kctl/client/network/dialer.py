@@ -187,7 +187,7 @@ class Dialer:
             self._ended(entry, connection, error, now_ms)
 
     def run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Do what is due at a node: end handshakes without a response, dial the next address, end a look-up."""
+        """Do the due work of a node: end handshakes without a response, dial the next address, end a look-up."""
         for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
             self._expire_handshake(entry, connection, now_ms)
         if entry.attempt is not None:

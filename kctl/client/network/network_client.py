@@ -206,7 +206,7 @@ class NetworkClient:
         self.poll_again()
 
     def poll_again(self) -> None:
-        """Continue the last poll, which ended by a wake-up alone: with what was awaited and due then."""
+        """Continue the last poll, which ended by a wake-up alone, with its deadline."""
         due_at_ms = self._due_at_ms
         now_ms = self._poll_io(self._until_ms)
         if self.is_only_woken:

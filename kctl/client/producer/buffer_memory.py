@@ -115,7 +115,7 @@ class BufferMemory:
 
     def _wake_first(self) -> None:
         if self._queue:
-            with suppress(IndexError):  # the first sender has left meanwhile
+            with suppress(IndexError):  # the first sender has left in the meantime
                 self._queue[0].waiter.notify()
 
     def wake_all(self) -> None:

@@ -33,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
-"""Upper estimate of a row's size in a batch beside its contents, so that a run that fills a batch is not cut again."""
+"""Upper estimate of a row's size in a batch without its contents, so that a run that fills a batch is not cut again."""
 
 _KEYED_RUN_BATCHES: Final = 4
 """Maximum size, in batches, of a run of keyed rows, which is divided among partitions before it joins their queues."""
