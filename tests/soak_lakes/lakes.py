@@ -1,6 +1,7 @@
-"""Targets of the soaks, by kind: how they are written, how many commits they have, what a foreign reader finds."""
+"""Targets of the soaks, by kind: how they are written, the number of the newest commit, what a foreign reader finds."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,8 @@ from tests.pipeline.exports import Row, on_topic, produce, rows_of
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.s3.server import S3Server
 
-COMMITS = ("_manifest/", "_delta_log/", "metadata/")
+COMMIT = re.compile(r"(?:\d+-)?(\d+)\.json|(\d+)-[^/]*\.metadata\.json")
+"""Names with the number of a commit: manifests, which merges replace by fewer, logs of Delta, metadata of Iceberg."""
 PARTITIONS = 3
 
 
@@ -36,26 +38,43 @@ class Source:
 
 
 class Lake(NamedTuple):
-    """A target: as it is written, how many commits it has, and what a foreign reader finds in it."""
+    """A target: as it is written, the number of its newest commit, and what a foreign reader finds in it."""
 
     text: str
-    commits: Callable[[], int]
+    newest_commit: Callable[[], int]
     rows: Callable[[], list[Row]]
 
 
 def lake(kind: str, name: str, topic: str, store: S3Server, folder: Path) -> Lake:
-    def commits_below(prefix: str) -> Callable[[], int]:
-        return lambda: sum(any(word in key for word in COMMITS) for key in store.keys(prefix))
+    def newest_below(prefix: str) -> Callable[[], int]:
+        return lambda: newest_commit(store.keys(prefix))
 
     if kind == "folder":
-        return Lake(str(folder), lambda: len(list(folder.glob("_manifest/*"))), lambda: _sorted(folder / topic))
+        manifests = folder / "_manifest"
+        return Lake(
+            str(folder),
+            lambda: newest_commit(path.name for path in manifests.glob("*.json")),
+            lambda: _sorted(folder / topic),
+        )
     if kind in ("s3", "gs"):
         return Lake(
-            f"{kind}://kafka/{name}", commits_below(name), lambda: _sorted(f"kafka/{name}/{topic}", store.files())
+            f"{kind}://kafka/{name}",
+            newest_below(f"{name}/_manifest"),
+            lambda: _sorted(f"kafka/{name}/{topic}", store.files()),
         )
     if kind == "delta":
-        return Lake(f"delta:s3://kafka/{name}", commits_below(name), lambda: _sorted_table(_delta(name)))
-    return Lake(f"iceberg:lake.db.{name}", commits_below("warehouse"), lambda: _sorted_table(_iceberg(f"db.{name}")))
+        return Lake(f"delta:s3://kafka/{name}", newest_below(f"{name}/_delta_log"), lambda: _sorted_table(_delta(name)))
+    return Lake(
+        f"iceberg:lake.db.{name}",
+        newest_below(f"warehouse/db/{name}/metadata"),
+        lambda: _sorted_table(_iceberg(f"db.{name}")),
+    )
+
+
+def newest_commit(names: Iterable[str]) -> int:
+    """Return the largest number of a commit in names of files; -1 if no name has one."""
+    found = filter(None, map(COMMIT.fullmatch, names))
+    return max((int(name[1] or name[2]) for name in found), default=-1)
 
 
 def _delta(name: str) -> Any:

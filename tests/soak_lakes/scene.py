@@ -1,5 +1,6 @@
 """Scene: one topic, one target, the runs of one job that copies the one to the other, and what strikes them."""
 
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -10,11 +11,14 @@ import pytest
 
 from tests.soak_lakes.blows import KINDS, SEED, Blow, Struck, strike
 from tests.soak_lakes.lakes import Source, lake
-from tests.soak_lakes.supervised import Supervised
+from tests.soak_lakes.supervised import Supervised, feeding
+from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.s3.server import S3Server
 
 _numbers = count(1)
+TIMEOUTS = ("--api-timeout", f"{bound(120)}s", "--request-timeout", f"{bound(10)}s")
+"""Longer than a blow lasts, also beside other load, so that no job ends because the machine is slow."""
 
 
 class Case(NamedTuple):
@@ -79,6 +83,10 @@ class Scene:
         """Strike when the blow is due, and end what lasts."""
         strike(blow, supervised, self._front, self._kafka, self.rng, self._pause)
 
+    def feeding(self) -> AbstractContextManager[None]:
+        """Return a context in which records are produced after each commit."""
+        return feeding(self.source.produce_more, self.target.newest_commit)
+
     def wait(self, blow: Blow) -> None:
         """Wait until a blow is due."""
         self._pause.wait(blow.after_ms / 1000)
@@ -86,6 +94,6 @@ class Scene:
     def _made(self, scratch: str, name: str, *more: str) -> Supervised:
         state = ("--checkpoint", str(self._scratch / f"state-{name}")) if self.case.job == "sync" else ()
         arguments = (self.case.job, self.source.topic, "--to", self.target.text, "-b", self._kafka.bootstrap())
-        made = Supervised(self._scratch / scratch, (*arguments, *state, *more), self.target.commits)
+        made = Supervised(self._scratch / scratch, (*arguments, *TIMEOUTS, *state, *more), self.target.newest_commit)
         self._request.addfinalizer(made.close)
         return made

@@ -9,12 +9,15 @@ from pathlib import Path
 from random import Random
 from threading import Event, Thread
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from tests.pipeline.processes import JobProcess, children_of
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import WaitTimeout, wait_until
 
-PATIENCE_MS = bound(180_000)
-LAST_MS = bound(600_000)
+PATIENCE_MS = bound(900_000)
+"""For a start of Spark and a commit."""
+LAST_MS = bound(1_800_000)
 """For what is left after the last blow."""
 MOST_STARTS = 12
 """In a row without any progress."""
@@ -23,10 +26,10 @@ MOST_STARTS = 12
 class Supervised:
     """A job that is started again whenever it has ended."""
 
-    def __init__(self, scratch: Path, arguments: tuple[str, ...], commits: Callable[[], int]) -> None:
+    def __init__(self, scratch: Path, arguments: tuple[str, ...], newest_commit: Callable[[], int]) -> None:
         self._scratch = scratch
         self._arguments = arguments
-        self._commits = commits
+        self._newest_commit = newest_commit
         self._job: JobProcess | None = None
         self.starts = 0
         self.codes: Counter[int] = Counter()
@@ -51,13 +54,13 @@ class Supervised:
         return self.last_code, said
 
     def wait_for_commit(self) -> None:
-        """Wait until there is one more commit than now."""
-        before, starts = self._commits(), self.starts
+        """Wait until there is a newer commit than now."""
+        before, starts = self._newest_commit(), self.starts
 
         def has_come() -> bool:
             job = self.running()
             assert self.starts - starts < MOST_STARTS, f"it ends each time: {job.said()}"
-            return self._commits() > before
+            return self._newest_commit() > before
 
         self.wait(has_come, "a commit")
 
@@ -128,13 +131,20 @@ def _command(pid: int) -> str:
 
 
 @contextmanager
-def feeding(produce: Callable[[], None]) -> Iterator[None]:
-    """Produce again and again, in a thread, so that a job has work all the time."""
+def feeding(produce: Callable[[], None], newest_commit: Callable[[], int]) -> Iterator[None]:
+    """Produce after each commit, in a thread, so that a job has work all the time, and no more than it can do."""
     stopping = Event()
 
     def feed() -> None:
+        before: int | None = None
         while not stopping.wait(0.5):
-            produce()
+            try:
+                newest = newest_commit()
+            except (BotoCoreError, ClientError):  # the store is struck
+                continue
+            if newest != before:
+                produce()
+                before = newest
 
     thread = Thread(target=feed)
     thread.start()

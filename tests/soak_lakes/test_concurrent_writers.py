@@ -13,14 +13,15 @@ import pytest
 
 from tests.soak_lakes.blows import BLOWS, SEED, make_plan
 from tests.soak_lakes.scene import CASES, IDS, Scene
-from tests.soak_lakes.supervised import Supervised, feeding
+from tests.soak_lakes.supervised import Supervised
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 LOSSES = int(os.environ.get("KCTL_SOAK_LOSSES", "4"))
 RECORDS = 500
-WITHIN_MS = bound(600_000)
-LOST = "another export has"
+WITHIN_MS = bound(1_800_000)
+LOST = ("another export has taken over", "another export wrote to")
+"""Texts of a run to a folder, and of a run to a store or a table."""
 ONE_CORE = ("--master", "local[1]")
 SMALL = (*ONE_CORE, "--range-size", "20000B")
 each_case = pytest.mark.parametrize(
@@ -46,13 +47,13 @@ def test_of_two_runs_at_once_one_commits_and_each_record_is_there_once(scene: Sc
             if (ended := each.ended_with()) is not None:
                 code, said = ended
                 assert code == 2, said
-                assert LOST in said, said
+                assert any(words in said for words in LOST), said
                 losses[f"run {number + 1}"] += 1
             each.running()
         return losses.total() >= LOSSES
 
     scene.source.produce_more()
-    with feeding(scene.source.produce_more):
+    with scene.feeding():
         wait_until(have_lost, WITHIN_MS, "the losses", interval_ms=100)
     finish(scene, runs)
     sys.stdout.write(f"two of {scene.case}: {dict(losses)} lost, {scene.source.produced} records, each once\n")
@@ -65,17 +66,17 @@ def test_of_two_runs_at_once_that_are_struck_each_record_is_there_once(scene: Sc
     struck = Counter[str]()
 
     def both_run_and_one_commits() -> None:
-        before = scene.target.commits()
+        before = scene.target.newest_commit()
 
         def has_committed() -> bool:
             for each in runs:
                 each.running()
-            return scene.target.commits() > before
+            return scene.target.newest_commit() > before
 
         wait_until(has_committed, WITHIN_MS, "a commit of one of them", interval_ms=100)
 
     scene.source.produce_more()
-    with feeding(scene.source.produce_more):
+    with scene.feeding():
         for blow in make_plan(SEED, BLOWS, scene.struck_kinds("driver", "worker", "store")):
             if not blow.is_early:
                 both_run_and_one_commits()

@@ -15,11 +15,10 @@ import pytest
 
 from tests.soak_lakes.blows import BLOWS, SEED, make_plan
 from tests.soak_lakes.scene import CASES, IDS, Scene
-from tests.soak_lakes.supervised import feeding
 
 RECORDS = 3_000
 """Produced before each blow."""
-OPTIONS = ("--api-timeout", "20s", "--request-timeout", "5s", "--master", "local[2]", "--range-size", "50000B")
+OPTIONS = ("--master", "local[2]", "--range-size", "50000B")
 
 
 @pytest.mark.parametrize(("stores", "case"), [(case.store, case) for case in CASES], indirect=["stores"], ids=IDS)
@@ -33,7 +32,7 @@ def test_target_has_every_record_once_after_all_blows(scene: Scene) -> None:
             supervised.wait_for_commit()
         scene.wait(blow)
         # without work there are no workers
-        with feeding(scene.source.produce_more) if blow.kind == "worker" else nullcontext():
+        with scene.feeding() if blow.kind == "worker" else nullcontext():
             scene.strike(blow, supervised)
         struck[blow.kind] += 1
     supervised.stop()

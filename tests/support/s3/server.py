@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 
@@ -120,8 +121,13 @@ class S3Server:
 
     def keys(self, prefix: str) -> set[str]:
         """Return the keys below a prefix, without it."""
-        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket="kafka", Prefix=f"{prefix}/")
+        pages = self._lister.get_paginator("list_objects_v2").paginate(Bucket="kafka", Prefix=f"{prefix}/")
         return {each["Key"].removeprefix(f"{prefix}/") for page in pages for each in page.get("Contents", ())}
+
+    @cached_property
+    def _lister(self) -> Any:
+        """One client for all lists: to make a client takes longer than to list."""
+        return self.client()
 
     def _accepts(self) -> bool:
         try:
