@@ -22,6 +22,8 @@ RECORDS = 500
 WITHIN_MS = bound(1_800_000)
 LOST = ("another export has taken over", "another export wrote to")
 """Texts of a run to a folder, and of a run to a store or a table."""
+OVERLOADED = "the machine is overloaded"
+"""Text of a run that has lost nothing: Spark waits 10 s for a Python worker, too short beside much other load."""
 ONE_CORE = ("--master", "local[1]")
 SMALL = (*ONE_CORE, "--range-size", "20000B")
 each_case = pytest.mark.parametrize(
@@ -46,9 +48,10 @@ def test_of_two_runs_at_once_one_commits_and_each_record_is_there_once(scene: Sc
         for number, each in enumerate(runs):
             if (ended := each.ended_with()) is not None:
                 code, said = ended
-                assert code == 2, said
-                assert any(words in said for words in LOST), said
-                losses[f"run {number + 1}"] += 1
+                if OVERLOADED not in said:
+                    assert code == 2, said
+                    assert any(words in said for words in LOST), said
+                    losses[f"run {number + 1}"] += 1
             each.running()
         return losses.total() >= LOSSES
 
