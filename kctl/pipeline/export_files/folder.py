@@ -160,12 +160,13 @@ class ExportFolder:
                 self._show_finished(manifests)
                 return
             temporary.mkdir(exist_ok=True)
-            for other in sorted(temporary.iterdir()):
-                gone = temporary / f".gone-{run_id}-{other.name}"[:200]
-                other.rename(gone)  # atomic: from now on no other run can rename files out of it
-                shutil.rmtree(gone)
             self._run = temporary / run_id
-            self._run.mkdir()
+            self._run.mkdir()  # before the listing, so that of two claims at least one finds the other's directory
+            for other in sorted(set(temporary.iterdir()) - {self._run}):
+                gone = temporary / f".gone-{run_id}-{other.name}"[:200]
+                with suppress(FileNotFoundError):  # its run has ended, or a third run removes it, too
+                    other.rename(gone)  # atomic: from now on no other run can rename files out of it
+                    shutil.rmtree(gone)
             sync(temporary)
         except OSError as e:
             raise folder_error(self.path, e) from e
@@ -199,15 +200,21 @@ class ExportFolder:
                 raise unnamed_files(self.path, unnamed)
 
     def _settle_files(self, manifests: Iterable[Manifest]) -> None:
-        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest."""
+        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest.
+
+        Raises: FolderError: another run has taken the directory, and a file without a manifest may belong to it.
+        """
         known = paths_in(manifests)
         try:
             for path in _data_files(self.path):
                 shown = path.with_name(path.name.removeprefix("."))
-                if str(shown.relative_to(self.path)) not in known or (shown != path and shown.exists()):
-                    path.unlink()
-                elif shown != path:
-                    path.rename(shown)
+                with suppress(FileNotFoundError):  # another run settles it, too
+                    if str(shown.relative_to(self.path)) not in known or (shown != path and shown.exists()):
+                        if not self.run.exists():
+                            raise self._taken()
+                        path.unlink()
+                    elif shown != path:
+                        path.rename(shown)
         except OSError as e:
             raise folder_error(self.path, e) from e
 

@@ -3,18 +3,21 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kctl.pipeline.export_files.folder import TEMPORARY, ExportFolder, file_name, hidden, inside, placed
-from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedFile, ExportedRange, read_manifests
+from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedFile, ExportedRange, Manifest, read_manifests
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.resume_point import ResumePoint
 
 SETTINGS = {"format": "parquet", "layout": "topic"}
+AT_ONCE, CLAIMS = 4, 30
 
 
 def taken(path: Path, run_id: str = "run") -> ExportFolder:
@@ -120,6 +123,42 @@ def test_nothing_of_an_earlier_run_comes_in_once_another_has_the_folder(tmp_path
     assert read_manifests(tmp_path / "x") == []
     second.commit_round([second.begin_round(0)], SETTINGS, [written(second, 0, 12)])
     assert names(tmp_path) == ["t-0-0-12.parquet"]
+
+
+def test_of_claims_at_once_at_most_one_has_the_folder(tmp_path: Path) -> None:
+    first = taken(tmp_path / "x")
+    first.commit_round([first.begin_round(0)], SETTINGS, [written(first, 0, 10)])
+    barrier = threading.Barrier(AT_ONCE)
+
+    def claim(run_id: str) -> ExportFolder:
+        folder = ExportFolder(tmp_path / "x")
+        barrier.wait()
+        folder.claim(run_id, SETTINGS)
+        return folder
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for number in range(CLAIMS):
+            folders = list(pool.map(claim, [f"{number}-{who}" for who in range(AT_ONCE)]))
+            assert sum(folder.run.exists() for folder in folders) <= 1
+    taken(tmp_path / "x", "last").leave()
+    assert list((tmp_path / "x" / TEMPORARY).iterdir()) == []
+    assert names(tmp_path) == ["t-0-0-10.parquet"]
+
+
+def test_run_that_has_lost_the_folder_removes_nothing_of_the_run_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, settle = ExportFolder(tmp_path / "x"), ExportFolder._settle_files
+
+    def settle_late(folder: ExportFolder, manifests: Sequence[Manifest]) -> None:
+        monkeypatch.undo()
+        written(taken(tmp_path / "x", "fast"), 0, 10)
+        settle(folder, manifests)
+
+    monkeypatch.setattr(ExportFolder, "_settle_files", settle_late)
+    with pytest.raises(FolderError, match="another export has taken"):
+        slow.claim("slow", SETTINGS)
+    assert names(tmp_path) == [".t-0-0-10.parquet"]
 
 
 def test_an_attempt_that_is_late_cannot_replace_a_file_of_a_committed_round(tmp_path: Path) -> None:
