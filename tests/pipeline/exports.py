@@ -13,6 +13,7 @@ from kctl.client.records import Record
 from kctl.pipeline.export_files.exported_records import read_exported
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.targets import read_export
+from tests.support.bounds import bound
 
 PADDING = b"x" * 80
 
@@ -38,7 +39,7 @@ def produce(bootstrap: str, topic: str, count: int, *, partitions: int, first: i
             headers = (("trace", b"%d" % number), ("none", None)) if number % 13 == 0 else ()
             timestamp_ms = 1_700_000_000_000 + number * 60
             producer.send(topic, value, key, number % partitions, headers, timestamp_ms)
-        producer.flush(60)
+        producer.flush(bound(120))
 
 
 def on_topic(properties: Mapping[str, str], topic: str) -> list[Row]:

@@ -21,7 +21,7 @@ from tests.support.kafka.waiting import wait_until
 from tests.support.ports import lease_ports
 
 ACCESS_KEY, SECRET_KEY = "kctl-tests", "canary-of-the-secret-key"
-STARTED_WITHIN_MS = bound(30_000)
+STARTED_WITHIN_MS = bound(120_000)
 
 
 class S3Server:
