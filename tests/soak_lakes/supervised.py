@@ -53,9 +53,9 @@ class Supervised:
         self._end()
         return self.last_code, said
 
-    def wait_for_commit(self) -> None:
-        """Wait until there is a newer commit than now."""
-        before, starts = self._newest_commit(), self.starts
+    def wait_for_commit_after(self, before: int) -> None:
+        """Wait until there is a newer commit; start the job again if it ends. Args: before: number of a commit."""
+        starts = self.starts
 
         def has_come() -> bool:
             job = self.running()
@@ -67,7 +67,7 @@ class Supervised:
     def wait(self, is_so: Callable[[], bool], what: str) -> None:
         """Wait for something; where it does not come, the error has what the job said."""
         try:
-            wait_until(is_so, PATIENCE_MS, what, interval_ms=50)
+            wait_until(is_so, PATIENCE_MS, what, interval_ms=100)
         except WaitTimeout as e:
             said, pids = self.running().said(), children_of(self.running().process.pid)
             raise AssertionError(f"{e}: {said[-3000:]}; {[_command(pid)[:200] for pid in pids]}") from None

@@ -26,10 +26,11 @@ def test_target_has_every_record_once_after_all_blows(scene: Scene) -> None:
     supervised = scene.continuing("one", *OPTIONS)
     struck = Counter[str]()
     for blow in make_plan(SEED, BLOWS, scene.struck_kinds()):
+        before = scene.target.newest_commit()
         scene.source.produce_more()
         supervised.running()
         if not blow.is_early:
-            supervised.wait_for_commit()
+            supervised.wait_for_commit_after(before)
         scene.wait(blow)
         # without work there are no workers
         with scene.feeding() if blow.kind == "worker" else nullcontext():
