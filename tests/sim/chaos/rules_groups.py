@@ -1,4 +1,4 @@
-"""Rules G1 to G9: ownership of partitions, and stability of groups.
+"""Rules G1 to G10: ownership of partitions, and stability of groups.
 
 | id | rule |
 |---|---|
@@ -11,6 +11,7 @@
 | G7 static | a static member that returns within its session moves no other member |
 | G8 fenced | after a commit_sync rejected with an unknown member, its partitions return no records |
 | G9 session-over | no record is returned by a member whose session is over by the clock of its process |
+| G10 lost-in-vain | a member that polls in time loses no partitions if nothing is wrong but that responses are late |
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from kctl.client.cluster import TopicPartition
 from tests.sim.chaos.checker import Violation, broken
 from tests.sim.chaos.facts import Facts
 from tests.sim.chaos.history import CLUSTER, Entry
-from tests.sim.chaos.plan import MAX_POLL_MS, Plan
+from tests.sim.chaos.plan import MAX_POLL_MS, Kind, Plan
 
 HEARTBEAT_SLACK_MS = 1500
 SILENCE_SLACK_MS = 3000
@@ -46,6 +47,9 @@ class GroupRules:
         """Last change of an interrupted poll: the next poll may repeat the listener call."""
         self._fenced: dict[str, dict[TopicPartition, None]] = {}
         """Partitions of members at a rejected commit, until the loss is reported to them."""
+        self._pauses_ms: dict[str, int] = {}
+        """Longest time between two polls."""
+        self._is_only_late = {fault.kind for fault in plan.faults} == {Kind.LATE.value}
         # A coordinator that takes over knows the group as it was when its last rebalance was complete, in Kafka too:
         # what members were told of a later generation is forgotten, and its number given again.
         self._may_fall = any(fault.kind in ("coordinator", "trouble") for fault in plan.faults)
@@ -55,6 +59,10 @@ class GroupRules:
             yield from self._of_cluster(entry, facts)
             return
         if entry.what in ("poll", "next"):
+            polled_ms = self._polled_ms.get(entry.proc)
+            if entry.kind == "invoke" and polled_ms is not None:
+                pause_ms = entry.at_ms - polled_ms
+                self._pauses_ms[entry.proc] = max(pause_ms, self._pauses_ms.get(entry.proc, 0))
             if entry.kind == "ok" and entry.what == "poll":  # the next record of a loop may need no poll
                 self._has_polled[entry.proc] = True
             self._polled_ms[entry.proc] = None if entry.kind == "invoke" else entry.at_ms
@@ -97,6 +105,8 @@ class GroupRules:
             yield broken("G2 wrong-change", entry, f"{entry.what}: {_text(strange)}, owned {_text(owned)}")
         if entry.what != "assigned" and facts.is_eager(entry.proc) and len(partitions) < len(owned):
             yield broken("G2 wrong-change", entry, f"{entry.what} {_text(partitions)}, and eager members give up all")
+        if entry.what == "lost" and self._is_only_late and self._pauses_ms.get(entry.proc, 0) < MAX_POLL_MS:
+            yield broken("G10 lost-in-vain", entry, f"{_text(partitions)} while responses are late and nothing else")
         if entry.what == "assigned":
             owned.update(dict.fromkeys(partitions))
         else:

@@ -7,7 +7,7 @@ import pytest
 from kctl.client.cluster import TopicPartition
 from tests.sim.chaos.checker import check
 from tests.sim.chaos.history import CLUSTER, Entry
-from tests.sim.chaos.plan import Plan
+from tests.sim.chaos.plan import MAX_POLL_MS, Fault, Plan
 
 TP = TopicPartition("t", 0)
 PROC = "c1.1"
@@ -16,7 +16,7 @@ Line = tuple[int, str, str, str, Any]
 """Instant, proc, kind, what, value."""
 
 
-def rules_broken(*lines: Line, timeout_ms: int | None = None, error: str = "") -> list[str]:
+def rules_broken(*lines: Line, timeout_ms: int | None = None, error: str = "", plan: Plan = PLAN) -> list[str]:
     entries = [
         Entry(
             number,
@@ -30,7 +30,7 @@ def rules_broken(*lines: Line, timeout_ms: int | None = None, error: str = "") -
         )
         for number, (at_ms, proc, kind, what, value) in enumerate(lines)
     ]
-    return [violation.rule.split()[0] for violation in check(entries, PLAN)]
+    return [violation.rule.split()[0] for violation in check(entries, plan)]
 
 
 def born(**properties: object) -> Line:
@@ -161,6 +161,19 @@ def test_who_was_outside_and_is_back_without_a_word_of_the_loss() -> None:
     assert "G6" in rules_broken(*START, seen, *polled(5), back, timeout_ms=0)
     lost = (5, PROC, "event", "lost", {"partitions": [TP], "robbed": {}})
     assert rules_broken(*START, seen, lost, *polled(5), back, timeout_ms=0) == []
+
+
+@pytest.mark.parametrize(("pause_ms", "kinds", "rules"), [
+    (5, ("late",), ["G10"]),
+    (MAX_POLL_MS, ("late",), []),
+    (5, ("late", "delay"), []),
+])  # fmt: skip
+def test_loss_breaks_a_rule_if_nothing_but_late_responses_is_wrong(
+    pause_ms: int, kinds: tuple[str, ...], rules: list[str]
+) -> None:
+    lost = (6 + pause_ms, PROC, "event", "lost", {"partitions": [TP], "robbed": {}})
+    plan = PLAN._replace(faults=tuple(Fault(0, kind) for kind in kinds))
+    assert rules_broken(*START, *polled(5), *polled(5 + pause_ms), lost, timeout_ms=0, plan=plan) == rules
 
 
 def test_records_after_a_refused_commit_are_those_of_a_fenced_member() -> None:
