@@ -1,6 +1,6 @@
-"""The `kctl` command: answers `--version` and shells at once, and hands everything else to `kctl.cli.app`.
+"""The `kctl` command: serves `--version` and completion itself, and passes everything else to `kctl.cli.app`.
 
-It must import nothing heavy before it knows what is asked, and nothing at all before Ctrl-C ends it quietly.
+It imports nothing heavy before it knows the command, and nothing at all before Ctrl-C is handled.
 """
 
 # The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.

@@ -1,1 +1,1 @@
-"""The command line: one file a command, shared parts beside them. Knows the client; the client knows nothing of it."""
+"""The command line: one file for each command, and shared parts. Knows the client; the client knows nothing of it."""

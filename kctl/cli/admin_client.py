@@ -13,7 +13,7 @@ from kctl.client.events import Event, EventSink, ignore_events
 def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admin]:
     """Return an admin client, each call of which has its own API timeout unless `Admin.within` bounds several.
 
-    Args: also: takes the events, too.
+    Args: also: a second receiver of the events.
     """
     events = common.events
 

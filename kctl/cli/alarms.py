@@ -4,7 +4,7 @@ The system has one interval timer, so it is set to the earliest of all alarms th
 no alarm ever comes.
 
 Python drops an exception that a signal handler raises in some places: in callbacks of weak references, in finalizers,
-and where its compiler computes a constant, which it does for each module without a .pyc file. So what ends the main
+and during constant folding by its compiler, which it does for each module without a .pyc file. So what ends the main
 thread's work is raised by `Insistence`, again and again.
 """
 
@@ -31,7 +31,7 @@ _pending: "list[Alarm]" = []
 class Alarm:
     """An alarm that has been set: it comes once. Only the main thread may set one.
 
-    Args: act: what it raises is raised in the main thread, wherever it is.
+    Args: act: its exceptions are raised in the main thread, at any point.
     """
 
     def __init__(self, after_ms: int, act: Act) -> None:
@@ -54,7 +54,7 @@ def cancel_all() -> None:
 
 
 def _set_timer() -> None:
-    """Set the timer to the first alarm; look again, as a signal handler may have changed which that is meanwhile."""
+    """Set the timer to the first alarm; look again, since a signal handler may have added an earlier one."""
     if not HAS_TIMER:
         return
     handle_alarm(_on_alarm)

@@ -1,6 +1,6 @@
 """`kctl api`: one request of any API of Kafka, request and response as JSON.
 
-Owns what may be sent without --execute, and the exit code of a response in which some parts failed.
+Owns the APIs that may be sent without --execute, and the exit code of a response in which some parts failed.
 """
 
 import json
@@ -169,7 +169,7 @@ def _send(common: Common, name: str, fields: dict[str, object], node: int | None
 
 
 def _report_errors(common: Common, response: "ApiResponse") -> int:
-    """Say each error that the response reports; 3 when other parts of it succeeded, else the code of the first."""
+    """Say each error that the response reports; 3 if other parts of it succeeded, otherwise the code of the first."""
     failures = [explain(error) for error in response.errors]
     for failure in failures:
         common.environment.say_failure(failure, is_error=False)

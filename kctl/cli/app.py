@@ -1,6 +1,6 @@
 """The root of the command line: which commands there are, and how a run ends.
 
-Each command lives in a module of its own that is imported when it is called, so that `kctl --help` imports none of
+Each command has a separate module that is imported when it is called, so that `kctl --help` imports none of
 them.
 """
 
@@ -90,12 +90,12 @@ CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--br
 
 @cache
 def command_of(app: typer.Typer) -> Any:
-    """Return the command that a declaration stands for, built once: that takes milliseconds."""
+    """Return the command of a declaration; it is built once, because that takes milliseconds."""
     return typer.main.get_command(app)
 
 
 class RootGroup(Group):
-    """The commands by name; imports one when it is asked for."""
+    """The commands by name; imports one when it is needed."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments with a command of kctl first. Raises: UsageError: there are only options."""

@@ -1,7 +1,7 @@
 """What commands that change a cluster share: their options, the question on a terminal, and how failures are reported.
 
 One rule: what destroys records, access or positions shows first and needs --execute, or a yes on a terminal; every
-other change is made at once. Both have --dry-run, which wins.
+other change is made immediately. Both have --dry-run, which wins.
 """
 
 import shlex
@@ -89,7 +89,7 @@ def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], questio
 def after_yes(
     common: Common, admin: "Admin", consent: Consent, facts: Sequence[str], question: str, change: Callable[[], T]
 ) -> T | None:
-    """Ask on a terminal, and make the change after a yes, with a new timeout: the answer took its time."""
+    """Ask on a terminal, and make the change after a yes, with a new timeout, because the prompt took time."""
     if not is_confirmed(common, consent, facts, question):
         return None
     with admin.within():
@@ -97,7 +97,7 @@ def after_yes(
 
 
 def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str) -> str:
-    """Return what became of one item, such as "deleted"; `failed` is None in a dry run."""
+    """Return the outcome of one item, such as "deleted"; `failed` is None in a dry run."""
     return f"would be {done}" if failed is None else word_of(failed.get(key), done)
 
 
@@ -116,7 +116,7 @@ def end_change(
     would: str,
     check: str = "",
 ) -> int:
-    """Write one row for each item of a change; report what failed, or what was not done, and return the exit code.
+    """Write one row for each item of a change; report failures and omissions, and return the exit code.
 
     Args:
         failed: None in a dry run.
@@ -136,7 +136,7 @@ def say_dry_run(common: Common, what: str) -> None:
 
 
 def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError], check: str = "") -> int:
-    """Report what failed, equal failures once; return 3 where something was done, else the code of the first cause.
+    """Report what failed, equal failures once; return 3 if something was done, otherwise the code of the first cause.
 
     Args:
         done: true where some item succeeded.

@@ -27,7 +27,7 @@ PARSER_ERRORS: type[Any] = BadParameter.__mro__[1]
 
 
 def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
-    """Return what a parser makes of what was given; its ValueError becomes a mistake in the option of that name."""
+    """Return the value of a text as a parser reads it; its ValueError becomes a mistake in the option of that name."""
     try:
         return parse(given)
     except ValueError as e:

@@ -29,11 +29,11 @@ class Option(NamedTuple):
 
     Attributes:
         names: as written, the long one first; `off`: the names that turn a flag off.
-        metavar: what follows the name; empty for a flag. `words`: how many that are.
+        metavar: name of the value; empty for a flag. `words`: number of values.
         type: flag, duration, integer, path, choice or text.
-        values: all that can follow, where that is a few words.
+        values: all possible values, if they are a few words.
         default: as the user would write it; empty for none.
-        property: Kafka's name of what it sets; empty for none.
+        property: Kafka property that it sets; empty for none.
         is_common: is it one of those that every command has?
     """
 
@@ -56,7 +56,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """What stands on a command line without a name; `metavar` has the brackets and dots of the help."""
+    """Positional argument of a command; `metavar` has the brackets and dots of the help."""
 
     metavar: str
     help: str

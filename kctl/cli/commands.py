@@ -36,7 +36,7 @@ class Command(TyperCommand):
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what follows the name of the command in its usage."""
+        """Return the part of the usage after the name of the command."""
         from kctl.cli.help_sections import usage_of_arguments  # wanted for help alone
 
         return [self.options_metavar or "", *usage_of_arguments(self, ctx)]

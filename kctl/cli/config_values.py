@@ -1,4 +1,4 @@
-"""Values of configs as brokers report them: the same as what was set, though written otherwise."""
+"""Values of configs as brokers report them: equal to the values that were set, but written differently."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,6 +1,6 @@
 """`kctl configs`: show, set and unset the configs of topics, brokers, groups and subscriptions of client metrics.
 
-Owns how a resource is named on the command line, and what the rows show.
+Owns the names of resources on the command line, and the contents of rows.
 """
 
 import shlex
@@ -90,7 +90,7 @@ def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: 
 
 
 def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | None]]", *, dry_run: bool) -> int:
-    """Change configs, show what became of each entry, and return the exit code."""
+    """Change configs, show the outcome of each entry, and return the exit code."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -122,7 +122,7 @@ def shown_name(resource: "ConfigResource") -> str:
 
 
 def result_of(value: str | None, error: "KafkaError | None", *, dry_run: bool) -> str:
-    """Return what became of one entry, in a few words."""
+    """Return the outcome of one entry, in a few words."""
     done = "unset" if value is None else "set"
     return word_of(error, f"would be {done}" if dry_run else done)
 
@@ -150,7 +150,7 @@ def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs:
 
 
 def default_of(entry: "ConfigEntry") -> str | None:
-    """Return the default of an entry; that of a topic in ms may be one of the broker in hours or minutes."""
+    """Return the default of an entry; the default of a topic in ms may be a broker config in hours or minutes."""
     from kctl.client.admin import CONFIG_SOURCES
     from kctl.grammar.integers import integer_in
 

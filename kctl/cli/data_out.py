@@ -53,7 +53,7 @@ class DataOut:
         self._pending_bytes = 0
 
     def write(self, data: bytes) -> None:
-        """Take `data`; written at once when enough has gathered.
+        """Take `data`; written immediately when enough has gathered.
 
         Raises: OutputClosed, StdoutFailed: as `flush`.
         """
@@ -63,7 +63,7 @@ class DataOut:
             self.flush()
 
     def write_places(self, places: "ValuePlaces") -> None:
-        """Take values where they lie; written at once, uncopied, when they are enough by themselves.
+        """Take values in their buffers; written immediately, without a copy, if they are enough.
 
         Raises: OutputClosed, StdoutFailed: as `flush`.
         """

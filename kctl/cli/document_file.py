@@ -38,7 +38,7 @@ def document_error(place: str, problem: str) -> CommandError:
 
 
 def shown(value: object) -> str:
-    """Return how an error names a field that is not valid."""
+    """Return the text of an error for a field that is not valid."""
     return repr(value)[:LONGEST_SHOWN]
 
 

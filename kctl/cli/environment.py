@@ -33,7 +33,7 @@ class ClosingNotice:
         program: how the notice begins.
         show: called in a signal handler, so it may only leave the text for another thread; None: it is written.
         doing: returns what the close does; called in a signal handler. None: no more is known than that it closes.
-        restore: puts the terminal back before the process leaves at once; None: a view has changed nothing.
+        restore: restores the terminal before the process exits immediately; None: no view has changed it.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class ClosingNotice:
 
 
 class WaitingInput(RawIOBase):
-    """A descriptor to read from, also where another process has set it non-blocking: no data yet is not the end."""
+    """A descriptor to read from, even if another process has set it non-blocking: no data yet is not the end."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class WaitingInput(RawIOBase):
 
 
 class Secrets:
-    """The values of a run that no message on stderr and no trace may contain, also where a broker repeats them."""
+    """The values of a run that no message on stderr and no trace may contain, even if a broker repeats them."""
 
     def __init__(self) -> None:
         self.values: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Environment(NamedTuple):
         return self.size()[0] if self.stdout_is_tty else None
 
     def styled(self, text: str, style: str) -> str:
-        """Return a text for stderr in a style, where that has colours."""
+        """Return a text for stderr in a style, if stderr has colors."""
         if not style or not self.colours_stderr:
             return text
         from kctl.cli.view.painter import coloured  # rich: wanted on a terminal
@@ -153,7 +153,7 @@ class Environment(NamedTuple):
         return coloured(text, style)
 
     def say(self, line: str, *, is_error: bool = False, painted: str = "") -> None:
-        """Write a line for people to stderr. Where that takes nothing, the command ends as it would have.
+        """Write a line for people to stderr. If stderr is closed, the command goes on.
 
         Args:
             line: stays one line, and steers no terminal, whatever a broker or a member of a group put into it.

@@ -16,7 +16,7 @@ class Ending(Enum):
 
 
 class Example(NamedTuple):
-    """A command line that can be copied, and what it does."""
+    """A command line that can be copied, and its effect."""
 
     text: str
     line: str

@@ -1,4 +1,4 @@
-"""ExitCode: one code per cause, for scripts; the texts are those of `kctl --help` and the manual page."""
+"""ExitCode: one code per cause, for scripts; `kctl --help` and the manual page show the texts."""
 
 from enum import IntEnum
 from typing import Self
@@ -9,7 +9,7 @@ _OF_KIND: dict[ErrorKind, "ExitCode"] = {}
 
 
 class ExitCode(IntEnum):
-    """What the process answers to its caller."""
+    """Result of the process for its caller."""
 
     text: str
 

@@ -26,7 +26,7 @@ VERSION = 1
 
 
 class CommandError(Exception):
-    """A command cannot do what it was asked, for a reason the client has no error for."""
+    """A command cannot do its work, for a reason that is no error of the client."""
 
     def __init__(self, code: ExitCode, message: str, hint: str = "", details: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class CommandError(Exception):
 def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
     """Return the error of a file that cannot be read or written.
 
-    Args: text: what cannot be done. error: the system's, whose reason is put behind it.
+    Args: text: the failed action. error: error of the system, whose reason follows the text.
     """
     return CommandError(file_exit_code(error), f"{text}: {error.strerror or error}", hint)
 
@@ -215,7 +215,7 @@ def _message(error: BaseException) -> str:
 
 
 def _sentence(error: Any) -> str:
-    """Return what is wrong with a command line; of an unknown command or option, what was meant."""
+    """Return the mistake in a command line, and for an unknown command or option the likely one."""
     ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
     if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):

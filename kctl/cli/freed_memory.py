@@ -1,7 +1,7 @@
 """Freed memory stays with the process while many records are moved, instead of going back to the system each time.
 
-A fetch of some MiB is freed soon after it came. glibc returns such memory to the system at once and fetches new pages
-for the next answer, which costs more than decoding the records.
+A fetch of some MiB is freed soon after it came. glibc returns such memory to the system soon and fetches new pages
+for the next response, which costs more than decoding the records.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """`kctl help-json`: every command, argument, option and exit code as one JSON object, for tools that drive kctl.
 
-Owns the shape of that object, docs/schemas/help.v1.json; what is in it is read by command_tree.py.
+Owns the shape of that object, docs/schemas/help.v1.json; command_tree.py reads its contents.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -91,7 +91,7 @@ def column_of_names(formatter: Any) -> int:
 
 
 def argument_name(declared: Any) -> str:
-    """Return how the help names an argument."""
+    """Return the name of an argument in the help."""
     return str(declared.metavar or declared.human_readable_name.upper())
 
 
@@ -104,7 +104,7 @@ def argument_help(command: Any, declared: Any) -> str:
 
 
 def usage_of_arguments(command: Any, ctx: Any) -> Iterator[str]:
-    """Yield the arguments as they stand behind a command; those that may be left out have brackets."""
+    """Yield the arguments in their order after a command; optional ones have brackets."""
     for each in command.get_params(ctx):
         if each.param_type_name == "argument":
             name = argument_name(each)

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: the first stops the command, which closes within its limit; the second leaves at once.
+"""SIGINT, SIGTERM and SIGHUP: the first stops the command, which closes within its limit; the second exits immediately.
 
 A notice follows if closing lasts longer than NOTICE_AFTER_MS: on a terminal, and of commands that have data to lose.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(RaisedByHandler):
-    """A signal asked the command to end; raised in the main thread, wherever it is.
+    """A signal ends the command; raised in the main thread, at any point.
 
     Not a KeyboardInterrupt, for which py4j prints a traceback.
     """
@@ -56,7 +56,7 @@ class Interrupts:
                 signal.signal(number, self._on_signal)
 
     def remove(self) -> None:
-        """Let each end the process at once, now that nothing is left to close."""
+        """Let each end the process immediately, since nothing is left to close."""
         cancel_all()
         for number in self._taken:
             signal.signal(number, signal.SIG_DFL)

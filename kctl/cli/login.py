@@ -76,7 +76,7 @@ def without_foreign_logins(
 ) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
     """Return a layer of settings without the secrets of addresses that a higher layer replaces.
 
-    A variable without an address of its own is for any address: the command line takes no secrets.
+    A variable without an address is for any address: the command line takes no secrets.
     Args:
         layer: the profile or the environment.
         below, above: the other layers, lower and higher, merged.
@@ -105,7 +105,7 @@ def _is_part(bound: _Bound, other: Setting, own: Setting | None) -> bool:
 
 
 def _without_sasl(kept: dict[str, Setting], others: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return a layer that lost its login; without SASL, too, unless other settings have a login for it."""
+    """Return a layer that lost its login; the same without SASL, unless other settings have a login for it."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
         kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
@@ -185,7 +185,7 @@ def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict
 def read_written_login(value: str) -> "JaasEntry | None":
     """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
 
-    The references are put aside first: a command may have quotes of its own.
+    The references are put aside first: a command may contain quotes.
     """
     from kctl.client.security import JaasEntry, read_jaas  # most runs have no login to read
 
@@ -231,7 +231,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
 
 
 def _quoted(setting: Setting, is_written: bool) -> str:
-    """Return a value as it stands between quotes of a login; references stay, for they are quoted when fetched."""
+    """Return a value escaped for the quotes of a login; references stay, because they are quoted when fetched."""
     if not is_written:
         return in_quotes(setting.text)
     written = setting.text if setting.of_profile else escape(setting.text)
@@ -243,7 +243,7 @@ def _quoted(setting: Setting, is_written: bool) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """Return a text as it stands between quotes of a sasl.jaas.config."""
+    """Return a text escaped for the quotes of a sasl.jaas.config."""
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 

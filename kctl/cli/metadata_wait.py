@@ -1,7 +1,7 @@
-"""The end of a change: until each broker knows it, so that what comes next sees it at any of them.
+"""The end of a change: a wait until each broker knows it, so that the next command sees it on any of them.
 
 In a KRaft cluster a change is made once the controller has made it; each broker hears of it a moment later. Owns which
-broker is waited for: one that does not respond is named, and not waited for.
+broker is waited for: one that does not respond is reported, and not waited for.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -95,7 +95,7 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
 
 
 def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the values; those of one broker are reported by it alone.
+    """Return as `wait_for_brokers`, once every broker reports the values; one broker reports its values alone.
 
     A resource that a broker may not, or cannot, describe is not waited for.
     """
@@ -145,9 +145,9 @@ def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: M
 
 
 def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
-    """Return what asks one broker after the other; one that refuses the request is not waited for.
+    """Return a function that queries one broker after the other; one that refuses the request is not waited for.
 
-    All of them are first asked for metadata, at once: those that are silent are waited for together, and leave time
+    All of them first get a metadata request, in parallel: those that are silent are waited for together, and leave time
     to ask the others.
     """
     responding: set[int] = set()
@@ -180,17 +180,17 @@ def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout
 
 
 def is_created(topic_id: bytes) -> Knows:
-    """Return what is expected of a topic that was created, with its id where the broker gave one."""
+    """Return the expected state of a created topic, with its id if the broker gave one."""
     return lambda info: info is not None and topic_id in (NO_TOPIC_ID, info.topic_id)
 
 
 def is_deleted(topic_id: bytes) -> Knows:
-    """Return what is expected of a topic that was deleted; one of that name may be there again."""
+    """Return the expected state of a deleted topic; another topic of that name may exist."""
     return lambda info: info is None or topic_id not in (NO_TOPIC_ID, info.topic_id)
 
 
 def has_partitions(count: int) -> Knows:
-    """Return what is expected of a topic that has got partitions."""
+    """Return the expected state of a topic that has more partitions."""
     return lambda info: info is not None and len(info.partitions) >= count
 
 

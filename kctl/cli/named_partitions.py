@@ -41,7 +41,7 @@ def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
 
 
 def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
-    """Return the names and patterns of topics. Raises: click.BadParameter: naming what is neither."""
+    """Return the names and patterns of topics. Raises: click.BadParameter: a word is neither."""
     try:
         return parse_topics(texts)
     except ValueError as e:
@@ -49,7 +49,7 @@ def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
 
 
 def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
-    """Return the topics that names and patterns stand for; all of them where there is neither.
+    """Return the topics that match names and patterns; all of them if there is neither.
 
     Raises: CommandError: a pattern matches no topic.
     """
@@ -68,7 +68,7 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
 
 
 def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mapping[str, list[int] | None]:
-    """Return what is named, with the topics that match in the place of patterns. Raises: as `chosen_topics`."""
+    """Return the given partitions, with the matching topics in the place of patterns. Raises: as `chosen_topics`."""
     patterns = [text for text in wanted if text.startswith("/")]
     if not patterns:
         return wanted

@@ -1,6 +1,6 @@
-"""Nearest names: the hint of errors about topics, groups, users and transactions that do not exist names a similar one.
+"""Nearest names: the hint of errors about topics, groups, users and transactions that do not exist shows a similar one.
 
-Owns when the cluster is asked for its names: only after such an error, and for at most a second.
+Owns the moment at which the names are listed: only after such an error, and for at most a second.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -55,7 +55,7 @@ def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
 
 
 def _suggest(failed: Mapping[str, KafkaError], code: ErrorCode, known: Callable[[], Iterable[str]]) -> None:
-    """Set the hints of errors of that code by the names that the brokers know, which they are asked for once."""
+    """Set the hints of errors of that code by the names on the brokers, which are listed once."""
     unknown = {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
     if unknown:
         try:

@@ -1,4 +1,4 @@
-"""A new password: read from a file, a source of references, or asked for twice on the terminal; never from argv.
+"""A new password: read from a file, a source of references, or twice from the terminal; never from argv.
 
 The password is kept out of all that is written to stderr. A pipe without a writer ends with the API timeout.
 """
@@ -29,7 +29,7 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
     Raises:
         ConfigError: there is none, or it has several lines.
         CommandError: a file had no end within the API timeout.
-        click.UsageError: both a file and a source are named.
+        click.UsageError: both a file and a source are given.
     """
     if file is not None and source is not None:
         raise click.UsageError("--password-file and --password-from cannot be combined.")
@@ -45,7 +45,7 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
 
 
 def _check(where: str, text: str) -> None:
-    """Raise ConfigError for what is no password."""
+    """Raise ConfigError for a value that is no password."""
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
@@ -97,7 +97,7 @@ def _of_source(common: Common, source: str) -> str:
 
 
 def _asked(common: Common, user: str) -> str:
-    """Return what was typed twice; it is not shown."""
+    """Return the password that was typed twice; it is not shown."""
     sources = Sources(common.environment.environ, Path.cwd(), common.environment.clock, ask_on_terminal)
     words = one_line(user).replace("{", "").replace("}", "")
     try:

@@ -1,6 +1,6 @@
 """WaitNotices: what a command waits for, reported after a second, for every command in this one place.
 
-Fed by the client's typed events on its network thread; reports from a task of its own, so that silence is noticed too.
+Fed by the client's typed events on its network thread; reports from a separate task, so that it also reports silence.
 """
 
 import re
@@ -65,7 +65,7 @@ class _Ending(NamedTuple):
 
 
 class Waits:
-    """What a client waits for, learnt from its events; any thread. Knows no time but that of the events."""
+    """Waits of a client, taken from its events; any thread. Its only time is the time of the events."""
 
     def __init__(self, now_ms: int) -> None:
         self._lock = threading.Lock()
@@ -153,7 +153,7 @@ class Waits:
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
-        """Whether a connection is not waited for: it was used, and nothing is asked on it. Brokers close such ones."""
+        """Return whether nothing waits for a connection: it was used, and has no request. Brokers close such ones."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _on_close(self, target: Target) -> None:
@@ -183,7 +183,7 @@ class Waits:
                 del self._others[key]
 
     def causes(self, now_ms: int) -> list[str]:
-        """Return what has kept the client waiting for REPORT_AFTER_MS and longer; nothing while it gets responses."""
+        """Return the causes that made the client wait for REPORT_AFTER_MS and longer; none while it gets responses."""
         with self._lock:
             others = [what for what, since_ms in self._others.values() if now_ms - since_ms >= REPORT_AFTER_MS]
             return [*dict.fromkeys(others), *self._causes(now_ms)]
@@ -252,8 +252,8 @@ class WaitNotices:
     Args:
         say: prints a line on stderr.
         limit: of --api-timeout. Nothing is said about REPORT_AFTER_MS before and after its end: the error follows.
-        verbose: at the end, also name the servers that accepted the client and those that failed.
-        is_brief: say nothing but once, and only where servers accept connections that then fail: a log needs no more.
+        verbose: at the end, also list the servers that accepted the client and those that failed.
+        is_brief: report only once, and only if servers accept connections that then fail: a log needs no more.
 
     Attributes: refused_limit: the same if all bootstrap servers refuse; None if that makes no difference.
     """
@@ -299,14 +299,14 @@ class WaitNotices:
         return self._waits.other(what, self._clock.now_ms())
 
     def start(self, driver: "Driver") -> None:
-        """Look from now on, in a task of its own; does nothing when that runs, or was stopped."""
+        """Look from now on, in a separate task; does nothing if that runs, or was stopped."""
         if self._driver is None and not self._is_stopping and not self._is_brief:
             stop = driver.waiter()
             self._stop, self._driver = stop, driver
             self._task = driver.spawn(partial(self._run, driver), "notices")
 
     def stop(self) -> None:
-        """Say nothing any more: the command says itself what it waits for, or has ended."""
+        """End the reports: the command reports its wait itself, or has ended."""
         if self._verbose and not self._is_stopping:
             for line in self._waits.connections():
                 self.say(f"{self._program}: {line}")
@@ -324,7 +324,7 @@ class WaitNotices:
                 self.look(self._clock.now_ms())
 
     def look(self, now_ms: int) -> None:
-        """Report what is waited for: when it is new, at most once a second, and again from time to time."""
+        """Report a wait: when it is new, at most once a second, and again from time to time."""
         left_ms = self._started_at_ms + self._present_limit().limit_ms - now_ms
         causes = self._waits.causes(now_ms)
         if not causes or abs(left_ms) < REPORT_AFTER_MS:

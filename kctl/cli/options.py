@@ -1,7 +1,7 @@
-"""The options that every command shares, declared once, and what they come to.
+"""Options that every command shares, declared once, and the settings that result from them.
 
 `@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that some commands
-share are declared in one function, too, which `@with_options(...)` takes.
+share are also declared in one function, which `@with_options(...)` takes.
 """
 
 import inspect
@@ -63,7 +63,7 @@ class Common(NamedTuple):
 
     @property
     def events(self) -> EventSink:
-        """Takes the events of a command's client: for the traces that were asked for, and for the notices of waits."""
+        """Takes the events of a command's client: for requested traces, and for the notices of waits."""
         if self.notices is not None:
             from kctl.client.network.system import system_runtime  # the client is wanted anyway
 
@@ -92,7 +92,7 @@ class Common(NamedTuple):
 
     @property
     def fail_fast_settings(self) -> Settings:
-        """The settings of a command that ends by itself: it fails soon while all bootstrap servers refuse."""
+        """Settings of a command that ends without a signal: it fails soon while all bootstrap servers refuse."""
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         if self.notices is not None:
             from kctl.cli.notices import WaitLimit
@@ -113,9 +113,9 @@ class Common(NamedTuple):
         return self.close_timeout_ms / 1000
 
     def choose_output(self, *offered: Output) -> Output:
-        """Return the shape to print: the one asked for, else the first offered.
+        """Return the shape to print: the requested one, otherwise the first offered.
 
-        Raises: click.UsageError: the command does not offer what was asked for.
+        Raises: click.UsageError: the command does not offer the requested shape.
         """
         if self.output is None:
             return offered[0]
@@ -129,7 +129,7 @@ class Common(NamedTuple):
             self.environment.say(line)
 
     def note_ignored(self, config: ClientConfig) -> None:
-        """Tell which of the properties do nothing here: those of -X always, those of files and variables with -v."""
+        """List the properties that have no effect: from -X always, from files and variables with -v."""
         without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} has no SASL"}
         for name, reason in {**config.ignored, **({} if config.uses_sasl else without_sasl)}.items():
             setting = self.settings.by_name.get(name)
@@ -229,7 +229,7 @@ def common(
     """Return what the shared options came to: their declaration and their meaning in one place.
 
     Args:
-        fetches: get what the references of the profile stand for; without, they stay as they are written.
+        fetches: resolve the references of the profile; otherwise they stay as they are written.
         offered: the formats of the command; `is_stream`: --json is jsonl.
     """
     if as_json:
@@ -395,8 +395,8 @@ def with_common(
     Args:
         outputs: the shapes of --output; a command without any does not show the option, and refuses it.
         repeats: whether a command with these options prints its rows again and again, which --json makes a stream.
-        fetches: get what the references of the profile stand for.
-        profile: the command's own parameter that names a profile as -C does.
+        fetches: resolve the references of the profile.
+        profile: parameter of the command that selects a profile as -C does.
         has_json: whether --json is an option; it would be ambiguous if the command reads JSON.
     """
     shared = _shared_parameters()

@@ -23,7 +23,7 @@ class interrupted_after:
     Args:
         doing: completes "timed out after ... while" in the error.
         calls: the block calls the client, which ends its own waits and says more about them. It is interrupted when it
-            has worked for `GRACE_MS` after the timeout, in CPU time of this thread: a process that stood still at its
+            has worked for `GRACE_MS` after the timeout, in CPU time of this thread: a process that was stopped at its
             deadline comes to the error of the client first.
     Raises: ApiTimeout.
 

@@ -1,6 +1,6 @@
 """`kctl quotas`: quotas of clients by user, client id and address, and which of them apply to a client.
 
-Owns how an entity is named on the command line, and the rows.
+Owns the names of entities on the command line, and the rows.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Where a sandbox that runs takes commands, and how `kctl sandbox fault` and `status` find it.
+"""Sockets on which running sandboxes take commands, and the search of `kctl sandbox fault` and `status` for them.
 
 Owns the folder of the sockets: the user's alone, in $XDG_RUNTIME_DIR or the system's folder of temporary files.
 """
@@ -42,7 +42,7 @@ def new_socket(environ: Mapping[str, str]) -> Path | None:
 
 
 def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
-    """Return the state of each sandbox of this user that answers; sockets of those that were killed are removed."""
+    """Return the state of each running sandbox of this user; sockets of killed ones are removed."""
     folder = sockets_folder(environ)
     if not folder.is_dir() or not _is_private(folder):
         return {}
@@ -58,7 +58,7 @@ def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
 
 
 def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
-    """Return the socket that is named, or that of the one sandbox that runs.
+    """Return the given socket, or the socket of the only running sandbox.
 
     Raises: CommandError: there is none, or more than one.
     """
@@ -76,7 +76,7 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
 
 
 def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, Any]:
-    """Return the state of one sandbox, or of all that run. Raises: CommandError: none answers at that path."""
+    """Return the state of one sandbox, or of all that run. Raises: CommandError: none responds at that path."""
     if control is None:
         return running_sandboxes(environ)
     try:

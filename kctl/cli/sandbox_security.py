@@ -18,7 +18,7 @@ LARGEST_BYTES = 1 << 20
 
 
 def read_security(users: Sequence[str], certificate: Path | None) -> ListenerSecurity:
-    """Return the security of all listeners. Raises: click.BadParameter: a file is not what it should be."""
+    """Return the security of all listeners. Raises: click.BadParameter: a file has the wrong contents."""
     context = None if certificate is None else _tls(certificate)
     passwords = dict(map(_user, users))
     return ListenerSecurity(context, SaslUsers(passwords) if passwords else None)

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """One value, and where it was written: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
+    """One value, and its source: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
 
     Attributes:
-        value: the text as written; of an option with a type, what it was parsed to.
+        value: the text as written; for an option with a type, the parsed value.
         of_profile: `${env:NAME}` and the like in it are still to be fetched.
     """
 

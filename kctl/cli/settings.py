@@ -71,7 +71,7 @@ class Settings(NamedTuple):
     """The merged settings, by Kafka property name.
 
     Attributes:
-        parts: what references in secret values stood for.
+        parts: values of the references in secret values.
         withheld: the logins that stay out, because the call goes to other addresses.
     """
 
@@ -152,7 +152,7 @@ def merge_settings(
         overrides: the `key=value` texts of -X, in their order; the last of a name wins.
         command_config: a Java .properties file, or None.
         profile: the properties of the chosen profile, or None.
-        file_flag: the option that named the file, for what is said of it.
+        file_flag: the option that gave the file, for messages about it.
         keeps_login: use the profile's logins wherever the call goes; otherwise each goes to its own address only.
     Raises:
         ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
@@ -220,7 +220,7 @@ def _of_login(jaas: str) -> list[str]:
 
 
 def read_settings_file(path: Path | None, flag: str) -> dict[str, Setting]:
-    """Return the properties of a file in Java's format; none where no file is named.
+    """Return the properties of a file in Java's format; none without a file.
 
     Args: flag: what named the file, for errors.
     Raises: ConfigError: it cannot be read, or a line is invalid.
@@ -268,7 +268,7 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
 def key_and_value(override: str) -> tuple[str, str]:
     """Return the parts of what -X has.
 
-    Raises: ConfigError: not of the form key=value; it names the key alone, since what follows may be a secret.
+    Raises: ConfigError: not of the form key=value; the text has only the key, since the rest may be a secret.
     """
     key, equals, value = override.partition("=")
     key = key.strip()

@@ -109,7 +109,7 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
     """Return what an unknown name was probably meant to be, or None.
 
     Args:
-        kind: of what it is the name.
+        kind: kind of the named thing.
         known: the names that would be right in its place.
         command: the command that it was written for, with the subcommand.
     """

@@ -1,6 +1,6 @@
 """`kctl topics alter`, and the properties of `kctl topics describe --configs`.
 
-Owns the order of a change: where several are asked for, brokers check all of them before the first is made.
+Owns the order of a change: if several are requested, brokers check all of them before the first is made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ Failures = dict[tuple[str, str], KafkaError]
 
 
 class Alteration(NamedTuple):
-    """What is to be changed of each topic: properties (None removes one), and the number of partitions.
+    """Changes of each topic: properties (None removes one), and the number of partitions.
 
-    Attributes: words: the topics as they are named; names: the topics that these are in the cluster.
+    Attributes: words: the topics as given; names: the matching topics of the cluster.
     """
 
     words: TopicWords
@@ -43,7 +43,7 @@ class Alteration(NamedTuple):
 
     @classmethod
     def read(cls, words: TopicWords, configs: Sequence[str], partitions: int | None) -> Self:
-        """Return what the options ask for. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
+        """Return the changes that the options request. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
         removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
         pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
         if not configs and partitions is None:
@@ -96,7 +96,7 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
 
 
 def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) -> None:
-    """Return once every broker knows what was changed."""
+    """Return once every broker knows the changes."""
     from kctl.cli.metadata_wait import has_partitions, wait_for_configs, wait_for_topics  # wanted after changes alone
 
     if wanted.partitions is not None:
@@ -111,7 +111,7 @@ def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) ->
 def _report(
     common: Common, output: Output, wanted: Alteration, failed: Failures, *, is_refused: bool, dry_run: bool
 ) -> int:
-    """Show what became of each change, and return the exit code."""
+    """Show the outcome of each change, and return the exit code."""
     parts = [*([("configs", wanted.entries)] if wanted.entries else [])]
     if wanted.partitions is not None:
         parts.append((PARTITIONS, {PARTITIONS: str(wanted.partitions)}))

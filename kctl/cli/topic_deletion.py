@@ -29,7 +29,7 @@ def delete_topics(
     output: Output,
     consent: Consent,
 ) -> int:
-    """Show the topics, and delete them if that was asked for or is confirmed; return the exit code."""
+    """Show the topics, and delete them if that was requested or is confirmed; return the exit code."""
     with admin.within():
         found = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, found.failed)

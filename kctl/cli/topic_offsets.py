@@ -1,6 +1,6 @@
 """`kctl topics offsets` and `kctl topics trim`: where logs begin and end, and records deleted up to an offset.
 
-Owns what a position means for each partition; trim shows first what it would delete.
+Owns the meaning of a position for each partition; trim first shows the records that it would delete.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class Trim(NamedTuple):
-    """One partition: where its log begins and ends, and where it would begin."""
+    """One partition: the start and the end of its log, and its new start."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ def _at_row(tp: TopicPartition, found: OffsetAndTimestamp) -> Row:
 
 
 def trim_topic(common: Common, output: Output, name: str, before: str, consent: Consent) -> int:
-    """Show which records would be deleted, and delete them if that was asked for or is confirmed."""
+    """Show which records would be deleted, and delete them if that was requested or is confirmed."""
     position = _position(common, before)
     with open_admin(common) as admin:
         with admin.within():

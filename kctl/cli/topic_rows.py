@@ -75,7 +75,7 @@ def _list_row(topic: TopicListing) -> Row:
 def list_listing(
     topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
 ) -> Listing:
-    """Return a row for each topic that has a wanted partition; with the sizes where they were asked for."""
+    """Return a row for each topic that has a wanted partition; with the sizes if they were requested."""
     rows: list[Row] = []
     for topic in topics:
         if health.is_any and not any(map(health.holds_for, topic.partitions.values())):

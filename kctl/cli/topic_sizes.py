@@ -19,7 +19,7 @@ COLUMNS = ("topic", "partition", "broker", "is_leader", "bytes", "log_dir")
 
 
 def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
-    """Show the size of each replica; return the exit code. A broker that does not report it is named."""
+    """Show the size of each replica; return the exit code. A broker that does not report it is listed."""
     with admin_of(common) as admin:
         topics = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, topics.failed)

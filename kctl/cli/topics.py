@@ -310,7 +310,7 @@ def delete(
 
 
 def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[None]:
-    """Interrupt a block of one call and what is made of its response, when it takes longer than the API timeout."""
+    """Interrupt a block of one call and the handling of its response, if it takes longer than the API timeout."""
     from kctl.cli.overtime import interrupted_after  # not wanted for --help
 
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms

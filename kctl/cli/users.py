@@ -199,7 +199,7 @@ def _set_password(
 
 
 def _wait(common: Common, admin: "Admin", results: "Results[Credential, None] | None", *, are_there: bool) -> None:
-    """Return once every broker knows what was done."""
+    """Return once every broker knows the changes."""
     if results is not None and results.done:
         from kctl.cli.metadata_wait import wait_for_users  # wanted once something was changed
 
@@ -248,7 +248,7 @@ def _suggest_users(admin: "Admin", results: "Results[str, dict[str, int]]") -> N
 def _write(
     common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[Credential, None] | None"
 ) -> int:
-    """Print what became of each credential and return the exit code; without results nothing was changed."""
+    """Print the outcome of each credential and return the exit code; without results nothing was changed."""
     failed = None if results is None else results.failed
     rows: list[Row] = [
         {

@@ -25,10 +25,10 @@ NOTHING_SEEN = "no broker has responded"
 def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> int:
     """Return OK as soon as nothing is missing, or end with the API timeout.
 
-    Brokers that refuse connections are waited for, too: unlike other commands it does not fail fast by itself.
+    It also waits for brokers that refuse connections: unlike other commands it does not fail fast.
 
-    Args: missing: returns in words what is not as it should be; empty when all is.
-    Raises: CommandError: the API timeout has passed. KafkaError: no wait can cure it.
+    Args: missing: returns the unmet conditions in words; empty if all are met.
+    Raises: CommandError: the API timeout has passed. KafkaError: no wait helps.
     """
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
@@ -56,7 +56,7 @@ def look_until(
     Args: limit: the option that set the timer.
     Raises:
         CommandError: the time is up.
-        ApiTimeout: of one look, while there is time left. KafkaError: no wait can cure it.
+        ApiTimeout: of one look, while there is time left. KafkaError: no wait helps.
     """
     waiter = runtime.driver.waiter()
     last = NOTHING_SEEN
@@ -83,7 +83,7 @@ def look_until(
 
 
 def _with_cause(last: str, cause: KafkaError | None, is_brief: bool) -> str:
-    """Return what is missing, and the cause that ended the last look.
+    """Return the unmet conditions, and the cause that ended the last look.
 
     Args: is_brief: the deadline ended the last look so soon that its cause says nothing about the broker.
     """

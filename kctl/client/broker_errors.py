@@ -201,7 +201,7 @@ BY_NUMBER: dict[int, ErrorCode] = {int(code): code for code in ErrorCode}
 
 
 class UnknownBrokerError(BrokerError):
-    """A broker answered with a code that is newer than this client; not retried.
+    """A broker returned a code that is newer than this client; not retried.
 
     Attributes: `code` as on the wire; `name` is `ERROR_` and the code.
     """

@@ -21,7 +21,7 @@ from kctl.client.wording import counted
 
 
 class ConfigError(KafkaError):
-    """A property is unknown, malformed, out of bounds or contradicts another; the text names it."""
+    """A property is unknown, malformed, out of bounds or contradicts another; the text has its name."""
 
     kind = ErrorKind.USAGE
 
@@ -131,7 +131,7 @@ class TransactionAbortedError(KafkaError):
 
 
 class BrokerError(KafkaError):
-    """A broker answered with an error code.
+    """A broker returned an error code.
 
     Attributes: `code` as on the wire; `name` in Kafka's spelling; `text`: the broker's message, if any; `hint`: set by
     the caller. Each code has a subclass in `kctl.client.broker_errors`: `NOT_COORDINATOR` is NotCoordinatorError.
@@ -170,7 +170,7 @@ class ProtocolError(KafkaError):
 
 
 class LocalProtocolError(ProtocolError):
-    """The client asked for something that the protocol cannot express, such as a field its version lacks."""
+    """The client needs something that the protocol cannot express, such as a field that its version lacks."""
 
     kind = ErrorKind.UNEXPECTED
 
@@ -244,11 +244,11 @@ class CorruptBatchError(RemoteProtocolError):
 
 
 class UnsupportedCodecError(CorruptBatchError):
-    """A batch names a compression codec that does not exist."""
+    """A batch has the number of a compression codec that does not exist."""
 
 
 class UnsupportedVersionError(ProtocolError):
-    """The broker lacks an API, or every version of it that kctl supports; the message names both sides' versions."""
+    """The broker lacks an API, or every version of it that kctl supports; the message has both sides' versions."""
 
     kind = ErrorKind.WRONG_PEER
 
@@ -420,7 +420,7 @@ class WrongPeerError(TransportError):
 
 
 class AdvertisedAddressError(TransportError):
-    """A bootstrap server answered, but the address that it names for a broker has never worked from here.
+    """A bootstrap server responded, but its address for a broker has never worked from here.
 
     Attributes: `node_id` of the broker; `cause`: the error at that address, which decides `retriable`.
     """

@@ -1,1 +1,1 @@
-"""kctl consume: the command, what was asked, and the ways of reading."""
+"""kctl consume: the command, its arguments, and the ways of reading."""

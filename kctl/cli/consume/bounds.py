@@ -1,4 +1,4 @@
-"""Bounds: where reading starts and ends in each partition, found by asking the brokers what the words of `-o` mean.
+"""Bounds: where reading starts and ends in each partition, looked up on the brokers for the words of `-o`.
 
 An end is the offset before which reading stops: it holds for the position, so that compaction and transaction markers
 before it cannot keep a reading from ending.
@@ -23,10 +23,10 @@ class Bounds(NamedTuple):
 
 
 class BoundsLookup:
-    """The bounds of partitions, each as soon as its leader has responded; "end" is what it is now.
+    """The bounds of partitions, each as soon as its leader has responded; "end" is the present end.
 
     A start that a partition does not have is moved to the nearest that it has, and `note` is called: the other
-    partitions may well have it. An end may lie after what is there: it is waited for, except with `exit_at_end`.
+    partitions may well have it. An end may be after the last record: reading waits for it, except with `exit_at_end`.
 
     Args:
         ranges: what to read of which partition.

@@ -1,6 +1,6 @@
 """`kctl consume`: the records of topics to stdout, by a template or as lossless JSON lines.
 
-Owns the options and which of them exclude each other; run.py does what they say, imported only then.
+Owns the options and their conflicts; run.py carries them out and is imported only then.
 """
 
 from collections.abc import Sequence
@@ -208,12 +208,12 @@ def _separated(key_separator: str | None, delimiter: str | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return what stands for a text in a template, in which % and braces have a meaning."""
+    """Return a text escaped for a template, in which % and braces have a meaning."""
     return text.translate({ord(mark): f"%{mark}" for mark in "%{}"})
 
 
 def _at_time(since: str) -> str:
-    """Return the offset that --since stands for; a duration means that time ago."""
+    """Return the offset of --since; a duration means that time ago."""
     try:
         parse_duration_ms(since)
     except ValueError:

@@ -1,4 +1,4 @@
-"""GroupReading: one member's share of the topics to stdout; what is committed has been written and flushed before.
+"""GroupReading: one member's share of the topics to stdout; records are written and flushed before their commit.
 
 Owns which offsets have left this process, and when they are committed.
 """
@@ -81,7 +81,7 @@ class GroupReading(Reading, RebalanceListener):
 
         Args:
             specs: their ends hold for every partition, their starts where the group has no commit.
-            exit_at_end: the end of each partition is that of the moment in which it was first assigned.
+            exit_at_end: the end of each partition is its end at the first assignment.
             starts_itself: no auto.offset.reset says where to start where the group has no commit.
         Raises: BrokerError: no such topic, or not allowed. ApiTimeout: no broker or no coordinator within the limit.
         """
@@ -199,7 +199,7 @@ class GroupReading(Reading, RebalanceListener):
         self._targets.add_lookup(lookup)
 
     def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
-        """Let partitions go: seek to a start of their own where nothing is committed, and read to their end."""
+        """Let partitions go: seek to a separate start if nothing is committed, and read to their end."""
         for tp, each in bounds.items():
             held = self._held.pop(tp)
             if held.has_own_start:
@@ -306,7 +306,7 @@ class GroupReading(Reading, RebalanceListener):
             self._commit()
 
     def _commit(self) -> None:
-        """Commit what has left this process; close() waits for it."""
+        """Commit the records that have left this process; close() waits for it."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         if self._uncommitted:
             offsets, self._uncommitted = self._uncommitted, {}

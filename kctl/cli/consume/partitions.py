@@ -1,4 +1,4 @@
-"""Which partitions to read: topics by name or pattern, and the numbers of `-p`, answered by the brokers."""
+"""Partitions to read: topics by name or pattern, and the numbers of `-p`, checked with the brokers."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def choose_partitions(
     *,
     may_be_none: bool = False,
 ) -> list[TopicPartition]:
-    """Return the partitions to read: the wanted ones of each topic, or all when none is named.
+    """Return the partitions to read: the wanted ones of each topic, or all if none is given.
 
     Args:
         specs: each is about at least one of them, or it was a mistake.

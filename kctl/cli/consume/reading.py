@@ -1,7 +1,7 @@
 """Reading: the records of chosen partitions to stdout, until the limit, the end, a rest, or for ever.
 
-Owns the loop, and when to stop and to flush. What is read is in targets.py, how records become output in
-chunk_writer.py, how long is waited in reading_timers.py, and what is reported in reading_report.py.
+Owns the loop, and when to stop and to flush. The partitions are in targets.py, how records become output in
+chunk_writer.py, the waits in reading_timers.py, and the reports in reading_report.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,13 +36,13 @@ FAULT_AFTER_MS = 1000
 
 
 class Limits(NamedTuple):
-    """What ends a reading, besides the ends of its partitions.
+    """Conditions that end a reading, in addition to the ends of its partitions.
 
     Attributes:
         records: stop after this number.
         idle_ms: stop after this time without a record.
         exits_at_end: no end is later than the end at startup.
-        exits_on_loss: offsets that are gone before they were read end it with an error.
+        exits_on_loss: fail if offsets are gone before they were read.
         skips_bad_records: records and batches that cannot be read do not.
     """
 
@@ -144,7 +144,7 @@ class Reading:
         return self._targets.is_bounded or is_limited
 
     def follow(self) -> None:
-        """Write what comes until there is nothing more to write; flush whenever nothing is there at once.
+        """Write records until there are no more; flush whenever none is available immediately.
 
         Raises:
             OutputClosed: the reader of the output has left.
@@ -341,7 +341,7 @@ class Reading:
     # --- what is noted ----------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Note something that was not done as it was asked for."""
+        """Note something that was not done as requested."""
         self._report.note(text)
 
     def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
@@ -365,7 +365,7 @@ class Reading:
         self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
 
     def report_end(self) -> None:
-        """Note why -e printed nothing, or what it does not show."""
+        """Note why -e printed nothing, or which records it does not show."""
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(

@@ -77,5 +77,5 @@ class ReadingReport:
         self._status.show(reading_line(figures), now_ms)
 
     def close_status(self) -> None:
-        """Take the status line away for good."""
+        """Remove the status line permanently."""
         self._status.close()

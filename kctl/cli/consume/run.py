@@ -51,11 +51,11 @@ class ReadRequest(NamedTuple):
     Attributes:
         partitions: only these; empty: all.
         group: whom to share with; None: alone.
-        isolation: isolation.level, where it was given.
+        isolation: isolation.level, if given.
         tail: how many of the newest records; None: by `specs`.
         follow: continue after them.
         exits_on_loss: offsets that are gone before they were read end the reading.
-        records, idle_ms, prefetch_bytes: limits, where they were given.
+        records, idle_ms, prefetch_bytes: limits, if given.
         decodes: keys or values are decoded, so that a schema registry may be wanted.
     """
 
@@ -84,7 +84,7 @@ class ReadRequest(NamedTuple):
 
 
 def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
-    """Read what was asked for and return the exit code."""
+    """Read the requested records and return the exit code."""
     config = _config(common, request)
     close_timeout_s = common.close_timeout_ms / 1000
     prefetch_bytes = PREFETCH_BYTES if request.prefetch_bytes is None else request.prefetch_bytes
@@ -146,7 +146,7 @@ def _read(
 
 
 def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
-    """Find the partitions and where to read in each, without a group."""
+    """Find the partitions and the start and end in each, without a group."""
     follows = request.follow if request.tail is not None else not request.exit_at_end
     topics, specs = request.topics, request.specs
     may_be_none = follows and request.tail is None

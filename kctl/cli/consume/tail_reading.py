@@ -4,7 +4,7 @@ A partition whose leader does not respond within STRAGGLER_MS after the others i
 --follow it is read on as soon as it responds.
 
 Owns which records are the newest. Time never goes back within a partition here: a record counts as at least as new as
-those before it. Where partitions tie, the later topic of the command line and the higher partition count as newer.
+those before it. If partitions tie, the later topic of the command line and the higher partition count as newer.
 """
 
 import heapq
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 class TailReading(Reading):
-    """A `Reading` of the newest records that were there at its start, and of what comes after when that is wanted."""
+    """A `Reading` of the newest records at its start, and of later ones on request."""
 
     _count = 0
     _follows = False
@@ -57,7 +57,7 @@ class TailReading(Reading):
 
         Args:
             count: how many records over all partitions, at most MOST_TAIL of `kctl consume`.
-            follows: continue with what comes after them.
+            follows: continue with the records after them.
         """
         self._count = count
         self._follows = follows
@@ -218,14 +218,14 @@ class TailReading(Reading):
 
 
 class _HeldReaders:
-    """Readers of batches of which more records are to be written, while those of other batches come between."""
+    """Readers of batches that have records left, while records of other batches are written between them."""
 
     def __init__(self) -> None:
         self._readers: dict[tuple[TopicPartition, int], BatchReader] = {}
         self._held_bytes = 0
 
     def pop(self, chunk: FetchedChunk) -> BatchReader | None:
-        """Return the reader of the chunk, where one is held."""
+        """Return the reader of the chunk, if one is held."""
         reader = self._readers.pop((chunk.topic_partition, chunk.fetch_offset), None)
         self._held_bytes -= 0 if reader is None else reader.held_bytes
         return reader

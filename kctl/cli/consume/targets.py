@@ -1,4 +1,4 @@
-"""Targets of a reading: which partitions are read, from where and up to where, and where each is now."""
+"""Targets of a reading: the partitions, and the start, the end, and the position of each."""
 
 from collections.abc import Iterable, Mapping
 
@@ -32,7 +32,7 @@ class Targets:
         self._all_lookups: list[BoundsLookup] = []
 
     def set(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:
-        """Replace what has ends; return where to start in the partitions that have anything to read."""
+        """Replace the ends; return the starts of the partitions that have records to read."""
         self.is_bounded = bool(bounds) and all(each.end is not None for each in bounds.values())
         self.ends = {}
         self.seen |= dict.fromkeys(bounds)
@@ -76,7 +76,7 @@ class Targets:
 
     @property
     def open_at(self) -> dict[TopicPartition, int]:
-        """Where an open transaction hides what is behind it."""
+        """Offset of an open transaction that hides the records after it."""
         return {tp: offset for lookup in self._all_lookups for tp, offset in lookup.open_at.items()}
 
     @property

@@ -28,13 +28,13 @@ FRESH_MS = 1000
 
 
 class WaitingWords(NamedTuple):
-    """What is waited for.
+    """Subject of a wait.
 
     Attributes:
         text: for people; empty where there is nothing to say.
         is_fault: something keeps records from arriving that are or may be there.
-        cause: the last error on the way, where there was one.
-        started_at_ms: the instant from which the oldest of the faults has lasted, where that is known.
+        cause: the last error on the way, if there was one.
+        started_at_ms: the instant at which the oldest of the faults began, if known.
         key: the same for the same reasons, however long they have lasted: the faults alone where there are any.
     """
 
@@ -56,7 +56,7 @@ def waiting_words(
     Args:
         partitions: as `Consumer.waiting_for` says it.
         group: as `Consumer.waiting_for_group` says it; what the group waits for comes before its partitions.
-        filtered: records that have arrived meanwhile and were left out.
+        filtered: records that have arrived in the meantime and were left out.
         now_ms: the instant up to which a broker has not responded.
     """
     if group is not None:

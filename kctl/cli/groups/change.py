@@ -34,7 +34,7 @@ CHECK = "kctl groups describe {group}"
 
 
 class Reset(NamedTuple):
-    """What was asked for; `flag` is the option that says where to, with its value."""
+    """Request of a reset; `flag` is the option that gives the new position, with its value."""
 
     group_id: str
     topics: tuple[str, ...]
@@ -130,7 +130,7 @@ def _partitions(
     parsed: _Parsed,
     old: Mapping[TopicPartition, int | None],
 ) -> dict[TopicPartition, int | None]:
-    """Return what is committed for each partition that is meant.
+    """Return the committed offset of each chosen partition.
 
     Raises: CommandError: there is none. KafkaError: a topic or partition does not exist.
     """
@@ -180,7 +180,7 @@ def _reset_result(change: OffsetChange, failed: Mapping[TopicPartition, KafkaErr
 
 
 def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Consent) -> int:
-    """Show or delete what is committed for the topics."""
+    """Show or delete the committed offsets of the topics."""
     output = common.choose_output(*SHAPES)
     wanted = parse_named(topics)
     with open_admin(common) as admin:
@@ -211,7 +211,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Co
 def _to_forget(
     admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
 ) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
-    """Return the group, and what is to be deleted of it. Raises: CommandError: there is nothing, or members."""
+    """Return the group, and its offsets to delete. Raises: CommandError: there are none, or there are members."""
     wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None

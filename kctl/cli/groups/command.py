@@ -222,7 +222,7 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 
 
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
-    """Return the groups that are named; none if all are meant. Raises: click.UsageError: both."""
+    """Return the given groups; none for all. Raises: click.UsageError: both."""
     if names and show_all:
         raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
     return list(dict.fromkeys(names or ()))

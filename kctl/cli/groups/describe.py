@@ -1,4 +1,4 @@
-"""Groups as `kctl groups describe`, `lag` and `members` show them: rows, objects and what was not to be had.
+"""Groups as `kctl groups describe`, `lag` and `members` show them: rows, objects, and the failed requests.
 
 Owns the fields of rows and objects, and the rounds of --watch.
 """
@@ -120,7 +120,7 @@ def _without(row: Row, name: str) -> Row:
 
 
 def member_row(group: GroupDescription, member: MemberDescription) -> Row:
-    """Return who a member is and what it has."""
+    """Return the identity of a member and its partitions."""
     topics = None if member.subscribed_topics is None else " ".join(member.subscribed_topics)
     return {
         "group": group.group_id,

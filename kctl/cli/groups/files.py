@@ -27,7 +27,7 @@ HEADER = ("topic", "partition", "offset")
 
 
 def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Write offsets: JSON where the name ends so, else CSV.
+    """Write offsets: JSON if the name ends with .json, otherwise CSV.
 
     Raises: CommandError: the file cannot be written.
     """
@@ -57,7 +57,7 @@ def _csv_text(offsets: Mapping[TopicPartition, int]) -> str:
 def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     """Return the offsets of a group in a file; lines of other groups are passed over.
 
-    Raises: CommandError: it cannot be read, or says something that is not an offset; names the place.
+    Raises: CommandError: the file cannot be read, or has a value that is no offset; the text gives the place.
     """
     try:
         text = read_document(path, LARGEST_FILE_BYTES).decode("utf-8-sig")

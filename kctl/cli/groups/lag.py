@@ -1,6 +1,6 @@
-"""How far groups are behind: what they have committed beside the ends of the logs, partition by partition.
+"""Lag of groups: their committed offsets and the ends of the logs, partition by partition.
 
-Owns what is said where one of the two is not known: never a number that is not true.
+Owns the text for a partition in which one of the two is not known: never a wrong number.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,10 +25,10 @@ class PartitionLag(NamedTuple):
     """One partition of one group.
 
     Attributes:
-        committed, end: None where there is none, or where it is not known.
+        committed, end: None if there is none, or if it is not known.
         lag: None unless both are known and make sense together.
         member: who has the partition now.
-        note: what is out of the ordinary; empty where nothing is.
+        note: anything unusual; empty if there is nothing.
         error: why the end (or the commit) is not known, unless the partition does not exist.
         start: the first offset of the log, as far as it is known.
         is_share: `committed` is the start offset of a share group, before which all records are done.
@@ -177,7 +177,7 @@ def partition_lag(
     end: int | KafkaError,
     member: MemberDescription | None,
 ) -> PartitionLag:
-    """Return what is to be said of a partition, given its commit and the two ends of its log, as far as known."""
+    """Return the row of a partition, given its commit and the two ends of its log, as far as known."""
     if isinstance(committed, KafkaError):
         error = committed
         return PartitionLag(group_id, tp, None, None, None, member, f"committed offset unknown: {short(error)}", error)

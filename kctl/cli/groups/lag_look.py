@@ -1,4 +1,4 @@
-"""One look at the lag of groups: rows, and what is to be reported beside them.
+"""One sample of the lag of groups: rows, and notes about them.
 
 Owns the fields of a row of `kctl groups lag`.
 """
@@ -53,11 +53,11 @@ class LagQuery(NamedTuple):
 
 
 class LagLook(NamedTuple):
-    """What was found.
+    """Result of a sample.
 
     Attributes:
-        rates: by group and partition, where there was a look before.
-        errors: what could not be looked at; notes: lines about it, and about the threshold.
+        rates: by group and partition, if there is an earlier sample.
+        errors: failed requests; notes: lines about them, and about the threshold.
         has_found: whether some group was described.
         is_above: whether a partition is above the threshold; None without a threshold.
     """

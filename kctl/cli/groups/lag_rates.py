@@ -132,7 +132,7 @@ def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None
 
 
 def total(lags: Iterable[PartitionLag], rates: dict[Key, LagRates]) -> tuple[int, LagRates]:
-    """Return the lag of all partitions together, and their rates; it is gone when that of the slowest is."""
+    """Return the sum of the lag of partitions, and their rates; all lag is gone when the slowest partition has none."""
     known = [lag for lag in lags if lag.lag is not None]
     lag = sum(each.lag or 0 for each in known)
     found = [rates[key] for each in known if (key := (each.group_id, each.partition)) in rates]

@@ -20,7 +20,7 @@ class LagTimes(NamedTuple):
     Attributes:
         lag_ms: the age of the next unread record; 0 where nothing is unread.
         retention_left_ms: until retention.ms may delete that record, at the earliest.
-        note: why the age is not known; empty where it is, or where no time was left to read the record.
+        note: why the age is not known; empty if it is known, or if no time was left to read the record.
     """
 
     lag_ms: int | None = None
@@ -90,7 +90,7 @@ def _next_offset(lag: PartitionLag) -> int:
 
 
 def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
-    """Return the record at each offset; a request can name a partition once, so groups take turns."""
+    """Return the record at each offset; a request can have a partition only once, so groups follow each other."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:
         offsets = wanted.setdefault(lag.partition, [])

@@ -1,4 +1,4 @@
-"""The rounds of `kctl groups lag`: one look, or look after look: painted over on a terminal, else one block a round.
+"""The rounds of `kctl groups lag`: one sample, or one after another: painted over on a terminal, otherwise as blocks.
 
 Owns the order of a round; lag_frame.py draws.
 """
@@ -42,7 +42,7 @@ class Rounds(NamedTuple):
 
 
 def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) -> int:
-    """Look, each time within the API timeout; the code is that of the last look."""
+    """Look, each time within the API timeout; the exit code belongs to the last sample."""
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     samples = LagSamples()

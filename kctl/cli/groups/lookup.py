@@ -1,6 +1,6 @@
 """What the group commands look up first: the groups, and who is in them.
 
-Owns what is refused before anything is changed: groups that do not exist, groups with members.
+Owns the refusals before anything is changed: groups that do not exist, groups with members.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def find_group(
 
 
 def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] | None = None) -> list[str]:
-    """Return the groups that names and patterns stand for; all of them if there is neither.
+    """Return the groups that match names and patterns; all of them if there is neither.
 
     A word between slashes is a pattern, unless a group has that name.
     Args: missing: takes the errors of brokers that did not list their groups.
@@ -94,7 +94,7 @@ def late_lines(results: Results[str, GroupDescription]) -> list[str]:
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
-    """Raise CommandError when there are members that stand in the way, and name them."""
+    """Raise CommandError, with the members, if members prevent the change."""
     if not members:
         return
     named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
@@ -120,7 +120,7 @@ def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
 def find_members(
     group: GroupDescription, instances: Sequence[str], member_ids: Sequence[str]
 ) -> dict[MemberToRemove, MemberDescription]:
-    """Return the members that are named. Raises: CommandError: the group does not have one of them."""
+    """Return the given members. Raises: CommandError: the group does not have one of them."""
     by_instance = {each.group_instance_id: each for each in group.members if each.group_instance_id}
     by_id = {each.member_id: each for each in group.members}
     missing = [f"group.instance.id {name}" for name in instances if name not in by_instance]

@@ -1,6 +1,6 @@
 """From "back by an hour" to an offset for each partition: what `kctl groups reset-offsets` would commit, and why.
 
-Owns the arithmetic and its notes; asks brokers through the admin client, and changes nothing.
+Owns the arithmetic and its notes; queries brokers through the admin client, and changes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetChange(NamedTuple):
-    """One partition: what is committed (None: nothing) and what is to be; `note` tells what is out of the ordinary."""
+    """One partition: the committed offset (None: none) and the planned one; `note` has anything unusual."""
 
     partition: TopicPartition
     old: int | None
@@ -28,7 +28,7 @@ class OffsetChange(NamedTuple):
 
 
 class PartitionOffsets(NamedTuple):
-    """What is known of a partition: its commit, and the two ends of its log."""
+    """Facts of a partition: its commit, and the two ends of its log."""
 
     partition: TopicPartition
     committed: int | None

@@ -1,4 +1,4 @@
-"""Where a group is in each partition, by its type: committed offsets, or the start offsets of a share group.
+"""Position of a group in each partition, by its type: committed offsets, or the start offsets of a share group.
 
 Owns which calls each type takes.
 """

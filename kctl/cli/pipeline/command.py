@@ -15,7 +15,7 @@ from kctl.cli.pipeline.verify import verify
 
 
 class PipelineGroup(Group):
-    """The commands; one that moved is named with its new name."""
+    """The commands; for one that moved, the new name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[:1] == ["report"]:

@@ -17,14 +17,14 @@ COLUMN_FORMS = ("auto", "avro", "protobuf", "json-schema")
 
 
 class ColumnOptions(NamedTuple):
-    """What was said of keys and values: forms, schemas to read by, and messages."""
+    """Options of keys and values: forms, reader schemas, and messages."""
 
     forms: dict[str, str]
     schemas: dict[str, str]
     messages: dict[str, str]
 
     def request(self) -> "DecodeRequest | None":
-        """Return what is to be decoded; None: nothing. Raises: ConfigError: no such schema."""
+        """Return the parts to decode; None: nothing. Raises: ConfigError: no such schema."""
         if not self.forms:
             return None
         from kctl.pipeline.decoding.plan import DecodeRequest, side_request
@@ -64,7 +64,7 @@ def column_options(
         ),
     ] = None,
 ) -> ColumnOptions:
-    """Return what was said. Raises: click.UsageError: an unknown form, or a schema of what is not decoded."""
+    """Return the options. Raises: click.UsageError: an unknown form, or a schema of a part that is not decoded."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
     messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "an empty name.")

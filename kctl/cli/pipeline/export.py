@@ -1,4 +1,4 @@
-"""`kctl pipeline export`: its options; kctl.pipeline.jobs.export does what they say, imported only then."""
+"""`kctl pipeline export`: its options; kctl.pipeline.jobs.export, imported late, carries them out."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -178,7 +178,7 @@ def _layout(layout: str, partition_by: str | None) -> str:
 
 
 def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
-    """Return names, or the one pattern that stands for all that is meant."""
+    """Return names, or the one pattern."""
     try:
         words = parse_topics(topics)
     except ValueError as e:

@@ -1,4 +1,4 @@
-"""`kctl pipeline import`: its options; kctl.pipeline.jobs.file_import does what they say, imported only then."""
+"""`kctl pipeline import`: its options; kctl.pipeline.jobs.file_import, imported late, carries them out."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

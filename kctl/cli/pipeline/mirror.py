@@ -1,4 +1,4 @@
-"""`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror does what they say, imported only then."""
+"""`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror, imported late, carries them out."""
 
 import re
 from functools import partial

@@ -1,4 +1,4 @@
-"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay does what they say, imported only then."""
+"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay, imported late, carries them out."""
 
 import re
 from functools import partial
@@ -178,7 +178,7 @@ def _report_skipped(common: Common, found: "Replayed") -> None:
 def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
     """Return the instant. One that depends on the present is said: the next run has another, and is another replay.
 
-    Raises: click.UsageError: the replay would be the same one by its name, and skip what was not in its window before.
+    Raises: click.UsageError: the name belongs to an earlier replay: records outside of its window would be skipped.
     """
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))

@@ -28,7 +28,7 @@ AllowLossOption = Annotated[
 
 
 class ContinuingOptions(NamedTuple):
-    """Whether and how often a job looks again, and whether it continues over what is gone."""
+    """Interval of a job that runs again and again, and its choice to continue over missing records."""
 
     continuous: bool
     interval_ms: int | None
@@ -49,7 +49,7 @@ def continuing_options(
     ] = None,
     allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
-    """Return what was chosen. Raises: click.UsageError: an interval of what happens once."""
+    """Return the choice. Raises: click.UsageError: an interval of a job that runs once."""
     if interval is not None and not continuous:
         raise click.UsageError("--interval is for --continuous.")
     return ContinuingOptions(continuous, interval, allow_loss)
@@ -64,7 +64,7 @@ def path(text: str | Path) -> Path:
 
 
 def target_text(text: str) -> str:
-    """Return what a location is written as; the `parser` of an option that takes tables, too.
+    """Return the text form of a location; `parser` of an option that also takes tables.
 
     Raises: click.BadParameter: an empty text, as of a variable that is not set; a scheme that is not supported.
     """
@@ -154,7 +154,7 @@ def spark_options(
         ),
     ] = None,
 ) -> SparkOptions:
-    """Return the choice. Raises: click.BadParameter: what is no master or no property."""
+    """Return the choice. Raises: click.BadParameter: a text is no master or no property."""
     import re
 
     url = LOCAL_MASTER if master is None else master
@@ -174,7 +174,7 @@ def spark_options(
 
 
 class JobRequest(Protocol):
-    """What a job is asked for: a named tuple with the Kafka properties and a sink of events among its fields."""
+    """Request of a job: a named tuple whose fields include the Kafka properties and a sink of events."""
 
     def _replace(self, *, properties: Mapping[str, Any], events: "EventSink") -> Self: ...
 
@@ -203,7 +203,7 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
 
 
 def notices_of_stores(common: Common) -> AbstractContextManager[None]:
-    """Return a context in which waits for an object store or a catalog are reported as those for brokers."""
+    """Return a context in which waits for an object store or a catalog are reported like waits for brokers."""
     from kctl.pipeline.store_waits import waits_reported_to  # not wanted for --help
 
     return nullcontext() if common.notices is None else waits_reported_to(common.notices.during)

@@ -1,4 +1,4 @@
-"""`kctl pipeline stats`: its options; kctl.pipeline.jobs.stats does what they say, imported only then."""
+"""`kctl pipeline stats`: its options; kctl.pipeline.jobs.stats, imported late, carries them out."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync does what they say, imported only then."""
+"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync, imported late, carries them out."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -47,7 +47,7 @@ _LIMITS = (
 
 
 class TargetOptions(NamedTuple):
-    """What was said of the target; all None: nothing."""
+    """Options of the target; all None: none given."""
 
     topic: str | None
     bootstrap: str | None
@@ -65,8 +65,8 @@ class TargetOptions(NamedTuple):
     def properties(self, given: Settings, *, is_local: bool) -> Iterator[dict[str, object]]:
         """Yield the Kafka properties of the target, with references in place of secrets.
 
-        Args: given: the settings of the source, whose timeouts apply to the target, too.
-        Where no cluster is named it is the source's.
+        Args: given: the settings of the source, whose timeouts also apply to the target.
+        Without a cluster it is the source's.
         Raises: ConfigError: the file cannot be read. CommandError: a secret that only this machine has.
         """
         from kctl.cli.pipeline.spark_options import task_properties
@@ -93,7 +93,7 @@ def target_options(
         Path | None, typer.Option("--to-config", metavar="FILE", help="Client properties file for the target cluster.")
     ] = None,
 ) -> TargetOptions:
-    """Return what was said of the target."""
+    """Return the options of the target."""
     return TargetOptions(to_topic, to_bootstrap, to_config)
 
 

@@ -1,4 +1,4 @@
-"""`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify does what they say, imported only then."""
+"""`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify, imported late, carries them out."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,1 +1,1 @@
-"""kctl produce: the command, the run, and what could not be delivered."""
+"""kctl produce: the command, the run, and the undelivered records."""

@@ -1,6 +1,6 @@
 """`kctl produce`: records from stdin and files to a topic; says of every record that could not be delivered.
 
-Owns the options and which of them exclude each other; run.py does what they say, imported only then.
+Owns the options and their conflicts; run.py carries them out and is imported only then.
 """
 
 from typing import TYPE_CHECKING, Annotated

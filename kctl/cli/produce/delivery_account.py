@@ -25,7 +25,7 @@ def report_account(
     is_taken_back: bool = False,
     announced: Collection[str] = (),
 ) -> None:
-    """Say what became of the records: what was delivered unless --quiet, what was not in any case.
+    """Report the outcome: delivered records unless --quiet, undelivered ones always.
 
     Args:
         oldest_ms: how old the oldest was when it failed.
@@ -94,7 +94,7 @@ def not_delivered(result: CloseResult) -> int:
 
 
 def account_code(result: CloseResult) -> ExitCode:
-    """Return the exit code: undelivered, except where an advertised address was in the way, which has its own."""
+    """Return the exit code: undelivered, or the code of an advertised address that does not work."""
     if not_delivered(result) == 0:
         return ExitCode.OK
     errors = [part.error for _, part in _failed(result)]

@@ -1,6 +1,6 @@
 """Outcomes: what the network loop reports of the records of `kctl produce`.
 
-Owns the counts and what has failed, until the command takes it.
+Owns the counts and the failed records, until the command takes them.
 """
 
 from collections import deque
@@ -68,7 +68,7 @@ class Outcomes:
             self._announce(failed.topic_partition, error)
 
     def pop_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
-        """Let go of what has failed, each record handed to `keep` if that is given."""
+        """Release the failed records; each is passed to `keep` if that is given."""
         while self._failed:
             failed = self._failed.popleft()
             if keep is None:

@@ -1,8 +1,8 @@
 """RecordSender: hands records to the producer and bounds the waits for metadata and for memory.
 
-The wait for a topic is a part of the delivery of the records that wait: it ends by the delivery timeout, where that is
+The wait for a topic is a part of the delivery of the records that wait: it ends by the delivery timeout, if that is
 shorter than max.block.ms. A wait for memory ends when max.block.ms has passed without a delivery, however many rows
-were taken meanwhile.
+were taken in the meantime.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from kctl.client.records import Header
 
 
 class RecordProducer(Protocol):
-    """What is used of a producer."""
+    """Calls of a producer that `produce` uses."""
 
     def partitions_for(self, topic: str, timeout: float | None = None) -> object:
         """Wait for the metadata of a topic."""

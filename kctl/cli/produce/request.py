@@ -29,9 +29,9 @@ class ProduceRequest(NamedTuple):
         is_now: the record's own timestamp is not taken.
         empty_is_null: an empty value is a tombstone.
         per_second: records a second; None: as fast as they are taken.
-        undelivered: the file for what could not be delivered.
+        undelivered: the file for undelivered records.
         is_transaction: all or nothing; without a transactional.id one is made up.
-        flags: properties that have an option of their own.
+        flags: properties that have a separate option.
         encoding: what keys and values are encoded by.
     """
 
@@ -87,9 +87,9 @@ def api_timeout_ms(settings: Settings) -> int | None:
 
 
 class EndBudget:
-    """The time for what is outstanding once nothing more is read. A step never gets time that an earlier one used.
+    """Time for outstanding records after the end of reading. A step never gets time that an earlier one used.
 
-    --close-timeout, where it is given, is one budget from the end of the input to the end of the command. Without it,
+    --close-timeout, if given, is one budget from the end of the input to the end of the command. Without it,
     the records have the delivery timeout, and closing then has the default close timeout. `end_by` makes it one budget,
     too.
     """
@@ -116,7 +116,7 @@ class EndBudget:
         self._timer = Timer(self._clock, delivery_ms if self._close_ms is None else self._close_ms)
 
     def start_close(self) -> None:
-        """Start the time of closing, where it does not run yet."""
+        """Start the time of closing, unless it runs already."""
         if self._is_closing or (self._timer is not None and self._close_ms is not None):
             return
         self._is_closing = True

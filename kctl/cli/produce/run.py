@@ -1,7 +1,7 @@
 """A producing from its request to its exit code: read, send, wait for every record, and the account of all of them.
 
-Reading waits whenever the producer's memory is full, so what is held is bounded however slow the brokers are. Whatever
-ends it (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
+Reading waits whenever the producer's memory is full, so memory is bounded however slow the brokers are. Whatever
+stops the run (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ Ending = KafkaError | CommandError | Interrupted
 
 
 def run_producing(common: Common, request: ProduceRequest) -> int:
-    """Send what was asked for and return the exit code."""
+    """Send the records and return the exit code."""
     config = _config(common, request)
     undelivered = None if request.undelivered is None else UndeliveredFile(request.undelivered)
     runtime = system_runtime()
@@ -168,7 +168,7 @@ class _Producing:
         return self._report_rest(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
-        """Take a step; what ends it is remembered, the first of all."""
+        """Take a step; keep the first exception of all steps."""
         try:
             step()
         except (UndeliveredError, FlushTimeout):
@@ -226,13 +226,13 @@ class _Producing:
         return True
 
     def _is_taken(self) -> None:
-        """Forget what the producer has taken as a whole; keep what has failed meanwhile."""
+        """Forget the records that the producer has taken completely; keep the ones that have failed in the meantime."""
         self._in_hand = None
         if self._outcomes.has_failed:
             self._report_failed()
 
     def _take(self, read: InputRecord | Block, place: str) -> None:
-        """Remember what was read until the producer has taken it as a whole."""
+        """Keep the records that were read until the producer has taken them completely."""
         self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
 
     def _stops(self) -> bool:
@@ -307,7 +307,7 @@ class _Producing:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
-        """Return the error that names the record. A transaction is lost with it, so no record before it counts."""
+        """Return the error with the place of the record. It fails the transaction, so no record before it counts."""
         hint = "raise it with -X max.request.size=BYTES"
         if self._is_open:
             self._in_hand = None
@@ -316,7 +316,7 @@ class _Producing:
         return CommandError(exit_code(error), f"{record.place}: {error}", hint)
 
     def _deliver_all(self) -> None:
-        """Wait for every record; then commit, unless something is wrong: close() aborts what is open."""
+        """Wait for every record; then commit, unless something is wrong: close() aborts an open transaction."""
         budget = self._budget
         api_ms = api_timeout_ms(self._common.settings)
         if self._stops() and api_ms is not None and self._transactional_id is None:
@@ -334,7 +334,7 @@ class _Producing:
             self._is_committed = True
 
     def _close(self) -> CloseResult:
-        """Abort what is not committed and close, all within the one budget of the end."""
+        """Abort an open transaction and close, all within the one budget of the end."""
         budget = self._budget
         budget.start_close()
         self._is_closing = True
@@ -371,7 +371,7 @@ class _Producing:
             self._status.say(f"kctl produce: not delivered: {where}{cause}")
 
     def _report_failed(self) -> None:
-        """Keep what was not delivered."""
+        """Keep the undelivered records."""
         file = self._undelivered
         self._outcomes.pop_failed(None if file is None else file.write)
         if file is not None:

@@ -1,6 +1,6 @@
 """UndeliveredFile: records that could not be delivered, as JSON lines that `produce -i jsonl` reads again.
 
-Owns the file. What was sent without an answer has `perhaps_written`.
+Owns the file. Records that were sent without a response have `perhaps_written`.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class UndeliveredFile:
             self._error = e.strerror or str(e)
 
     def flush(self) -> None:
-        """Hand over to the system what was taken."""
+        """Hand over the taken records to the system."""
         try:
             self._file.flush()
         except OSError as e:

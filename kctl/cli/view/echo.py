@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Echo:
     """Echo of the terminal that a stream writes to; nothing happens without a terminal and in the background.
 
-    Args: notice: holds the way back for a command that leaves at once.
+    Args: notice: restores the terminal for a command that exits immediately.
     """
 
     def __init__(self, stream: "RawStream | TextIO | None", notice: "ClosingNotice") -> None:

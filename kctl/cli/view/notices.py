@@ -8,7 +8,7 @@ _HINT, _NOTE, _NAME = map(re.compile, ("hint:", r"(kctl( [a-z]+)?: )?(note|warni
 
 
 def terminal_notice(text: str, *, is_error: bool, width: int, colour: bool = True) -> str:
-    """Return the text as a terminal takes it: wrapped between words, and what stands before the words coloured."""
+    """Return the text for a terminal: wrapped between words, with a colored prefix."""
     lines = (piece for line in text.split("\n") for piece in wrapped_line(line, width))
     return "\n".join(_line(line, is_error=is_error) if colour else line for line in lines)
 

@@ -1,4 +1,4 @@
-"""Painter: lines on a terminal that are painted over, one frame a write; a cursor of its own over texts of rich.
+"""Painter: lines on a terminal that are painted over, one frame a write; its cursor is separate from rich.
 
 rich measures, cuts and colours the lines. The painter moves the cursor: it is hidden while it paints and shown again
 whatever happens, and a frame is never wider than the terminal. rich is imported by the first line, not before
@@ -72,8 +72,8 @@ class Painter:
     """Frames over frames; a context that hides the cursor.
 
     Args:
-        write: to the terminal, at once; columns: how many a line may take at the moment.
-        stream: that of the terminal, where Ctrl-Z is to leave it in order.
+        write: writes to the terminal immediately; columns: how many a line may take at the moment.
+        stream: stream of the terminal, if Ctrl-Z restores it.
         echo: of the terminal; off within the context.
     """
 
@@ -105,7 +105,7 @@ class Painter:
         return cls(out.write_at_once, columns, colour=environment.colour, stream=stream, echo=echo)
 
     def _follow_suspension(self, stream: "RawStream | TextIO") -> None:
-        """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is shown meanwhile.
+        """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is visible.
 
         The buffer before the stream may be in use when the signal comes, so it is passed by.
         """

@@ -106,14 +106,14 @@ class StatusLine:
         return self._painter.clear()
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Remove the line permanently."""
         self.clear()
         self.is_shown = False
         self._below_data = None
         self._echo.on()
 
     def around(self, stdout: RawStream) -> RawStream:
-        """Return the stream for data: what is written to it takes the line away first."""
+        """Return the stream for data: a write to it removes the line first."""
         return _BelowData(self, stdout) if self.is_shown and self._environment.stdout_is_tty else stdout
 
     def before_data(self) -> None:
@@ -221,15 +221,15 @@ class ProgressStatus:
                 self._environment.say(f"{self._environment.program}: {standing.texts[0]}")
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Remove the line permanently."""
         with self._lock:
             self._line.close()
 
 
 class SendStatus(ProgressStatus):
-    """The line about a produce, painted by a task of its own, so that it is painted while a send or a flush waits.
+    """The line about a produce, painted by a separate task, so that it is painted while a send or a flush waits.
 
-    Args: figures: asked for the present ones, from that task.
+    Args: figures: returns the present ones; called by that task.
     """
 
     rate_over_ms = RATE_OVER_MS
@@ -261,7 +261,7 @@ class SendStatus(ProgressStatus):
         self._left = line
 
     def close(self) -> None:
-        """Take the line away for good."""
+        """Remove the line permanently."""
         self._environment.closing_notice.show = None
         self._is_stopping = True
         if self._task is not None:

@@ -87,7 +87,7 @@ class Standing(NamedTuple):
     Attributes:
         texts: one line, from its longest form to its shortest.
         share: how much of it is done; None where the end is not known.
-        phase: a new one is shown at once.
+        phase: a new one is shown immediately.
     """
 
     texts: list[str]

@@ -1,6 +1,6 @@
-"""The colours of tables by meaning, and the tables of frames: what they leave out where there is little room.
+"""The colours of tables by meaning, and the tables of frames, with the columns that narrow ones leave out.
 
-Owns the meaning: what is wrong is red, what may become so yellow, what works green. `formats/rows.py` lays out tables
+Owns the meaning: red is wrong, yellow may become wrong, green works. `formats/rows.py` lays out tables
 that are printed once.
 """
 

@@ -15,7 +15,7 @@ NAMED = "named"
 
 
 class WhyGroup(Group):
-    """The commands of `kctl why`, in which a name alone stands for the group or topic that has it."""
+    """The commands of `kctl why`, in which a name alone means the group or topic of that name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word, or the one that looks the word up."""

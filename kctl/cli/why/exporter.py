@@ -19,7 +19,7 @@ RENEWAL_MS = 600_000
 
 
 def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
-    """Return what was found, as the options choose."""
+    """Return the findings that the options choose."""
     return diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
 
 
@@ -33,7 +33,7 @@ def serve(
     options: WhyOptions,
     address: tuple[str, int],
 ) -> int:
-    """Look every `--interval` until a signal ends it; each look is compared with the one before.
+    """Look every `--interval` until a signal; each look is compared with the one before.
 
     Raises: CommandError: the address cannot be listened on.
     """

@@ -9,7 +9,7 @@ from kctl.why import Diagnosis, Looks
 
 
 class State(NamedTuple):
-    """What was found last, and how the last look ended; `error` is empty where it succeeded."""
+    """Last findings, and the outcome of the last look; `error` is empty if it succeeded."""
 
     looks: Looks | None
     diagnosis: Diagnosis | None

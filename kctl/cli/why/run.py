@@ -26,7 +26,7 @@ class Aim(NamedTuple):
     """What to look at.
 
     Attributes:
-        subject: how the result names it.
+        subject: its name in the result.
         scopes: the findings to look for.
     """
 
@@ -56,7 +56,7 @@ def show_cluster(common: Common, options: WhyOptions) -> int:
 
 
 def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
-    """Show what is wrong with everything, or with what is named."""
+    """Show the problems of everything, or of the given subjects."""
     if groups or topics:
         selection = Selection(groups or (), topics or (), has_brokers=True)
     else:
@@ -149,7 +149,7 @@ def _found(find: Callable[[Admin, Timer], Aim], admin: Admin, timer: Timer, opti
 
 
 def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None:
-    """Raise click.BadParameter where --only names what is not looked for here: nothing found would mean nothing."""
+    """Raise click.BadParameter if --only has a finding that is not checked: its absence would mean nothing."""
     found = {kind.id for kind in kinds_of(scopes)}
     for name in sorted(options.only):
         if name not in found:
@@ -162,7 +162,7 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """Return 3 where something is wrong; 0 where nothing is; else the code of what kept us from looking.
+    """Return 3 if something is wrong; 0 if nothing is; otherwise the code of the error that prevented the look.
 
     A right that is missing, or an API that the brokers do not have, is reported and changes no code.
     """

@@ -1,4 +1,4 @@
-"""The page of metrics over HTTP: a small server beside the looks, with a limit on everything that a scraper sends.
+"""The page of metrics over HTTP: a small server with a limit on everything that a scraper sends.
 
 One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (a new one closes the oldest),
 `MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
@@ -25,7 +25,7 @@ _REASONS = {
 
 
 class MetricsServer:
-    """Serves a page on a thread of its own until it is closed.
+    """Serves a page on a separate thread until it is closed.
 
     Args: page: called for each scrape, on that thread.
     Raises: OSError: the address cannot be listened on.
@@ -121,10 +121,10 @@ async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
 
 
 def _is_for_address(head: bytes, host: str) -> bool:
-    """Return whether a request may be for this server: at a loopback address it names an IP address or localhost.
+    """Return whether a request may be for this server: at a loopback address its host is an IP address or localhost.
 
-    A page in a browser that reaches a loopback address by a name of its own (DNS rebinding) sends that name. Any other
-    address is open to the network, where servers have names of their own.
+    A page in a browser that reaches a loopback address by a foreign name (DNS rebinding) sends that name. Any other
+    address is open to the network, where servers have other names.
     """
     if not _is_loopback(host):
         return True

@@ -25,7 +25,7 @@ MOST_LINES = 60
 
 
 def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
-    """Write the findings to stdout, and what was not checked: in a table to stdout, else to stderr too."""
+    """Write the findings to stdout, and the gaps: in a table to stdout, otherwise also to stderr."""
     if output is Output.TABLE:
         paint = None
         if common.environment.colour:
@@ -61,7 +61,7 @@ def finding_object(finding: Finding) -> dict[str, object]:
 
 
 def unchecked_object(unchecked: Unchecked) -> dict[str, object]:
-    """Return what could not be checked for programs."""
+    """Return the gaps for programs."""
     gap = unchecked.gap
     return {
         "request": gap.request,
@@ -243,7 +243,7 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a line for each reason, so that one broker, one missing right, and each finding is named once."""
+    """Yield a line for each reason, so that one broker, one missing right, and each finding appears once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         right = _right(unchecked)

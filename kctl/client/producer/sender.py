@@ -183,7 +183,7 @@ class Sender(ClientLoop[Posted]):
         )
 
     def _apply_deadlines(self, now_ms: int) -> None:
-        """Fail what is late, after a poll: responses that have arrived come before deadlines."""
+        """Fail late records, after a poll: responses that have arrived come before deadlines."""
         self._router.forget_idle(now_ms)
         late = self._expiry.late(now_ms)
         if late or now_ms >= self._nearest_deadline_at_ms():

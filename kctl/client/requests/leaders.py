@@ -1,6 +1,6 @@
 """Leaders: the node that leads a partition by the metadata, and the reason if there is none.
 
-Requests newer metadata if needed. Owns the back-off of topics whose metadata is an error that no retry cures.
+Requests newer metadata if needed. Owns the back-off of topics whose metadata is an error that is not retriable.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -34,7 +34,7 @@ class Leaders:
         return info
 
     def denied(self, topic: str, backoff: ExponentialBackoff, now_ms: int) -> int:
-        """Note that the metadata of a topic is an error that no retry cures; return when its partitions may try again.
+        """Note that the metadata of a topic is a final error; return when its partitions may try again.
 
         All of them at one instant, so that the application is given their common error once.
         """

@@ -373,7 +373,7 @@ def _entries(sides: _Sides, pieces: tuple[Piece, ...]) -> Iterator[Entry]:
 
 
 def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
-    """Yield the pieces, with those of a topic merged to be read through one connection."""
+    """Yield the pieces; pieces of one topic are merged, so that one connection reads them."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     if ranges:
         whole = ranges[0]._replace(end_offset=ranges[-1].end_offset)

@@ -1,6 +1,6 @@
 """TLS on bytes, without sockets.
 
-    settings = TlsSettings.from_config(config)          # reads and checks the files; ConfigError names the property
+    settings = TlsSettings.from_config(config)          # reads and checks the files; ConfigError has the property
     channel = TlsChannel(settings.context(), "broker1.example")
     channel.handshake(); send(channel.pending_out()); channel.receive(data); ...
 
