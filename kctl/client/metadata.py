@@ -25,6 +25,7 @@ from kctl.client.protocol.api.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kctl.client.protocol.topic_names import TopicNamesResponse
 from kctl.client.wording import one_line
 
 MOST_BROKERS = 10_000
@@ -285,7 +286,9 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
     return tuple(Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers)
 
 
-def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> RemoteProtocolError | None:
+def malformed_metadata(
+    response: MetadataResponse | TopicNamesResponse, broker: str = "a broker"
+) -> RemoteProtocolError | None:
     """Return the error of a malformed response (negative or duplicate values), or None."""
     wrong = _invalid_value(response)
     if wrong is None:
@@ -294,7 +297,7 @@ def malformed_metadata(response: MetadataResponse, broker: str = "a broker") -> 
     return None if wrong is None else RemoteProtocolError(wrong, api="Metadata")
 
 
-def _invalid_value(response: MetadataResponse) -> str | None:
+def _invalid_value(response: MetadataResponse | TopicNamesResponse) -> str | None:
     if len(response.brokers) > MOST_BROKERS:
         return f"Metadata names {len(response.brokers)} brokers, more than {MOST_BROKERS}"
     for each in response.brokers:
@@ -309,7 +312,7 @@ def _invalid_value(response: MetadataResponse) -> str | None:
     return None
 
 
-def _repeated(response: MetadataResponse) -> str | None:
+def _repeated(response: MetadataResponse | TopicNamesResponse) -> str | None:
     twice = _twice("broker", [each.node_id for each in response.brokers])
     twice = twice or _twice("topic", [each.name for each in response.topics if each.name is not None])
     for topic in response.topics:

@@ -177,7 +177,7 @@ class Planner:
         if not selection.pattern:
             return sorted({tp.topic for tp in selection.partitions} or set(selection.topics))
         pattern = re.compile(selection.pattern)
-        return [name for name in self._admin.list_topics(timeout=self._left_s()) if pattern.fullmatch(name)]
+        return [name for name in self._admin.list_topic_names(timeout=self._left_s()) if pattern.fullmatch(name)]
 
     def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
         """Return the EARLIEST or LATEST offset of each partition.

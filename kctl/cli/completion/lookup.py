@@ -183,7 +183,7 @@ def _words(line: str) -> list[str]:
 
 def _topics(given: Given, call_ms: int) -> Iterable[str]:
     with _admin(given, call_ms) as admin:
-        return list(admin.list_topics())
+        return admin.list_topic_names()
 
 
 def _groups(given: Given, call_ms: int) -> Iterable[str]:

@@ -75,7 +75,7 @@ def _topic_aim(name: str) -> Aim:
 def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     """Return the group, the topic, or both, of a name. Raises: CommandError, KafkaError: neither was found."""
     listed = admin.list_groups(timeout=share_s(timer))
-    topics = admin.list_topics(include_internal=True, timeout=share_s(timer))
+    topics = admin.list_topic_names(include_internal=True, timeout=share_s(timer))
     is_group, is_topic = name in listed.groups, name in topics
     if is_group and is_topic:
         selection = Selection(groups=(name,), topics=(name,))

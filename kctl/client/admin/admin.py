@@ -314,6 +314,16 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return topics.list_topics(self._call("listing topics", timeout), include_internal=include_internal)
 
     @checked
+    def list_topic_names(self, *, include_internal: bool = False, timeout: Timeout = None) -> list[str]:
+        """Return the sorted names of the topics that this client may describe.
+
+        On large clusters, `list_topics` takes several times as long, because it decodes all partitions.
+        """
+        return topics.list_topic_names(
+            self._call("listing names of topics", timeout), include_internal=include_internal
+        )
+
+    @checked
     def describe_topics(
         self, names: Sequence[str], *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, TopicInfo]:

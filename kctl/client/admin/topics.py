@@ -24,8 +24,9 @@ from kctl.client.protocol.api.topics import (
     DeleteTopicState,
 )
 from kctl.client.protocol.schema import Request
+from kctl.client.protocol.topic_names import TopicNamesResponse
 from kctl.client.requests.retry import ADMIN, ADMIN_TOPICS
-from kctl.client.requests.topics import described_topics, metadata_request
+from kctl.client.requests.topics import described_topics, metadata_request, topic_names_in, topic_names_request
 
 BROKER_DEFAULT = -1
 """Number of partitions or replicas that the broker chooses by its configuration."""
@@ -96,6 +97,15 @@ def list_topics(call: Call, *, include_internal: bool) -> dict[str, TopicListing
         for info in sorted(_topics(call, answer), key=lambda info: info.name)
         if include_internal or not info.is_internal
     }
+
+
+def list_topic_names(call: Call, *, include_internal: bool) -> list[str]:
+    answer = call.answer_of(any_node, lambda _: topic_names_request(), TopicNamesResponse)
+    assert isinstance(answer.response, TopicNamesResponse)
+    names = topic_names_in(answer.response, call.name_of(answer.node_id), include_internal=include_internal)
+    if isinstance(names, KafkaError):
+        raise names
+    return names
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:

@@ -75,6 +75,7 @@ class AsyncAdmin:
     create_topics = awaited(Admin.create_topics)
     delete_topics = awaited(Admin.delete_topics)
     list_topics = awaited(Admin.list_topics)
+    list_topic_names = awaited(Admin.list_topic_names)
     describe_topics = awaited(Admin.describe_topics)
     create_partitions = awaited(Admin.create_partitions)
     delete_records = awaited(Admin.delete_records)

@@ -5,6 +5,7 @@ IndexError, which codec.py catches. A compact length is read as one byte, and as
 """
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 from kctl.client.protocol.frame_slice import FrameSlice
@@ -185,6 +186,12 @@ class _Decoder(Source):
         if isinstance(entry.kind, type):
             self.line(f"left -= {count}")
             self.fail_if("left < 0", "structs")
+            if entry.skipped:
+                self.line(f"{target} = []")
+                with self.block(f"for _ in range({count}):"):
+                    self._skip_struct(entry.kind)
+                self.fail_if("p > size", "length")
+                return
         items, add, item = self.fresh("items"), self.fresh("add"), self.fresh("o")
         self.line(f"{target} = {items} = []")
         self.line(f"{add} = {items}.append")
@@ -195,6 +202,28 @@ class _Decoder(Source):
                 self.value(entry, item, nullable=False)
             self.flush()
             self.line(f"{add}({item})")
+
+    def _skip_struct(self, cls: type[Struct]) -> None:
+        """Move the position past a struct; the caller checks that it is not past the end."""
+        body, _, _ = self.split(cls)
+        for is_fixed, fields in groupby(body, key=lambda entry: not entry.is_array and entry.kind in FIXED_SIZES):
+            if is_fixed:
+                self.line(f"p += {sum(FIXED_SIZES[str(entry.kind)] for entry in fields)}")
+                continue
+            for entry in fields:
+                if entry.is_array and entry.kind in FIXED_SIZES and not entry.is_nullable_in(self.version):
+                    count = self.length(self.flexible, "i")
+                    first = 1 if self.flexible else 0
+                    self.fail_if(f"{count} < {first}", "array count")
+                    self.line(f"p += ({count} - {first}) * {FIXED_SIZES[str(entry.kind)]}")
+                else:
+                    self.field(entry, "_skipped")
+                    self.flush()
+        if self.flexible:
+            with self.block("if buf[p]:"):
+                self.line("p = read_unknown_tags(buf, p, size, {})")
+            with self.block("else:"):
+                self.line("p += 1")
 
     def tags(self, tagged: dict[int, Field], var: str) -> None:
         count, unknown = self.fresh("n"), self.fresh("unknown")

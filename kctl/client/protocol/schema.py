@@ -53,6 +53,7 @@ class Field:
         "kind",
         "name",
         "nullable",
+        "skipped",
         "tag",
         "tagged",
         "versions",
@@ -70,6 +71,7 @@ class Field:
         tag: int,
         tagged: Versions,
         flexible: bool,
+        skipped: bool,
     ) -> None:
         self.name = ""  # set when the class is created
         self.kind = kind
@@ -82,6 +84,7 @@ class Field:
         self.tag = tag
         self.tagged = tagged
         self.flexible = flexible
+        self.skipped = skipped
 
     @property
     def informs(self) -> bool:
@@ -116,6 +119,7 @@ def field(
     tag: int = -1,
     tagged: str = "none",
     flexible: bool = True,
+    skipped: bool = False,
 ) -> T:
     """Declare a field of a struct.
 
@@ -129,6 +133,7 @@ def field(
         ignorable: versions without the field drop its value silently; otherwise they accept only the default.
         tag, tagged: number in the tag section, and the versions that have the field there.
         flexible: False keeps the old string form in flexible versions (only for the client id of a request header).
+        skipped: decode an array of structs as an empty list, which is faster.
     """
     result: Any = Field(
         kind[0] if isinstance(kind, list) else kind,
@@ -141,6 +146,7 @@ def field(
         tag,
         parse_versions(tagged),
         flexible,
+        skipped,
     )
     return result  # type: ignore[no-any-return]  # the class body sees the value's type, the metaclass the Field
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kctl.client.errors import LocalProtocolError, RemoteProtocolError
 from kctl.client.protocol.pieces import Pieces
 from kctl.client.protocol.primitives import FIXED_SIZES, MAX_TAG, MOST_STRUCTS, Malformed, Reader, Writer
-from kctl.client.protocol.schema import Field, Message, Struct
+from kctl.client.protocol.schema import Field, Message, Response, Struct
 
 M = TypeVar("M", bound=Message)
 
@@ -131,7 +131,7 @@ class _Decode:
             self.path.append(index)
             items.append(self.value(entry, False))
             self.path.pop()
-        return items
+        return [] if entry.skipped else items
 
     def value(self, entry: Field, nullable: bool) -> Any:
         compact = self.flexible and entry.flexible
@@ -258,8 +258,9 @@ class _Encode:
 
 def _remote_error(cls: type[Message], version: int, path: str, error: Malformed) -> RemoteProtocolError:
     where = f"{path}: " if path else ""
+    name = f"{cls.NAME}Response" if issubclass(cls, Response) else cls.__name__
     return RemoteProtocolError(
-        f"{cls.__name__} v{version}: {where}{error} (byte {error.offset})",
+        f"{name} v{version}: {where}{error} (byte {error.offset})",
         api=cls.NAME,
         version=version,
         field=path or None,

@@ -10,6 +10,7 @@ from kctl.client.cluster import TopicInfo
 from kctl.client.errors import KafkaError
 from kctl.client.metadata import malformed_metadata, topics_in
 from kctl.client.protocol.api.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kctl.client.protocol.topic_names import TopicNamesRequest, TopicNamesResponse
 
 
 def metadata_request(names: Iterable[str] | None) -> MetadataRequest:
@@ -27,3 +28,18 @@ def described_topics(response: MetadataResponse, broker: str = "a broker") -> li
     if response.error_code:
         return broker_error(response.error_code, "read metadata")
     return malformed_metadata(response, broker) or topics_in(response)
+
+
+def topic_names_request() -> TopicNamesRequest:
+    return TopicNamesRequest(topics=None, allow_auto_topic_creation=False)
+
+
+def topic_names_in(response: TopicNamesResponse, broker: str, *, include_internal: bool) -> list[str] | KafkaError:
+    """Return the sorted names of the topics, or the error of the whole response."""
+    if response.error_code:
+        return broker_error(response.error_code, "read metadata")
+    return malformed_metadata(response, broker) or sorted(
+        topic.name
+        for topic in response.topics
+        if topic.name is not None and (include_internal or not topic.is_internal)
+    )

@@ -92,6 +92,7 @@ CASES = {
 OF_EVERYTHING = {
     "describe_cluster": Case("DescribeCluster", ("brokers",), lambda admin: admin.describe_cluster()),
     "list_topics": Case("Metadata", ("topics",), lambda admin: admin.list_topics()),
+    "list_topic_names": Case("Metadata", ("topics",), lambda admin: admin.list_topic_names()),
     "list_groups": Case("ListGroups", ("groups",), lambda admin: admin.list_groups().failed),
     "all_group_offsets": Case(
         "OffsetFetch", ("groups", "topics", "partitions"), lambda admin: admin.list_group_offsets("g")

@@ -202,6 +202,8 @@ ROWS = (
     Row(
         "list_share_group_offsets", "partitions", lambda a, _: a.list_share_group_offsets("share"), ONCE, _share_offsets
     ),
+    Row("list_topic_names", "topics", lambda a, _: a.list_topic_names()),
+    Row("list_topic_names", "partitions", lambda a, _: a.list_topic_names(), Exponents(0, 0, 1)),
     Row("list_topics", "topics", lambda a, _: a.list_topics()),
     Row("list_topics", "partitions", lambda a, _: a.list_topics()),
     Row("list_transactions", "transactions", lambda a, _: a.list_transactions()),
