@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import filterfalse
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kctl.client.admin.unconfirmed import Unconfirmed, is_left_open, with_unknown_outcome
@@ -365,14 +366,17 @@ class Call:
             else:
                 unsent[answer.node_id] = further
 
+        is_first_step = True
+
         def step() -> bool:
-            for node_id in list(unsent):
+            nonlocal is_first_step
+            connecting = () if is_first_step else network.status.connecting  # no news until the attempt ends
+            is_first_step = False
+            for node_id in list(filterfalse(connecting.__contains__, unsent)):
                 if make_ready(self.client, node_id) and not self._check_deadline():
                     self.send(node_id, unsent.pop(node_id), keep, max_version=max_version)
                     continue
-                error = network.status.node_error(node_id)
-                if self.client.metadata.cluster.node(node_id) is None and self.client.metadata.version > known:
-                    error = ConnectionLost(f"broker {node_id} is not in the cluster at present")
+                error = self._node_error(node_id, known)
                 if error is not None and error is not before[node_id]:
                     ended[node_id] = self._unconfirmed.mark(error, node_id)
                     del unsent[node_id]
@@ -389,6 +393,13 @@ class Call:
             timeout.outcome_unknown = False
             ended |= {node_id: self._unconfirmed.mark(timeout, node_id) for node_id in silent}
         return ended
+
+    def _node_error(self, node_id: int, known: int) -> KafkaError | None:
+        """Return the last error of a node, or that metadata newer than version `known` lacks it."""
+        metadata = self.client.metadata
+        if metadata.cluster.node(node_id) is None and metadata.version > known:
+            return ConnectionLost(f"broker {node_id} is not in the cluster at present")
+        return self.client.network.status.node_error(node_id)
 
     def _check_deadline(self) -> bool:
         self.timer.update()

@@ -5,6 +5,7 @@ Owns the running attempts: look-ups, the race of a name's addresses, the connect
 """
 
 from collections import deque
+from collections.abc import KeysView
 from functools import partial
 
 from kctl.client.clock import Clock
@@ -72,6 +73,11 @@ class Dialer:
     def has_news(self) -> bool:
         """Whether a helper thread has ended a look-up since `advance_looked_up`."""
         return bool(self._looked_up)
+
+    @property
+    def connecting(self) -> KeysView[int]:
+        """The ids of the nodes with a running attempt."""
+        return self._attempting.keys()
 
     @property
     def under_way(self) -> list[NodeEntry]:

@@ -4,6 +4,8 @@ early.
 For messages and decisions of callers; it changes no connection.
 """
 
+from collections.abc import KeysView
+
 from kctl.client.clock import Clock
 from kctl.client.cluster import Node
 from kctl.client.errors import KafkaError
@@ -43,6 +45,11 @@ class NetworkStatus:
     def attempts(self) -> int:
         """Number of connection attempts so far."""
         return self._dialer.attempts
+
+    @property
+    def connecting(self) -> KeysView[int]:
+        """The ids of the nodes with a running connection attempt; it stays current."""
+        return self._dialer.connecting
 
     def node_error(self, node_id: int) -> KafkaError | None:
         """Return the error that ended the node's last attempt or connection; None after a success."""

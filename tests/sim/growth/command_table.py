@@ -14,7 +14,7 @@ FLAT, ONCE, EACH = Exponents(0, 0, 0), Exponents(1, 0, 1), Exponents(1, 1, 1)
 
 
 OF_ALL_BROKERS = Exponents(1.25, 1, 2)
-"""Each broker reports all brokers. Each step of a call visits the brokers that have no request yet."""
+"""Each broker reports all brokers."""
 OF_MORE_REQUESTS = Exponents(1.25, 0, 1)
 """The largest size needs two requests more than the smallest one."""
 
@@ -125,7 +125,7 @@ ROWS = (
     Row("brokers", "cluster describe", ONCE),
     Row("topics", "cluster describe", ONCE),
     Row("brokers", "cluster quorum", ONCE),
-    Row("brokers", "brokers log-dirs", Exponents(1.7, 1, 1)),
+    Row("brokers", "brokers log-dirs", ONCE),
     Row("partitions", "brokers log-dirs", ONCE),
     Row("groups", "why group g0", FLAT),
     Row("offsets", "why group g", ONCE),
