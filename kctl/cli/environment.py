@@ -153,7 +153,7 @@ class Environment(NamedTuple):
         return coloured(text, style)
 
     def say(self, line: str, *, is_error: bool = False, painted: str = "") -> None:
-        """Write a line for people to stderr. If stderr is closed, the command goes on.
+        """Write a line for people to stderr. If stderr is closed, the command continues.
 
         Args:
             line: stays one line, and steers no terminal, whatever a broker or a member of a group put into it.
