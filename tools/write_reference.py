@@ -57,7 +57,7 @@ def why_schema() -> str:
         "requests": whole,
         "checked": names,
         "unchecked": {"type": "array", "items": unchecked},
-        "needs_watch": names,
+        "needs_samples": names,
         "rows": {"type": "array", "items": _object(finding, "a finding")},
     }
     schema = {

@@ -175,4 +175,4 @@ def _report_errors(common: Common, response: "ApiResponse") -> int:
         common.environment.say_failure(failure, is_error=False)
     if not failures:
         return ExitCode.OK
-    return ExitCode.DEGRADED if response.has_successes else failures[0].code
+    return ExitCode.PARTIAL_FAILURE if response.has_successes else failures[0].code

@@ -147,7 +147,7 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError | 
         common.environment.say_failure(failure)
     if not failures:
         return ExitCode.OK
-    return ExitCode.DEGRADED if done else failures[0].code
+    return ExitCode.PARTIAL_FAILURE if done else failures[0].code
 
 
 def checking(command: str, failed: Mapping[T, KafkaError], name: Callable[[T], str] = str) -> str:

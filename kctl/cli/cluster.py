@@ -76,8 +76,8 @@ def describe(common: Common) -> int:
     sections = [Section(facts, rows)]
     write_listing(common.environment, output, Listing("brokers", BROKER_COLUMNS, rows, extra, sections=sections))
     for each in absent:
-        common.environment.say_failure(Failure(ExitCode.DEGRADED, str(each)), is_error=False)
-    return ExitCode.DEGRADED if absent else ExitCode.OK
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, str(each)), is_error=False)
+    return ExitCode.PARTIAL_FAILURE if absent else ExitCode.OK
 
 
 def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.models import CommandFunctionType
 
 from kctl.cli.click import PARSER_ERRORS, BadParameter, HelpWanted, UsageError
-from kctl.cli.other_tools import ARGUMENT, FLAGS, SUBCOMMAND_ALIASES, VALUES, options_of
+from kctl.cli.other_tools import ARGUMENT, FLAGS, VALUES, options_of, subcommand_of
 
 
 class Command(TyperCommand):
@@ -107,7 +107,7 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name and the subcommand of the first word, and the words behind it."""
-        name = args[0] if args[0] in self.commands else SUBCOMMAND_ALIASES.get(args[0], args[0])
+        name = args[0] if args[0] in self.commands else subcommand_of(self.name or "", args[0])
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

@@ -100,9 +100,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl why": (Example("Check the group or the topic of a name", "kctl why billing --severity error"),),
     "kctl why group": (
         Example("Why does the group not read?", "kctl why group billing --severity error"),
-        Example(
-            "Also what changes, by checking twice", "kctl why group billing --watch --interval 2s --severity error"
-        ),
+        Example("Problems that develop over time", "kctl why group billing --interval 2s --severity error"),
         Example("As JSON lines", "kctl why group billing --severity error --output jsonl"),
     ),
     "kctl why topic": (Example("What is wrong with a topic", "kctl why topic orders"),),

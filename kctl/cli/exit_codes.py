@@ -24,20 +24,20 @@ class ExitCode(IntEnum):
     OK = 0, "success"
     UNEXPECTED = 1, ErrorKind.UNEXPECTED
     USAGE = 2, ErrorKind.USAGE
-    DEGRADED = 3, ErrorKind.PARTIAL
+    PARTIAL_FAILURE = 3, ErrorKind.PARTIAL
     DNS = 10, ErrorKind.DNS
     REFUSED = 11, ErrorKind.CONNECTION
     CONNECT_TIMEOUT = 12, ErrorKind.CONNECT_TIMEOUT
     TLS = 13, ErrorKind.TLS
     AUTHENTICATION = 14, ErrorKind.AUTHENTICATION
-    WRONG_PEER = 15, ErrorKind.WRONG_PEER
+    WRONG_PROTOCOL = 15, ErrorKind.WRONG_PROTOCOL
     REQUEST_TIMEOUT = 16, ErrorKind.REQUEST_TIMEOUT
     API_TIMEOUT = 17, ErrorKind.TIMEOUT
     ADVERTISED_ADDRESS = 18, ErrorKind.ADVERTISED_ADDRESS
-    NOT_ABLE_YET = 19, ErrorKind.UNAVAILABLE
+    UNAVAILABLE = 19, ErrorKind.UNAVAILABLE
     UNDELIVERED = 20, ErrorKind.UNDELIVERED
     CLOSE_TIMEOUT = 21, ErrorKind.CLOSE_TIMEOUT
-    NOT_AUTHORISED = 22, ErrorKind.AUTHORIZATION
+    NOT_AUTHORIZED = 22, ErrorKind.AUTHORIZATION
     UNKNOWN_RESOURCE = 23, ErrorKind.UNKNOWN_RESOURCE
     DATA = 24, ErrorKind.DATA
     DISK = 25, ErrorKind.DISK
@@ -52,7 +52,7 @@ UNCONNECTED = (
     ExitCode.CONNECT_TIMEOUT,
     ExitCode.TLS,
     ExitCode.AUTHENTICATION,
-    ExitCode.WRONG_PEER,
+    ExitCode.WRONG_PROTOCOL,
 )
 """Causes of a connection that never carried a request, the nearest to a working connection last."""
 

@@ -145,6 +145,22 @@ OPTIONS: dict[str, dict[str, str]] = {
 """
 VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "group"}}
 """Arguments as other tools write them, by option."""
+FORMER_FINDINGS = {
+    "certificate-ended": "certificate-expired",
+    "certificate-ends": "certificate-expiring",
+    "dead-bootstrap": "bootstrap-unreachable",
+    "offset-went-back": "offset-moved-backward",
+    "preferred-leader-away": "preferred-leader-not-leading",
+    "static-ghost": "static-member-gone",
+}
+"""Present IDs of findings by their former IDs, for --only, --ignore, and `kctl explain`."""
+FORMER_EXIT_CODES = {
+    "DEGRADED": "PARTIAL_FAILURE",
+    "WRONG_PEER": "WRONG_PROTOCOL",
+    "NOT_ABLE_YET": "UNAVAILABLE",
+    "NOT_AUTHORISED": "NOT_AUTHORIZED",
+}
+"""Present names of exit codes by their former names, for `kctl explain`."""
 _SCRIPT = re.compile(r"^kafka-(.+?)(\.sh)?$")
 
 
@@ -177,6 +193,13 @@ def command_words(words: Sequence[str], is_command: Callable[[str], bool]) -> li
     if phrase is None:
         return [name, *rest]
     return [*phrase.split(), *rest[0 if name in PHRASES else 1 :]]
+
+
+def subcommand_of(group: str, word: str) -> str:
+    """Return the subcommand of a group with this name, former name, or name in other tools."""
+    word = SUBCOMMAND_ALIASES.get(word, word)
+    of_group, _, name = PHRASES.get(f"{group} {word}", "").partition(" ")
+    return name if name and of_group == group else word
 
 
 def options_of(command: str) -> Mapping[str, str]:

@@ -166,7 +166,7 @@ class AuthorizationError(BrokerError):
 class ProtocolError(KafkaError):
     """One side violated the protocol; the connection is closed."""
 
-    kind = ErrorKind.WRONG_PEER
+    kind = ErrorKind.WRONG_PROTOCOL
 
 
 class LocalProtocolError(ProtocolError):
@@ -182,7 +182,7 @@ class RemoteProtocolError(ProtocolError):
     64) if the server may not be Kafka.
     """
 
-    kind = ErrorKind.WRONG_PEER
+    kind = ErrorKind.WRONG_PROTOCOL
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class UnsupportedCodecError(CorruptBatchError):
 class UnsupportedVersionError(ProtocolError):
     """The broker lacks an API, or every version of it that kctl supports; the message has both sides' versions."""
 
-    kind = ErrorKind.WRONG_PEER
+    kind = ErrorKind.WRONG_PROTOCOL
 
     def __init__(self, message: str, *, api: str | None = None) -> None:
         super().__init__(message)
@@ -330,7 +330,7 @@ class TlsClosed(ConnectionLost):
 class TlsNotAnswered(ConnectionLost):
     """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without backend."""
 
-    kind = ErrorKind.WRONG_PEER
+    kind = ErrorKind.WRONG_PROTOCOL
 
 
 class SaslRequired(ConnectionLost):
@@ -415,7 +415,7 @@ class AuthenticationError(TransportError):
 class WrongPeerError(TransportError):
     """The server is not a Kafka broker, or uses another security protocol; never retried."""
 
-    kind = ErrorKind.WRONG_PEER
+    kind = ErrorKind.WRONG_PROTOCOL
     retriable = False
 
 

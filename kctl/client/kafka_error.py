@@ -21,7 +21,7 @@ class ErrorKind(Enum):
     CONNECT_TIMEOUT = "connect timeout"
     TLS = "TLS handshake failed"
     AUTHENTICATION = "authentication failed"
-    WRONG_PEER = "wrong protocol on this port"
+    WRONG_PROTOCOL = "wrong protocol on this port"
     REQUEST_TIMEOUT = "request timeout"
     TIMEOUT = "API timeout"
     ADVERTISED_ADDRESS = "advertised address unreachable or wrong"

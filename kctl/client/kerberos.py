@@ -27,7 +27,7 @@ _REASONS = {
     -1765328360: ("the KDC refused the key of {principal}", "the keytab may be older than the principal's key"),
     -1765328353: ("the KDC refused the key of {principal}", "the keytab may be older than the principal's key"),
     -1765328352: ("the ticket has expired", _KINIT),
-    -1765328347: ("the clocks of this machine and of the KDC differ too much", "synchronise the clock of this machine"),
+    -1765328347: ("the clocks of this machine and of the KDC differ too much", "synchronize the clock of this machine"),
     -1765328230: ("krb5.conf has no KDC for the realm", _REALM_HINT),
     -1765328164: ("the host name of the KDC does not resolve", _REALM_HINT),
     -1765328160: ("krb5.conf has no default realm", _REALM_HINT),

@@ -39,13 +39,13 @@ class Diagnosis(NamedTuple):
     Attributes:
         checked: ids of findings that were checked completely.
         unchecked: ids of findings that were not checked, with the reason.
-        needs_watch: ids of findings that need two looks, or a longer time between them.
+        needs_samples: ids of findings that need two looks, or a longer time between them.
     """
 
     findings: tuple[Finding, ...]
     checked: tuple[str, ...]
     unchecked: tuple[Unchecked, ...]
-    needs_watch: tuple[str, ...]
+    needs_samples: tuple[str, ...]
 
     @property
     def is_bad(self) -> bool:
@@ -75,15 +75,15 @@ def diagnose(
     ids = list(FINDINGS)
     order = list(Severity)
     found.sort(key=lambda finding: (order.index(finding.severity), ids.index(finding.id)))
-    needs_watch = tuple(
+    needs_samples = tuple(
         kind.id for kind in kinds if (kind.looks > 1 and looks.before is None) or kind.apart_ms > looks.apart_ms
     )
     seen = {finding.id for finding in found}
     seen |= set(CONTROLLER_IDS) if seen.intersection(CONTROLLER_IDS) else set()
-    unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in {*needs_watch, *seen}])
-    blocked = {name for each in unchecked for name in each.ids} | set(needs_watch)
+    unchecked = _unchecked(looks, [kind for kind in kinds if kind.id not in {*needs_samples, *seen}])
+    blocked = {name for each in unchecked for name in each.ids} | set(needs_samples)
     checked = tuple(kind.id for kind in kinds if kind.id not in blocked)
-    return Diagnosis(tuple(found), checked, unchecked, needs_watch)
+    return Diagnosis(tuple(found), checked, unchecked, needs_samples)
 
 
 def _unchecked(looks: Looks, kinds: list[FindingKind]) -> tuple[Unchecked, ...]:

@@ -111,7 +111,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="the clock of controller {node} is {off} {direction} the clock of this machine",
         leads_to="Timestamps, retention and the validity of tokens and certificates are decided by wrong clocks.",
         show="kctl cluster quorum",
-        cure="synchronise both clocks (NTP)",
+        cure="synchronize both clocks (NTP)",
     ),
     FindingKind(
         id="disk-filling",
@@ -196,7 +196,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         cure="kctl partitions elect --all",
     ),
     FindingKind(
-        id="preferred-leader-away",
+        id="preferred-leader-not-leading",
         severity=Severity.NOTE,
         title="Partitions are not led by their preferred leader",
         scopes=_CLUSTER,

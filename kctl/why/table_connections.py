@@ -45,13 +45,13 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "Clients read from and write to one or the other at random.",
     ),
     _row(
-        "certificate-ended",
+        "certificate-expired",
         Severity.ERROR,
         "A certificate has expired",
         "Clients that check certificates refuse the connection.",
     ),
     _row(
-        "certificate-ends",
+        "certificate-expiring",
         Severity.WARNING,
         "A certificate expires soon",
         "From then on clients that check certificates refuse the connection.",
@@ -99,7 +99,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "Topics and configs do not change, and leaders do not move.",
     ),
     _row(
-        "dead-bootstrap",
+        "bootstrap-unreachable",
         Severity.NOTE,
         "A bootstrap server does not work",
         "Clients that choose this address first start later; if all others fail, clients do not start.",

@@ -35,7 +35,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
     ),
     FindingKind(
-        id="static-ghost",
+        id="static-member-gone",
         severity=Severity.ERROR,
         title="A static member that is gone keeps its partitions",
         scopes=_GROUP,
@@ -189,7 +189,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         cure="raise that quota, or remove it: kctl quotas unset {key} {options}",
     ),
     FindingKind(
-        id="offset-went-back",
+        id="offset-moved-backward",
         severity=Severity.WARNING,
         title="A committed offset went back",
         scopes=_GROUP,

@@ -110,9 +110,9 @@ def test_new_user_is_allowed_what_the_check_says(
         return run(kafka, "acls", "check", user, "--topic", topic, "--operation", "read").code
 
     def refused(*words: str) -> bool:
-        return kctl(*words, *me).code == ExitCode.NOT_AUTHORISED
+        return kctl(*words, *me).code == ExitCode.NOT_AUTHORIZED
 
-    assert (consumes(), check()) == (ExitCode.NOT_AUTHORISED, ExitCode.DEGRADED)
+    assert (consumes(), check()) == (ExitCode.NOT_AUTHORIZED, ExitCode.PARTIAL_FAILURE)
     assert refused("acls", "list")
     assert refused("acls", "create", "--allow", user, "--operation", "read", "--topic", topic)
     assert refused("users", "list")
@@ -120,7 +120,7 @@ def test_new_user_is_allowed_what_the_check_says(
     assert run(kafka, "acls", "create", "--allow", user, "--operation", "read", "--topic", topic).code == 0
     assert (consumes(), check()) == (0, 0)
     assert run(kafka, "acls", "create", "--deny", "User:*", "--operation", "all", "--topic", topic).code == 0
-    assert (consumes(), check()) == (ExitCode.NOT_AUTHORISED, ExitCode.DEGRADED)
+    assert (consumes(), check()) == (ExitCode.NOT_AUTHORIZED, ExitCode.PARTIAL_FAILURE)
     assert run(kafka, "acls", "delete", "--topic", topic, "--yes").code == 0
     assert run(kafka, "users", "delete", user, "--yes").code == 0
     assert consumes() == ExitCode.AUTHENTICATION
@@ -179,7 +179,7 @@ def test_commands_of_a_user_without_rights_end_with_22(kafka: KafkaCluster, tmp_
     if wanted is not REFUSED:  # Kafka leaves out what a user may not see, and reports no error
         assert (listed.code, names["transaction"].encode() in listed.stdout) == (0, False), listed
     codes = {words: each.code for words, each in ended.items()}
-    assert codes == dict.fromkeys(wanted, ExitCode.NOT_AUTHORISED), ended
+    assert codes == dict.fromkeys(wanted, ExitCode.NOT_AUTHORIZED), ended
     assert all("hint: " in each.stderr for each in ended.values()), ended
     assert len(rows(kafka, "topics", "describe", topic)) == 1
     assert [row["group"] for row in rows(kafka, "groups", "list") if row["group"] == names["group"]]
@@ -193,7 +193,7 @@ def test_rules_of_a_file_are_what_the_tool_of_kafka_sees_and_applied_once(kafka:
         f"- {{principal: 'User:file', operation: write, resource_type: topic, name: {topic}-, pattern: prefixed,"
         " permission: deny, host: 10.0.0.1}\n"
     )
-    assert run(kafka, "apply", "-f", str(path), "--diff").code == ExitCode.DEGRADED
+    assert run(kafka, "apply", "-f", str(path), "--diff").code == ExitCode.PARTIAL_FAILURE
     made = rows_of(run(kafka, "apply", "-f", str(path), "--output", "json"))
     assert [(row["action"], row["result"]) for row in made] == [("create", "done")] * 2
     found = {
@@ -375,6 +375,6 @@ def test_running_transaction_of_a_hidden_id_is_undecided_and_not_aborted(kafka: 
         nothing = listed("abort", f"{topic}:0", "--execute")
         assert (nothing.code, f"no hanging transactions found on {topic}-0" in nothing.stderr) == (0, True), nothing
         refused = listed("abort", f"{topic}:0", "--start-offset", "0", "--execute")
-        assert refused.code == ExitCode.NOT_ABLE_YET, refused
+        assert refused.code == ExitCode.UNAVAILABLE, refused
         assert "try again with the right to describe its transactional.id" in refused.stderr
         producer.commit_transaction(timeout=30)

@@ -14,7 +14,7 @@ IN_TIME = (
     ExitCode.API_TIMEOUT,
     ExitCode.CONNECT_TIMEOUT,
     ExitCode.ADVERTISED_ADDRESS,
-    ExitCode.NOT_ABLE_YET,
+    ExitCode.UNAVAILABLE,
 )
 """By what was seen last: the broker that does not answer, or, once the controller has fenced it, no leader."""
 

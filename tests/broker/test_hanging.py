@@ -158,7 +158,9 @@ def test_record_at_an_offset_is_the_one_that_a_consumer_reads(any_kafka: KafkaCl
 
 def test_release_without_the_apis_is_named(kafka_2_8: KafkaCluster) -> None:
     ended = run(kafka_2_8, "list")
-    assert (ended.code, "ListTransactions version 0 (Kafka 3.0)" in ended.stderr) == (ExitCode.WRONG_PEER, True), ended
+    assert (ended.code, "ListTransactions version 0 (Kafka 3.0)" in ended.stderr) == (ExitCode.WRONG_PROTOCOL, True), (
+        ended
+    )
 
 
 def test_why_names_the_hanging_transaction_and_its_abort(unverified: KafkaCluster) -> None:
@@ -168,7 +170,7 @@ def test_why_names_the_hanging_transaction_and_its_abort(unverified: KafkaCluste
     assert (healthy.code, healthy.stdout) == (0, b""), healthy
     producer_id = hang(unverified, f"{topic}-id", topic)
     ended = kctl(*words)
-    assert ended.code == ExitCode.DEGRADED, ended
+    assert ended.code == ExitCode.PARTIAL_FAILURE, ended
     [found] = [json.loads(line) for line in ended.stdout.splitlines()]
     assert f"{topic}-0: readers of committed records stop at offset 0, and 1 records wait" in found["sentence"]
     assert f"Producer {producer_id} " in found["sentence"]

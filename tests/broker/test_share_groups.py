@@ -105,7 +105,7 @@ def test_share_group_with_members_is_left_alone(kafka: KafkaCluster, admin: Admi
     assert (member["client"], member["subscribed"]) == ("kctl", topic)
     for words in (("reset-offsets", group, "--to-earliest"), ("delete", group)):
         ended = run(kafka, *words, "--execute")
-        assert (ended.code, "1 active member" in ended.stderr) == (ExitCode.NOT_ABLE_YET, True), ended
+        assert (ended.code, "1 active member" in ended.stderr) == (ExitCode.UNAVAILABLE, True), ended
     share_heartbeat(admin, group, topic, -1)
     assert run(kafka, "delete", group, "--execute").code == 0
 
@@ -126,7 +126,7 @@ def test_streams_group_is_described_with_tasks_and_reset(kafka: KafkaCluster, ad
     assert (described["type"], described["state"]) == ("streams", "Stable")
     assert [each["member"] is not None for each in described["partition_offsets"]] == [True, True]
     busy = run(kafka, "reset-offsets", group, "--to-earliest", "--topic", topic, "--execute")
-    assert busy.code == ExitCode.NOT_ABLE_YET
+    assert busy.code == ExitCode.UNAVAILABLE
     streams_heartbeat(admin, group, topic, -1)
     assert run(kafka, "reset-offsets", group, "--to-offset", "3", "--topic", topic, "--execute").code == 0
     assert [(row["committed"], row["lag"]) for row in rows(kafka, "lag", group)] == [(3, 2), (3, 2)]

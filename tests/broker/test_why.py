@@ -68,7 +68,7 @@ def test_healthy_group_topic_and_cluster_have_no_finding(any_kafka: KafkaCluster
         read(consumer, 3)
         consumer.commit_sync(timeout=10)
         for words in (
-            ("why", "group", group, "--watch", "--interval", "1s"),
+            ("why", "group", group, "--samples", "2", "--interval", "1s"),
             ("why", "topic", topic),
             ("why", "cluster"),
         ):
@@ -106,7 +106,7 @@ def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: st
         read(consumer, 3)
         consumer.commit_sync(timeout=10)
         produce(any_kafka, topic, 4)
-        ended, found = why(any_kafka, "why", "group", group, "--watch", "--interval", "1s")
+        ended, found = why(any_kafka, "why", "group", group, "--samples", "2", "--interval", "1s")
         assert ended.code == 3
         assert found.keys() == {"group-stuck"}
         assert f"{group} has not moved on {topic}-0 from offset 3 for 1" in found["group-stuck"]["sentence"]

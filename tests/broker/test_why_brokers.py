@@ -109,8 +109,8 @@ def test_listener_whose_certificate_has_expired(own_kafka: OwnKafka) -> None:
             assert healthy.cluster() == {}
         with KafkaStory(cluster, **client, bootstrap_servers=f"{good},{expired}") as story:
             found = story.cluster()
-    assert found.keys() == {"certificate-ended"}
-    assert re.match(rf"{expired}: certificate expired 20[-\d]+ \(CN=expired, ", found["certificate-ended"].sentence)
+    assert found.keys() == {"certificate-expired"}
+    assert re.match(rf"{expired}: certificate expired 20[-\d]+ \(CN=expired, ", found["certificate-expired"].sentence)
 
 
 def test_bootstrap_servers_of_two_clusters(kafka_newest: KafkaCluster, kafka_2_8: KafkaCluster) -> None:
@@ -203,13 +203,13 @@ def test_certificate_that_expires_soon_is_found_until_it_is_renewed(kafka_newest
     name = "listener.name.ssl.ssl.keystore.certificate.chain"
     client = kafka_newest.client_properties("SSL")
     with KafkaStory(kafka_newest) as plain, KafkaStory(kafka_newest, **client) as secure:
-        assert "certificate-ends" not in secure.cluster()
+        assert "certificate-expiring" not in secure.cluster()
         try:
             chain = renewed_chain(kafka_newest.certificates, days=3)
             plain.admin.alter_configs({broker: {name: chain}}).raise_first()
-            found = secure.until(secure.cluster, "certificate-ends")
+            found = secure.until(secure.cluster, "certificate-expiring")
         finally:
             plain.admin.alter_configs({broker: {name: None}}).raise_first()
         assert found is not None
         assert re.search(r"certificate of .*broker expires .*, in [23] days", found.sentence)
-        secure.until(secure.cluster, "certificate-ends", is_gone=True)
+        secure.until(secure.cluster, "certificate-expiring", is_gone=True)

@@ -76,7 +76,7 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
         committed = story.admin.list_group_offsets(group).done
         return [ends[tp].offset - offset.offset for tp in known if (offset := committed.get(tp)) is not None]
 
-    ids = {"static-ghost", "group-stuck", "rebalance-storm"}
+    ids = {"static-member-gone", "group-stuck", "rebalance-storm"}
     with polled(two):
         with polled(one):
             arrive()
@@ -89,10 +89,10 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
             assert found.keys() & ids == {"group-stuck"}
             assert found["group-stuck"].cure.endswith(f"; if its process is gone: {remove}")
         else:
-            assert found.keys() & ids == {"static-ghost"}
+            assert found.keys() & ids == {"static-member-gone"}
             closed = "which has closed and is expected back until its session timeout"
-            assert f"Its owner is the static member pod-1 (127.0.0.1), {closed}" in found["static-ghost"].sentence
-            assert found["static-ghost"].cure == remove
+            assert f"Its owner is the static member pod-1 (127.0.0.1), {closed}" in found["static-member-gone"].sentence
+            assert found["static-member-gone"].cure == remove
         story.cure(remove)
         wait_until(lambda: lags() == [0, 0], NOTICED_MS, "pod-2 to read both")
         assert story.group(group, arrive).keys() & ids == set()
@@ -123,9 +123,9 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     story.produce(topic, 9)
     with polled(story.member(group, topic, enable_auto_commit=True, auto_commit_interval_ms=100)):
         wait_until(lambda: _committed(story, group, topic) == 9, NOTICED_MS, "the commits of the member")
-        assert "offset-went-back" not in story.group(group, lambda: None)
+        assert "offset-moved-backward" not in story.group(group, lambda: None)
     reset = f"kctl groups reset-offsets {group} --topic {topic}:0 --to-earliest --execute"
-    found = story.group(group, lambda: story.cure(reset))["offset-went-back"]
+    found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
         rf"{group} went back on {topic}-0 from offset 9 to 0 within [\d.ms]+, and reads 9 records again; "
         "the log starts at 0",
@@ -133,7 +133,7 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     )
     story.cure(found.cure)
     assert _committed(story, group, topic) == 9
-    assert "offset-went-back" not in story.group(group, lambda: None)
+    assert "offset-moved-backward" not in story.group(group, lambda: None)
 
 
 def _committed(story: KafkaStory, group: str, topic: str) -> int | None:
@@ -302,7 +302,7 @@ def test_producers_that_fence_each_other(story: KafkaStory) -> None:
         work()
         assert "producer-fenced" not in story.cluster(work, glimpses=1)
         found = story.cluster(start, glimpses=LOOP_STARTS)["producer-fenced"]
-    assert f"{topic}-id: its producers were initialised at least {LOOP_STARTS} times within " in found.sentence
+    assert f"{topic}-id: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
 
 def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) -> None:

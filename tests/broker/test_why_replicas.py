@@ -144,7 +144,7 @@ def check_under_min_isr(story: KafkaStory, topic: str) -> None:
 
 def cure_leader_away(story: KafkaStory, topic: str, preferred: int) -> None:
     """See that a preferred leader is found to be away once it is in sync, and elect it."""
-    away = story.until(story.cluster, "preferred-leader-away")
+    away = story.until(story.cluster, "preferred-leader-not-leading")
     assert away is not None
     assert away.cure == "kctl partitions elect --all"
     assert kctl("partitions", "elect", topic, "--execute", "-b", story.kafka.bootstrap()).code == 0

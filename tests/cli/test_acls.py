@@ -150,5 +150,5 @@ def test_brokers_without_authorizer_and_principals_without_rights(bootstrap: str
     with Sandbox(nodes=1, settings=ClusterSettings(authorizer=True)).serve() as served:
         for words in (("list",), ("create", *READ), ("check", "ann", "--topic", "t"), ("delete", "--topic", "t")):
             ended = kctl("acls", *words, "-b", served.bootstrap)
-            assert ended.code == ExitCode.NOT_AUTHORISED, words
+            assert ended.code == ExitCode.NOT_AUTHORIZED, words
             assert "CLUSTER_AUTHORIZATION_FAILED" in ended.stderr

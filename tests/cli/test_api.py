@@ -51,7 +51,7 @@ def test_an_error_of_the_response_is_said_and_decides_the_exit_code(bootstrap: s
 def test_parts_that_fail_beside_others_end_with_3(bootstrap: str, topic: str) -> None:
     topics = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in (topic, f"{topic}-new")]
     ended = kctl("api", "CreateTopics", json.dumps({"topics": topics}), "-b", bootstrap)
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     assert ended.stderr.startswith("kctl api: cannot complete CreateTopics: ")
 
 

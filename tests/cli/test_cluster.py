@@ -38,7 +38,7 @@ def test_disks_of_all_or_some_brokers(bootstrap: str, topic: str) -> None:
     assert {row["broker"] for row in replicas} == {2}
     assert topic in {row["topic"] for row in replicas}
     missing = kctl("brokers", "disks", "2", "99", "-b", bootstrap)
-    assert (missing.code, "broker 99" in missing.stderr) == (ExitCode.DEGRADED, True)
+    assert (missing.code, "broker 99" in missing.stderr) == (ExitCode.PARTIAL_FAILURE, True)
 
 
 def test_fenced_and_missing_brokers_stay_failures() -> None:
@@ -52,7 +52,7 @@ def test_fenced_and_missing_brokers_stay_failures() -> None:
         sandbox.fence(2)
         sandbox.register(3, is_registered=False)
         ended = kctl("cluster", "describe", *b, "--output", "json")
-        assert ended.code == ExitCode.DEGRADED
+        assert ended.code == ExitCode.PARTIAL_FAILURE
         states = [(row["broker"], row["state"], row["port"]) for row in json.loads(ended.stdout)["rows"]]
         assert [each[:2] for each in states] == [(1, "up"), (2, "fenced"), (3, "missing")]
         assert (states[1][2] is None, states[2][2]) == (False, None)
@@ -64,7 +64,7 @@ def test_fenced_and_missing_brokers_stay_failures() -> None:
         waited = kctl("wait", "brokers", "3", *b, "--api-timeout", "500ms")
         assert (waited.code, "1 of 3 are up: 1; fenced: 2" in waited.stderr) == (17, True)
         probed = kctl("probe", *b, "-q")
-        assert probed.code == ExitCode.DEGRADED
+        assert probed.code == ExitCode.PARTIAL_FAILURE
 
 
 def test_wait_ends_with_0_or_with_17(bootstrap: str, topic: str) -> None:

@@ -111,7 +111,7 @@ def test_nothing_is_changed_where_one_of_two_kinds_of_change_is_refused(bootstra
 
 def test_topic_that_fails_beside_another_exits_with_3_and_says_what_finishes_it(bootstrap: str, topic: str) -> None:
     ended = kctl("topics", "alter", topic, "no-such-topic", "--config", "retention.ms=7", "-b", bootstrap)
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     assert (
         "hint: kctl topics alter no-such-topic --config retention.ms=7 retries the change that failed" in ended.stderr
     )

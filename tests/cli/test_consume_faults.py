@@ -56,7 +56,7 @@ def test_43_a_reader_that_is_too_slow(served: ServedSandbox, protocol: str) -> N
             process.wait(4)  # the pipe is full, and nobody reads on
         ended = end(process)
     assert first == b"0000 "
-    assert ended.code == ExitCode.NOT_ABLE_YET
+    assert ended.code == ExitCode.UNAVAILABLE
     told = next(line for line in ended.stderr.splitlines() if "left group: " in line)
     assert " s between polls (limit 1 s)" in told
     assert "max.poll.interval.ms" in ended.stderr

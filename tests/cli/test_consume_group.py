@@ -125,7 +125,7 @@ def test_no_coordinator_ends_by_the_limit_with_its_cause() -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         served.sandbox.trouble_coordinator("g", ErrorCode.COORDINATOR_NOT_AVAILABLE)
         ended = kctl("consume", "t", "-b", served.bootstrap, "-g", "g", "--api-timeout", "1s")
-        assert ended.code == ExitCode.NOT_ABLE_YET
+        assert ended.code == ExitCode.UNAVAILABLE
         assert "COORDINATOR_NOT_AVAILABLE" in ended.stderr
 
 

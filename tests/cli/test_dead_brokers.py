@@ -81,7 +81,7 @@ def test_nothing_but_data_on_stdout(command: tuple[str, ...], refused: str) -> N
 @pytest.mark.parametrize("command", COMMAND_LINES[:1] + COMMAND_LINES[3:5], ids=" ".join)
 def test_a_peer_that_is_no_broker(command: tuple[str, ...], ssh: str) -> None:
     ended = _run(command, ssh, "--api-timeout", "2s")
-    assert ended.code == ExitCode.WRONG_PEER
+    assert ended.code == ExitCode.WRONG_PROTOCOL
     assert "SSH-2.0-OpenSSH" in ended.stderr
 
 

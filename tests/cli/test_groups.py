@@ -73,7 +73,7 @@ def test_a_broker_that_is_gone_makes_the_list_incomplete(own: ServedSandbox) -> 
     alive = [f"g{n}" for n in range(6) if own.sandbox.cluster.groups.node_of(f"g{n}").node_id != dead]
     own.sandbox.start_fault(dead, Fault.REFUSE)
     ended = kctl("groups", "list", "-b", own.bootstrap, "--output", "json")
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     document = json.loads(ended.stdout)
     assert document["complete"] is False
     assert [each["group"] for each in document["rows"]] == alive
@@ -156,7 +156,7 @@ def test_lag_of_named_partitions(bootstrap: str, topic: str, group: str) -> None
 def test_a_threshold_is_an_exit_code(bootstrap: str, group: str) -> None:
     assert kctl("groups", "lag", group, "-b", bootstrap, "--threshold", "6").code == ExitCode.OK
     above = kctl("groups", "lag", group, "-b", bootstrap, "--threshold", "5")
-    assert above.code == ExitCode.DEGRADED
+    assert above.code == ExitCode.PARTIAL_FAILURE
     assert "1 partition more than 5 behind" in above.stderr
 
 
@@ -213,7 +213,7 @@ def test_lag_with_a_leader_that_is_gone(own: ServedSandbox) -> None:
     ended = kctl(
         "groups", "lag", "g", "-b", own.bootstrap, "--output", "jsonl", "-X", "retries=4"
     )  # not by time: brokers may be slow
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     shown = lines(ended)
     assert {each["partition"] for each in shown if each["lag"] is None} == set(numbers)
     assert {each["note"] for each in shown if each["lag"] is None} == {"end unknown: ConnectionRefused"}
@@ -224,7 +224,7 @@ def test_lag_with_a_leader_that_is_gone(own: ServedSandbox) -> None:
 def test_some_groups_are_unknown(bootstrap: str, group: str) -> None:
     for command in ("describe", "lag", "members"):
         some = kctl("groups", command, group, "nowhere", "-b", bootstrap)
-        assert some.code == ExitCode.DEGRADED
+        assert some.code == ExitCode.PARTIAL_FAILURE
         assert "GROUP_ID_NOT_FOUND" in some.stderr
         none = kctl("groups", command, "nowhere", "-b", bootstrap)
         assert none.code == ExitCode.UNKNOWN_RESOURCE
@@ -251,7 +251,7 @@ def test_a_group_with_members_is_not_deleted_and_neither_are_the_others(bootstra
     with join(bootstrap, busy, topic, client_id="worker"):
         for more in ((), ("--execute",)):
             ended = kctl("groups", "delete", group, busy, "-b", bootstrap, *more)
-            assert (ended.code, ended.stdout) == (ExitCode.NOT_ABLE_YET, b"")
+            assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
             assert f"group {busy} has 1 active member: worker on 127.0.0.1" in ended.stderr
     unknown = kctl("groups", "delete", group, "nowhere", "-b", bootstrap, "--execute")
     assert unknown.code == ExitCode.UNKNOWN_RESOURCE

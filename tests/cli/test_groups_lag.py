@@ -66,7 +66,7 @@ def test_partitions_without_a_commit_are_listed_and_count_for_the_threshold(own:
     assert shown == [(0, 0, None), (1, None, "nothing committed")], "others have no records"
     assert lag(own, "half", "--threshold", "500").code == ExitCode.OK
     ended = lag(own, "half", "--threshold", "499")
-    assert (ended.code, "the worst is six-1 of group half with 500" in ended.stderr) == (ExitCode.DEGRADED, True)
+    assert (ended.code, "the worst is six-1 of group half with 500" in ended.stderr) == (ExitCode.PARTIAL_FAILURE, True)
     commit(own.bootstrap, "half", {("six", 1): 500})
     assert lag(own, "half", "--threshold", "0").code == ExitCode.OK, "the records of six-2 are deleted"
 
@@ -191,7 +191,7 @@ def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox)
     ended = lag(own, "--all", "--output", "jsonl")
     found = list(dict.fromkeys(json.loads(line)["group"] for line in ended.stdout.splitlines()))
     assert (ended.code, found) == (
-        ExitCode.DEGRADED, [name for name in names if groups.node_of(name).node_id != down],
+        ExitCode.PARTIAL_FAILURE, [name for name in names if groups.node_of(name).node_id != down],
     )  # fmt: skip
     assert f"(id {down}) are missing" in ended.stderr
 

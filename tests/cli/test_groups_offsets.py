@@ -102,7 +102,7 @@ def test_a_group_with_members_is_left_alone(bootstrap: str, topic: str, group: s
     with join(bootstrap, group, topic, client_id="worker"):
         for more in ((), ("--execute",)):
             ended = reset(bootstrap, group, "--to-earliest", *more)
-            assert (ended.code, ended.stdout) == (ExitCode.NOT_ABLE_YET, b"")
+            assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
             assert f"group {group} has 1 active member: worker on 127.0.0.1" in ended.stderr
             assert "nothing was changed" in ended.stderr
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
@@ -168,7 +168,7 @@ def test_offsets_are_deleted_when_told_to(bootstrap: str, topic: str, group: str
 def test_offsets_that_a_member_reads_are_not_deleted(bootstrap: str, topic: str, group: str) -> None:
     with join(bootstrap, group, topic, client_id="worker"):
         ended = kctl("groups", "delete-offsets", group, "--topic", topic, "-b", bootstrap, "--execute")
-    assert (ended.code, ended.stdout) == (ExitCode.NOT_ABLE_YET, b"")
+    assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
     assert "worker on 127.0.0.1" in ended.stderr
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
 

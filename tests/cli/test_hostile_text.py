@@ -246,4 +246,4 @@ def test_description_of_another_group_is_a_wrong_response(
     ended = run(served, command)
     check(ended)
     if command[0] == "groups":
-        assert ended.code == ExitCode.WRONG_PEER, ended.stderr
+        assert ended.code == ExitCode.WRONG_PROTOCOL, ended.stderr

@@ -53,7 +53,7 @@ def test_answer_that_no_broker_gives_is_a_protocol_error(api: str, how: Distorti
     replies.distort(api, how, ALWAYS)
     with replies.installed(), Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         ended = kctl(*command, "-b", served.bootstrap, *LIMITS, stdin=b"x\n")
-    assert ended.code in (ExitCode.WRONG_PEER, ExitCode.DATA), ended.stderr
+    assert ended.code in (ExitCode.WRONG_PROTOCOL, ExitCode.DATA), ended.stderr
 
 
 def test_too_few_descriptors_are_a_plain_error() -> None:

@@ -38,7 +38,7 @@ def test_topic_name_of_a_broker_that_is_a_path_is_refused(
     if not HAS_SPARK and command[0] == "pipeline" and "--dry-run" not in command:
         assert "jobs need pyspark" in ended.stderr  # nothing is asked then
     else:
-        assert ended.code == ExitCode.WRONG_PEER, ended.stderr
+        assert ended.code == ExitCode.WRONG_PROTOCOL, ended.stderr
         assert "not a legal topic name" in ended.stderr.replace("\n", " ")
     assert list(tmp_path.iterdir()) == []
 

@@ -271,5 +271,5 @@ def test_leader_that_cannot_be_elected_is_named(cluster: ServedSandbox) -> None:
     cluster.sandbox.move_leader("r", 0, second)
     cluster.sandbox.hold_follower("r", 0, first)
     ended = run(cluster, "elect", "r", "--output", "json")
-    assert ([row["result"] for row in rows(ended)], ended.code) == (["failed"], ExitCode.NOT_ABLE_YET)
+    assert ([row["result"] for row in rows(ended)], ended.code) == (["failed"], ExitCode.UNAVAILABLE)
     assert "PREFERRED_LEADER_NOT_AVAILABLE" in ended.stderr

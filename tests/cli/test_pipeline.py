@@ -147,7 +147,7 @@ def test_import_reports_with_which_configs_it_created_topics(
     (tmp_path / MANIFESTS / "00000001.json").write_text(manifest_text(manifest))
     arguments = ("pipeline", "import", str(tmp_path), "-b", cluster.bootstrap)
     ended = kctl(*arguments, "--to-topic", f"{topic}-new", "--create", "--output", "json")
-    assert ended.code == ExitCode.DEGRADED, ended.stderr
+    assert ended.code == ExitCode.PARTIAL_FAILURE, ended.stderr
     assert f"{topic}-new was created with 3 partitions and no.such=1\\x0akctl: x, retention.ms=3600000" in ended.stderr
     assert f"{topic}-new: no.such=1\\x0akctl: x is not set: " in ended.stderr
     result = json.loads(ended.stdout)

@@ -60,14 +60,14 @@ def test_objects_and_summary(bootstrap: str, refused: str) -> None:
     failed = next(address for address in summary["addresses"] if address["outcome"] == "failed")
     assert f"{failed['host']}:{failed['port']}" == refused
     assert (failed["phase"], failed["error"]["name"]) == ("tcp", "ConnectionRefused")
-    assert [finding["id"] for finding in summary["findings"]] == ["dead-bootstrap"]
+    assert [finding["id"] for finding in summary["findings"]] == ["bootstrap-unreachable"]
     assert {address["answers_as"] for address in summary["addresses"]} == {1, 2, 3, None}
     assert {event["event"] for event in events} == {"started", "phase_done", "connected", "failed"}
     assert all(event["limit_ms"] == 5000 for event in events if event["event"] == "started")
 
 
 def test_strict(bootstrap: str, refused: str) -> None:
-    assert kctl("probe", "-b", f"{bootstrap},{refused}", "--strict").code == ExitCode.DEGRADED
+    assert kctl("probe", "-b", f"{bootstrap},{refused}", "--strict").code == ExitCode.PARTIAL_FAILURE
     assert kctl("probe", "-b", bootstrap, "--strict").code == ExitCode.OK
 
 
@@ -92,7 +92,7 @@ def test_the_code_is_that_of_the_cause_that_got_furthest(refused: str, silent: s
     assert kctl("probe", "-b", f"{refused},no-such-host.invalid:9092", *limits).code == ExitCode.REFUSED
     assert kctl("probe", "-b", f"{refused},{silent}", *limits).code == ExitCode.CONNECT_TIMEOUT
     ended = kctl("probe", "-b", f"{refused},{silent},{ssh}", *limits)
-    assert ended.code == ExitCode.WRONG_PEER
+    assert ended.code == ExitCode.WRONG_PROTOCOL
     assert ended.stderr.startswith(f"kctl probe: no address is ready: {ssh}: ")
 
 
@@ -129,7 +129,7 @@ def test_a_hung_broker_is_named_by_its_id_and_its_duties() -> None:
         served.sandbox.start_fault(1, Fault.FREEZE)
         for servers in (served.bootstrap, served.bootstrap.split(",")[1]):
             ended = kctl("probe", "-b", servers, "--connect-timeout", "500ms")
-            assert ended.code == ExitCode.DEGRADED
+            assert ended.code == ExitCode.PARTIAL_FAILURE
             assert ": broker 1, leads 4 partitions, does not respond: " in ended.stdout.decode()
         quiet = kctl("probe", "-q", "-b", served.bootstrap, "--connect-timeout", "500ms")
     assert quiet.stdout.decode().startswith("degraded: 2 of 3 addresses ready, 1 failed (exit code 3, ")

@@ -75,7 +75,7 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("no\n")
     mixed, strict = kctl("probe", "report", *fleet, str(bad)), kctl("probe", "report", fleet[0], str(bad), "--strict")
-    assert (mixed.code, strict.code) == (ExitCode.OK, ExitCode.DEGRADED)
+    assert (mixed.code, strict.code) == (ExitCode.OK, ExitCode.PARTIAL_FAILURE)
     assert mixed.stderr == f"kctl probe: 1 invalid lines skipped, the first: {bad}:1: {_NOT_JSON}\n"
     assert kctl("probe", "report", *fleet, str(bad), "-q").stderr == ""
     for arguments, code, words in (

@@ -38,7 +38,7 @@ def test_one_frame_is_left_with_every_address_and_what_was_found(columns: int, b
     assert text.count("addresses ready") == 1
     assert [text.count(f"ready as broker {number}") for number in (1, 2, 3)] == [1, 1, 1]
     assert "connection refused" in text
-    assert any(line.startswith("WARNING dead-bootstrap") for line in lines[end:])
+    assert any(line.startswith("WARNING bootstrap-unreachable") for line in lines[end:])
     assert COLOUR.search(shown)
     assert shown.rindex(SHOW_CURSOR) > shown.rindex(HIDE_CURSOR)
 

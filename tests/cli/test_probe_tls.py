@@ -69,8 +69,8 @@ def test_the_certificate_report(secured: Secured) -> None:
 
 def test_certificates_that_end_soon(secured: Secured) -> None:
     ended = secured.probe("--strict", "--cert-warn", "10000d")
-    assert ended.code == ExitCode.DEGRADED
-    assert "WARNING certificate-ends" in ended.stdout.decode()
+    assert ended.code == ExitCode.PARTIAL_FAILURE
+    assert "WARNING certificate-expiring" in ended.stdout.decode()
 
 
 def test_another_name(secured: Secured) -> None:
@@ -88,7 +88,7 @@ def test_a_refused_chain_is_shown(secured: Secured) -> None:
 
 def test_plaintext_on_a_tls_port(secured: Secured) -> None:
     ended = secured.probe(protocol="PLAINTEXT")
-    assert ended.code == ExitCode.WRONG_PEER
+    assert ended.code == ExitCode.WRONG_PROTOCOL
     assert f"ERROR other-protocol {secured.bootstrap}: " in ended.stdout.decode()
     assert "hint: use --security-protocol SSL" in ended.stdout.decode()
     assert secured.address("--no-try-protocols", protocol="PLAINTEXT")["works_with"] is None

@@ -154,7 +154,7 @@ def test_without_a_coordinator_nothing_is_sent(bootstrap: str, topic: str) -> No
             stdin=b"x\n",
         )  # fmt: skip
         assert _seen(served.bootstrap, "t", "read_uncommitted") == []
-    assert ended.code == ExitCode.NOT_ABLE_YET
+    assert ended.code == ExitCode.UNAVAILABLE
     assert "COORDINATOR_NOT_AVAILABLE" in ended.stderr
 
 

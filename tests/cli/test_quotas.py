@@ -93,4 +93,4 @@ def test_mistake_is_named(access: str, words: tuple[str, ...], says: str) -> Non
 def test_principal_without_rights_is_refused() -> None:
     with Sandbox(nodes=1, settings=ClusterSettings(authorizer=True)).serve() as served:
         for words in (("list",), ("set", "--user", "a", "producer_byte_rate=1"), ("describe", "--user", "a")):
-            assert kctl("quotas", *words, "-b", served.bootstrap).code == ExitCode.NOT_AUTHORISED
+            assert kctl("quotas", *words, "-b", served.bootstrap).code == ExitCode.NOT_AUTHORIZED

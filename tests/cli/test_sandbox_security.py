@@ -49,23 +49,23 @@ def test_rules_decide_what_a_new_user_may_do(tmp_path: Path, passwords: dict[str
         ann = login(tmp_path, "ann", servers, *more)
         assert kctl("topics", "describe", "orders", *ann).code == ExitCode.AUTHENTICATION
         assert kctl("users", "create", "ann", "--password-file", passwords["ann"], *admin).code == 0
-        assert kctl("produce", "orders", *ann, stdin=b"one\n").code == ExitCode.NOT_AUTHORISED
-        assert kctl("acls", "list", *ann).code == ExitCode.NOT_AUTHORISED
+        assert kctl("produce", "orders", *ann, stdin=b"one\n").code == ExitCode.NOT_AUTHORIZED
+        assert kctl("acls", "list", *ann).code == ExitCode.NOT_AUTHORIZED
         rule = ("--allow", "ann", "--topic", "orders")
         assert kctl("acls", "create", *rule, "--producer", *admin).code == 0
         assert kctl("produce", "orders", *ann, stdin=b"one\n").code == 0
-        assert kctl("consume", "orders", "-e", *ann).code == ExitCode.NOT_AUTHORISED
+        assert kctl("consume", "orders", "-e", *ann).code == ExitCode.NOT_AUTHORIZED
         assert kctl("acls", "create", *rule, "--operation", "read", *admin).code == 0
         assert kctl("consume", "orders", "-e", *ann).stdout == b"one\n"
         assert kctl("acls", "create", "--deny", "ann", "--operation", "all", "--topic", "*", *admin).code == 0
-        assert kctl("consume", "orders", "-e", *ann).code == ExitCode.NOT_AUTHORISED
+        assert kctl("consume", "orders", "-e", *ann).code == ExitCode.NOT_AUTHORIZED
 
 
 def test_super_user_is_whoever_the_option_names() -> None:
     up = ("sandbox", "start", "--nodes", "1", "--port", "0", "-q", "--acls", "--super-user", "admin")
     with running(*up) as process:
         servers = address_of(process)
-        assert kctl("acls", "list", "-b", servers).code == ExitCode.NOT_AUTHORISED
+        assert kctl("acls", "list", "-b", servers).code == ExitCode.NOT_AUTHORIZED
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_a_dry_run_creates_nothing(bootstrap: str, topic: str) -> None:
 
 def test_some_topics_fail(bootstrap: str, topic: str) -> None:
     ended = kctl("topics", "describe", topic, "nope", "-b", bootstrap, "--output", "jsonl")
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     assert {json.loads(line)["topic"] for line in ended.stdout.splitlines()} == {topic}
     assert "nope" in ended.stderr
     assert "UNKNOWN_TOPIC_OR_PARTITION" in ended.stderr
@@ -201,7 +201,7 @@ def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> Non
         ended = kctl(
             "topics", "list", "--size", "-b", served.bootstrap, "--api-timeout", "2s", "--connect-timeout", "500ms"
         )
-    assert ended.code == ExitCode.DEGRADED
+    assert ended.code == ExitCode.PARTIAL_FAILURE
     assert b"OFFLINE   SIZE\n" in ended.stdout
     assert "note: sizes lack the replicas on 1 broker" in ended.stderr
 

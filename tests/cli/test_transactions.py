@@ -82,7 +82,7 @@ def test_describe_shows_partitions_and_names_what_is_missing(own: ServedSandbox)
         assert (row["state"], row["topic_partitions"], row["timeout_ms"]) == ("Ongoing", {"t": [0, 2]}, 60_000)
         assert 0 <= row["duration_ms"] < 60_000
         ended = run(own, "describe", "open", "none")
-        assert ended.code == ExitCode.DEGRADED
+        assert ended.code == ExitCode.PARTIAL_FAILURE
         assert "t:0,2" in ended.stdout.decode()
         assert "TRANSACTIONAL_ID_NOT_FOUND" in ended.stderr
         assert run(own, "describe", "none").code == ExitCode.UNKNOWN_RESOURCE
@@ -129,7 +129,7 @@ def test_abort_without_an_offset_aborts_what_hangs_and_nothing_else(own: ServedS
 def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> None:
     with begin(own, "open", 0) as producer:
         refused = run(own, "abort", "t:0", "--start-offset", "0", "--yes")
-        assert (refused.code, refused.stdout) == (ExitCode.NOT_ABLE_YET, b"")
+        assert (refused.code, refused.stdout) == (ExitCode.UNAVAILABLE, b"")
         assert "the transaction at offset 0 of t-0 is running" in refused.stderr
         assert "wait for transaction.timeout.ms of 1m" in refused.stderr
         assert stable_end(own, 0) == 0
@@ -171,17 +171,17 @@ def test_broker_that_is_down_leaves_the_rest_and_code_3(own: ServedSandbox) -> N
         own.sandbox.start_fault(down, Fault.REFUSE)
         listed = run(own, "list", "--output", "json")
         document = json.loads(listed.stdout)
-        assert (listed.code, document["complete"]) == (ExitCode.DEGRADED, False)
+        assert (listed.code, document["complete"]) == (ExitCode.PARTIAL_FAILURE, False)
         assert [row["transactional_id"] for row in document["rows"]] == [
             name for name in names if transactions.node_of(name).node_id != down
         ]
         assert f"(id {down}) are missing" in listed.stderr
-        found = rows(own, "hanging", code=ExitCode.DEGRADED)
+        found = rows(own, "hanging", code=ExitCode.PARTIAL_FAILURE)
         verdicts = {(row["partition"], row["verdict"]) for row in found}
         assert {(1, "undecided"), (2, "undecided")} <= verdicts
         refused = run(own, "abort", "t:1", "--start-offset", "0", "--yes")
         assert (refused.code, "try again when all brokers respond" in refused.stderr) == (
-            ExitCode.NOT_ABLE_YET, True,
+            ExitCode.UNAVAILABLE, True,
         ), refused  # fmt: skip
         own.sandbox.heal()
         producer.abort_transaction(timeout=30)

@@ -134,7 +134,7 @@ def test_users_that_exist_or_do_not(access: str, password_file: str) -> None:
 def test_principal_without_rights_is_refused(password_file: str) -> None:
     with Sandbox(nodes=1, settings=ClusterSettings(authorizer=True)).serve() as served:
         for words in (("list",), ("create", "a", "--password-file", password_file), ("delete", "a", "--yes")):
-            assert kctl("users", *words, "-b", served.bootstrap).code == ExitCode.NOT_AUTHORISED
+            assert kctl("users", *words, "-b", served.bootstrap).code == ExitCode.NOT_AUTHORIZED
 
 
 def test_variable_that_is_not_utf_8_is_no_password(access: str) -> None:

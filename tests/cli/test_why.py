@@ -101,20 +101,20 @@ def test_unknown_group_or_topic_exits_23(bootstrap: str) -> None:
 def test_second_look_checks_what_one_cannot(bootstrap: str, group: str) -> None:
     one_look = kctl("why", "group", group, "-b", bootstrap, "-v").stdout.decode()
     assert re.search(
-        r"^skipped \d+ checks that need two samples \(add --watch\): (.*\n)*?.*group-stuck", one_look, re.M
+        r"^skipped \d+ checks that need two samples \(add --samples 2\): (.*\n)*?.*group-stuck", one_look, re.M
     )
-    ended = kctl("why", "group", group, "-b", bootstrap, "--watch", "--interval", "1s", "--output", "json")
+    ended = kctl("why", "group", group, "-b", bootstrap, "--samples", "2", "--interval", "1s", "--output", "json")
     document = json.loads(ended.stdout)
-    assert document["needs_watch"] == ["falling-behind"], "for which two looks 1 s apart say too little"
+    assert document["needs_samples"] == ["falling-behind"], "for which two looks 1 s apart say too little"
     assert "group-stuck" in document["checked"]
 
 
 def test_terminal_hears_that_the_group_is_checked_twice_and_a_pipe_does_not(bootstrap: str, group: str) -> None:
-    command = ("why", "group", group, "-b", bootstrap, "--watch", "--interval", "1s")
+    command = ("why", "group", group, "-b", bootstrap, "--samples", "2", "--interval", "1s")
     with Terminal(*command, columns=40, with_stderr=True) as terminal:
-        assert terminal.read_until(b"\n") == b"kctl why: checking twice, 1s apart\r\n"
+        assert terminal.read_until(b"\n") == b"kctl why: taking two samples, 1s apart\r\n"
         assert b"group-no-members" in terminal.read_all()
-    assert b"checking twice" not in kctl(*command).stderr.encode()
+    assert b"taking two samples" not in kctl(*command).stderr.encode()
 
 
 def test_doctor_looks_at_brokers_topics_and_groups(bootstrap: str, group: str) -> None:
@@ -137,9 +137,9 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
     ("options", "text"),
     [
         (("--only", "group-stack"), "there is no finding 'group-stack'; did you mean group-stuck?"),
-        (("--watch", "--interval", "100ms"), "two checks must be at least 1s apart"),
+        (("--samples", "2", "--interval", "100ms"), "two samples must be at least 1s apart"),
         (
-            ("--watch", "--interval", "10s", "--api-timeout", "5s"),
+            ("--samples", "2", "--interval", "10s", "--api-timeout", "5s"),
             "--interval 10s must be shorter than --api-timeout (5s)",
         ),
         (("--max-requests", "0"), "--max-requests"),
@@ -174,5 +174,5 @@ def test_doctor_that_sees_nothing_names_its_principal_and_is_not_green(user: str
         environ = {} if user is None else {"KCTL_SASL_PASSWORD": "secret"}
         ended = kctl("doctor", "-b", served.bootstrap, *words, environ=environ)
     who = "User:ANONYMOUS" if user is None else f"user {user}"
-    assert ended.code == ExitCode.DEGRADED, ended
+    assert ended.code == ExitCode.PARTIAL_FAILURE, ended
     assert f"kctl doctor: {who} sees 0 topics and 0 groups: nothing about them was checked\n" in ended.stderr

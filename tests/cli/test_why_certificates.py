@@ -57,8 +57,8 @@ def test_expired_certificate_of_one_address(tmp_path: Path, certificates: Certif
         expired = sandbox(stack, certificates.expired)
         code, found = why_cluster(*client(tmp_path, certificates, healthy, expired))
         alone = kctl("why", "cluster", *client(tmp_path, certificates, expired))
-    assert (code, set(found)) == (ExitCode.DEGRADED, {"certificate-ended"})
-    ended = found["certificate-ended"]
+    assert (code, set(found)) == (ExitCode.PARTIAL_FAILURE, {"certificate-expired"})
+    ended = found["certificate-expired"]
     assert (ended["subject"], ended["severity"], ended["cure"]) == (expired, "error", "renew the broker's certificate")
     assert ended["sentence"].startswith(f"{expired}: certificate expired 20")
     assert "(CN=expired, " in ended["sentence"]
@@ -73,7 +73,7 @@ def test_certificate_for_another_name(tmp_path: Path, certificates: Certificates
         of_both = why_cluster(*client(tmp_path, certificates, healthy, wrong))
         of_one = why_cluster(*client(tmp_path, certificates, wrong, checks_names=False))
     for code, found in (of_both, of_one):
-        assert (code, set(found)) == (ExitCode.DEGRADED, {"certificate-name"})
+        assert (code, set(found)) == (ExitCode.PARTIAL_FAILURE, {"certificate-name"})
         assert found["certificate-name"]["sentence"] == (
             f"{wrong}: certificate is for elsewhere.invalid, not for 127.0.0.1"
         )
@@ -89,7 +89,7 @@ def test_certificate_that_expires_soon(
     with ExitStack() as stack:
         server = sandbox(stack, soon)
         code, found = why_cluster(*client(tmp_path, certificates, server))
-    assert (code, set(found)) == ((ExitCode.DEGRADED, {"certificate-ends"}) if is_found else (0, set()))
+    assert (code, set(found)) == ((ExitCode.PARTIAL_FAILURE, {"certificate-expiring"}) if is_found else (0, set()))
     if is_found:
         sentence = rf"{server}: certificate of CN=broker expires [-\d]+, in {days - 1} days"
-        assert re.fullmatch(sentence, found["certificate-ends"]["sentence"])
+        assert re.fullmatch(sentence, found["certificate-expiring"]["sentence"])

@@ -20,7 +20,7 @@ LIMITS = ("--connect-timeout", "2s", "--api-timeout", "4s")
 def test_ssh_server_is_named_by_every_command(command: tuple[str, ...], protocol: str) -> None:
     with peers.greets(b"SSH-2.0-OpenSSH_9.2p1\r\n") as address:
         ended = kctl(*command, "-b", address, *LIMITS, "--security-protocol", protocol)
-    assert ended.code == ExitCode.WRONG_PEER
+    assert ended.code == ExitCode.WRONG_PROTOCOL
     assert "the server is an SSH server" in ended.stderr
 
 
@@ -28,7 +28,7 @@ def test_ssh_server_is_named_by_every_command(command: tuple[str, ...], protocol
 def test_peer_that_sends_less_than_a_frame_is_named_when_its_time_is_up(command: tuple[str, ...]) -> None:
     with peers.greets(b"SSH") as address:
         ended = kctl(*command, "-b", address, *LIMITS)
-    assert ended.code == ExitCode.WRONG_PEER, ended.stderr
+    assert ended.code == ExitCode.WRONG_PROTOCOL, ended.stderr
     assert "not a Kafka broker (first bytes 53 53 48)" in ended.stderr.replace("\n", " ")
 
 
@@ -41,14 +41,14 @@ def test_frame_above_512_kb_is_refused_before_a_node_is_ready(command: tuple[str
 
     with peers.talking(answer_at_length) as address:
         ended = kctl(*command, "-b", address, *LIMITS)
-    assert ended.code == ExitCode.WRONG_PEER, ended.stderr
+    assert ended.code == ExitCode.WRONG_PROTOCOL, ended.stderr
     assert "as a frame 524289 bytes" in ended.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize("command", [("topics", "list"), ("consume", "t", "-e"), ("groups", "list")])
 def test_tls_client_of_a_plaintext_listener_ends_after_two_attempts(bootstrap: str, command: tuple[str, ...]) -> None:
     ended = kctl(*command, "-b", bootstrap, "--security-protocol", "SSL", "--api-timeout", "100s")
-    assert ended.code == ExitCode.WRONG_PEER
+    assert ended.code == ExitCode.WRONG_PROTOCOL
     assert "no bootstrap server accepted a connection after 2 attempts" in ended.stderr
     assert "probably a plaintext listener" in ended.stderr
 

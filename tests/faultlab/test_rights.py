@@ -56,13 +56,13 @@ def test_38_the_topic_may_be_seen_and_no_more(guarded: KafkaCluster, login: tupl
     """Now the answers to Fetch, InitProducerId, Produce and FindCoordinator refuse."""
     _allow(guarded, "Describe")
     refused = {
-        ("consume", "t", "-e"): ("(TOPIC_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORISED),
-        ("consume", "t", "-g", "readers"): ("(GROUP_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORISED),
+        ("consume", "t", "-e"): ("(TOPIC_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORIZED),
+        ("consume", "t", "-g", "readers"): ("(GROUP_AUTHORIZATION_FAILED)", ExitCode.NOT_AUTHORIZED),
         ("produce", "t"): ("(CLUSTER_AUTHORIZATION_FAILED)", ExitCode.UNDELIVERED),
         ("produce", "t", "-X", "enable.idempotence=false"): ("(TOPIC_AUTHORIZATION_FAILED)", ExitCode.UNDELIVERED),
         ("produce", "t", "--transactional-id", "x"): (
             "(TRANSACTIONAL_ID_AUTHORIZATION_FAILED)",
-            ExitCode.NOT_AUTHORISED,
+            ExitCode.NOT_AUTHORIZED,
         ),
     }
     for words, (reason, code) in refused.items():

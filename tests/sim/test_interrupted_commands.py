@@ -85,7 +85,7 @@ def check(cluster: SimCluster, line: str, ended: Ended, *, was_interrupted: bool
         assert ended.code == ExitCode.SIGINT, ended
         assert "interrupted" in ended.stderr, ended
     else:
-        assert ended.code in (ExitCode.OK, ExitCode.DEGRADED), ended
+        assert ended.code in (ExitCode.OK, ExitCode.PARTIAL_FAILURE), ended
     if "-g other" in line:
         with cluster.consumer(group_id="other") as consumer:
             committed = consumer.committed([T0])[T0]

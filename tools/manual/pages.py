@@ -24,7 +24,7 @@ ENVIRONMENT = (
     ("KCTL_<PROPERTY>", "Any Kafka client property: KCTL_BOOTSTRAP_SERVERS is bootstrap.servers. Options and -X win."),
     ("KCTL_PROFILE", "The profile to use without --profile."),
     ("KCTL_COMPLETION_TIMEOUT_MS", "How long Tab may wait for names of a cluster: 300."),
-    ("NO_COLOR", "Set to anything: no colours."),
+    ("NO_COLOR", "Any value disables colors."),
 )
 FILES = (
     ("~/.config/kctl/config.toml", "Your profiles; $XDG_CONFIG_HOME is respected."),

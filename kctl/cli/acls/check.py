@@ -77,7 +77,7 @@ def check_access(
     write_listing(common.environment, output, Listing("access", COLUMNS, rows, shown=SHOWN))
     for hint in dict.fromkeys(hints):
         common.say(hint)
-    return ExitCode.DEGRADED if hints else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if hints else ExitCode.OK
 
 
 def _usual(kind: str) -> AclOperation:

@@ -200,7 +200,7 @@ def _question(changes: Sequence[ApplyChange]) -> str:
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
     write_listing(common.environment, output, Listing("changes", DIFF_COLUMNS, outcome.rows()))
     _report_conflicts(common, conflicts)
-    return ExitCode.DEGRADED if outcome.changes or conflicts else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if outcome.changes or conflicts else ExitCode.OK
 
 
 def _refuse(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:

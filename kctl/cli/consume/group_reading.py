@@ -240,7 +240,7 @@ class GroupReading(Reading, RebalanceListener):
         limit_ms = self._config.max_poll_interval_ms
         if away_ms >= limit_ms:
             raise CommandError(
-                ExitCode.NOT_ABLE_YET,
+                ExitCode.UNAVAILABLE,
                 f"left group: {away_ms / 1000:g} s between polls (limit {limit_ms / 1000:g} s)",
                 "the reader of the output was too slow: raise -X max.poll.interval.ms, or fetch less at a time "
                 "with -X max.partition.fetch.bytes. Uncommitted records are read again",

@@ -7,7 +7,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.code_pages import all_codes, pages_by_number
 from kctl.cli.explanations.page import NARROWEST, Page
 from kctl.cli.failures import CommandError
-from kctl.cli.formats.columns import READABLE, wrapped
+from kctl.cli.formats.columns import READABLE, pieces_of, wrapped
 from kctl.cli.formats.listing import Listing
 from kctl.cli.formats.rows import Row
 
@@ -33,7 +33,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
     Raises: CommandError: unknown subject. The hint has similar names.
     """
     if is_list:
-        return _listed(_all_pages())
+        return _listed(_all_pages(), columns)
     if not asked.strip():
         return _codes(columns)
     return [line for page in _find(asked) for line in ("", *page.lines(columns))][1:]
@@ -73,14 +73,19 @@ def _all_pages() -> Sequence[Page]:
     return lookup.all_pages()
 
 
-def _listed(pages: Sequence[Page]) -> list[str]:
-    built: list[str] = []
+def _listed(pages: Sequence[Page], columns: int) -> list[str]:
+    built, width = list[str](), max(NARROWEST, min(columns, READABLE))
     for kind in dict.fromkeys(page.kind for page in pages):
         of_kind = [page for page in pages if page.kind == kind]
         names = dict.fromkeys(page.title if kind in _TITLED else page.name for page in of_kind)
         plural = "properties" if kind == "property" else f"{kind}s"
-        built += ["", f"{plural[0].upper()}{plural[1:]}:", *(f"  {name}" for name in names)]
+        built += ["", f"{plural[0].upper()}{plural[1:]}:", *(line for name in names for line in _fitted(name, width))]
     return built[1:]
+
+
+def _fitted(name: str, width: int) -> list[str]:
+    """Return a name or title with an indent, broken between words, and inside of a word that is too long."""
+    return [piece for line in wrapped(name, width, "  ", "    ") for piece in pieces_of(line, width)]
 
 
 def _codes(columns: int) -> list[str]:

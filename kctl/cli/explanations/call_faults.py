@@ -20,7 +20,7 @@ CALL_FAULTS = (
     Fault(
         35,
         "The group's coordinator is not available",
-        ExitCode.NOT_ABLE_YET,
+        ExitCode.UNAVAILABLE,
         "(COORDINATOR_NOT_AVAILABLE)",
         "kctl topics describe __consumer_offsets shows its replicas. On a small cluster set ...",
         "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
@@ -30,7 +30,7 @@ CALL_FAULTS = (
     Fault(
         36,
         "A partition has no leader",
-        ExitCode.NOT_ABLE_YET,
+        ExitCode.UNAVAILABLE,
         "(LEADER_NOT_AVAILABLE)",
         "kctl topics describe TOPIC shows which replicas are offline. Start one of the brokers in sync",
         "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
@@ -49,7 +49,7 @@ CALL_FAULTS = (
     Fault(
         38,
         "Not authorized",
-        ExitCode.NOT_AUTHORISED,
+        ExitCode.NOT_AUTHORIZED,
         "..._AUTHORIZATION_FAILED)",
         "the principal of this connection needs an ACL for that",
         "The broker knows the user and denies the request. Without the right to describe a topic some responses claim "
@@ -98,7 +98,7 @@ CALL_FAULTS = (
     Fault(
         43,
         "Too long between two polls",
-        ExitCode.NOT_ABLE_YET,
+        ExitCode.UNAVAILABLE,
         "left group: ... s between polls (limit ... s)",
         "... raise -X max.poll.interval.ms, or fetch less at a time ...",
         "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records. "

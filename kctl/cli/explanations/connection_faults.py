@@ -92,7 +92,7 @@ CONNECTION_FAULTS = (
     Fault(
         9,
         "All bootstrap servers are dead, each in its own way",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "the server is an HTTP server",
         "check the port",
         "kctl lists the cause for each server. The exit code belongs to the server whose connection got furthest.",
@@ -129,7 +129,7 @@ CONNECTION_FAULTS = (
     Fault(
         13,
         "A plaintext client on a TLS port",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "the server is a TLS listener (TLS record 15 03 ...) [phase apiversions]",
         "use --security-protocol SSL (or SASL_SSL)",
         "security.protocol is PLAINTEXT or SASL_PLAINTEXT, and the listener speaks TLS.",
@@ -138,7 +138,7 @@ CONNECTION_FAULTS = (
     Fault(
         14,
         "A TLS client on a plaintext port",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
@@ -149,7 +149,7 @@ CONNECTION_FAULTS = (
     Fault(
         15,
         "An HTTP server",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         'the server is an HTTP server ("HTTP/1.1 400 Bad Request") [phase apiversions]',
         "check the port",
         "The port of a REST proxy, of a schema registry, of a metrics exporter or of a web page.",
@@ -158,7 +158,7 @@ CONNECTION_FAULTS = (
     Fault(
         16,
         "An SSH, AMQP, Redis or SMTP server",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "the server is a... (...) [phase apiversions]",
         "check the port",
         "Another service listens on that port; its first bytes are shown.",
@@ -167,7 +167,7 @@ CONNECTION_FAULTS = (
     Fault(
         17,
         "Bytes that are not a Kafka frame",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "the server is not a Kafka broker (as a frame ... bytes; first bytes ...) [phase apiversions]",
         "check the port",
         "The server speaks an unknown protocol. Its first four bytes would be the size of a response; no memory of "
@@ -299,7 +299,7 @@ CONNECTION_FAULTS = (
     Fault(
         31,
         "A KRaft controller instead of a broker",
-        ExitCode.WRONG_PEER,
+        ExitCode.WRONG_PROTOCOL,
         "it supports the Kafka protocol but not Metadata: a KRaft controller [phase metadata]",
         "use a listener for clients",
         "The port belongs to controller.listener.names, which does not serve topics.",

@@ -24,7 +24,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
         ("Check the option, property, or file in the message.", "kctl COMMAND --help"),
     ),
-    ExitCode.DEGRADED: CodePage(
+    ExitCode.PARTIAL_FAILURE: CodePage(
         "A part of the command failed, or a check found a problem: some topics, groups, or partitions failed; kctl why "
         "or kctl doctor found a warning or an error; a lag is above --threshold of kctl groups lag; kctl probe found a "
         "broker of the cluster that cannot be used, or with --strict any problem; kctl pipeline verify found that "
@@ -58,7 +58,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The broker rejected the credentials, or requires credentials. kctl never retries rejected credentials.",
         ("Check user name, password, sasl.mechanism and security.protocol.",),
     ),
-    ExitCode.WRONG_PEER: CodePage(
+    ExitCode.WRONG_PROTOCOL: CodePage(
         "The server on that port is not a Kafka broker, does not use this security protocol, or is too old or too new "
         "for the request.",
         (
@@ -83,7 +83,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
             "kctl probe shows bootstrap and advertised names side by side.",
         ),
     ),
-    ExitCode.NOT_ABLE_YET: CodePage(
+    ExitCode.UNAVAILABLE: CodePage(
         "The brokers respond but cannot serve the request now: no leader, no coordinator, or not enough replicas.",
         ("kctl topics describe shows leaders and replicas.", "It often passes: try again, or with a longer timeout."),
     ),
@@ -95,7 +95,7 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "Close did not finish within --close-timeout; the data itself was handled before.",
         ("A broker stopped responding. --close-timeout sets how long close waits for it.",),
     ),
-    ExitCode.NOT_AUTHORISED: CodePage(
+    ExitCode.NOT_AUTHORIZED: CodePage(
         "The broker knows the user and denies the request.",
         ("The principal needs an ACL for this operation on this resource.",),
         "the principal of this connection needs an ACL for that",

@@ -47,7 +47,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "stale-metadata": {"name": "2 (kafka-2:9092)", "leader": 1},
     "broker-missing": {"partitions": "12 partitions"},
     "log-dir-offline": {"reason": "KAFKA_STORAGE_ERROR"},
-    "preferred-leader-away": {"leader": "broker 1"},
+    "preferred-leader-not-leading": {"leader": "broker 1"},
     "leader-skew": {"partitions": "60 partitions"},
     "throttle-left-behind": {
         "where": "topic orders", "what": "2 replicas", "name": "orders",
@@ -72,11 +72,11 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "where": "kafka-2:9092", "text": "its cluster id is B, and the cluster id of the others is A",
         "hint": "remove the servers of the other cluster from --bootstrap",
     },
-    "certificate-ended": {
+    "certificate-expired": {
         "where": "kafka-1:9093", "text": "its certificate expired on 2026-01-31",
         "hint": "install a new certificate on the broker",
     },
-    "certificate-ends": {
+    "certificate-expiring": {
         "where": "kafka-1:9093", "text": "its certificate expires in 6 days",
         "hint": "install a new certificate on the broker",
     },
@@ -108,7 +108,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "where": "the cluster", "text": "no broker reports an active controller",
         "hint": "check the controllers",
     },
-    "dead-bootstrap": {"where": "kafka-9:9092", "text": "connection refused"},
+    "bootstrap-unreachable": {"where": "kafka-9:9092", "text": "connection refused"},
     "dead-address": {
         "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work; this one: connection refused",
         "hint": "remove the stale DNS record, or repair the route to that address",
@@ -127,7 +127,7 @@ def finding_page(kind: FindingKind) -> Page:
         ("severity", kind.severity.value),
         ("example", example.sentence),
         ("about", ", ".join(scope.value for scope in kind.scopes)),
-        ("looks", "two (--watch)" if kind.looks > 1 else "one"),
+        ("looks", "two (--samples 2)" if kind.looks > 1 else "one"),
         ("requests", ", ".join(kind.requests)),
         ("rights", "; ".join(rights_of(kind))),
         ("more", example.show),

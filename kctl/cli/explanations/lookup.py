@@ -24,6 +24,7 @@ from kctl.cli.explanations.page import Page
 from kctl.cli.explanations.probe_findings import PROBE_FINDINGS, probe_finding_page
 from kctl.cli.explanations.property_pages import ignored_page, limit_page, property_page
 from kctl.cli.explanations.topic_configs import TOPIC_CONFIGS, topic_config_page
+from kctl.cli.other_tools import FORMER_EXIT_CODES, FORMER_FINDINGS
 from kctl.cli.settings import ENVIRONMENT_PREFIX, KNOWN
 from kctl.client import errors
 from kctl.client.broker_errors import BY_CODE, ErrorCode
@@ -76,10 +77,8 @@ def find_pages(text: str) -> list[Page]:
     if numbered is not None:
         return numbered
     line = _FINDING.match(text)
-    if line is not None and line[1] in FINDINGS:
-        return [finding_page(FINDINGS[line[1]])]
-    if line is not None and line[1] in PROBE_FINDINGS:
-        return [probe_finding_page(line[1])]
+    if line is not None and (found := _finding(line[1])):
+        return found
     return _by_name(text) or _by_part(text) or ([] if _CONSTANT.fullmatch(text) else _by_line(text))
 
 
@@ -119,15 +118,14 @@ def _names() -> list[str]:
 def _by_name(text: str) -> list[Page]:
     name = text.strip("`'\"")
     constant = re.sub(r"[\s-]+", "_", name).upper()
+    constant = FORMER_EXIT_CODES.get(constant, constant)
     if constant in ExitCode.__members__:
         return [code_page(ExitCode[constant])]
     code = FORMER_NAMES.get(constant) or ErrorCode.__members__.get(constant)
     if code is not None:
         return [broker_page(code)]
-    if name.lower() in FINDINGS:
-        return [finding_page(FINDINGS[name.lower()])]
-    if name.lower() in PROBE_FINDINGS:
-        return [probe_finding_page(name.lower())]
+    if found := _finding(name.lower()):
+        return found
     own_classes = {own.lower(): kind for own, kind in ERROR_CLASSES.items()}
     if name.lower() in own_classes:
         return [class_page(own_classes[name.lower()])]
@@ -135,6 +133,14 @@ def _by_name(text: str) -> list[Page]:
     if name.lower() in broker_classes:
         return [broker_page(broker_classes[name.lower()])]
     return _by_property(name.lower())
+
+
+def _finding(name: str) -> list[Page]:
+    """Return the page of a finding by its present or former ID."""
+    name = FORMER_FINDINGS.get(name, name)
+    if name in FINDINGS:
+        return [finding_page(FINDINGS[name])]
+    return [probe_finding_page(name)] if name in PROBE_FINDINGS else []
 
 
 def _having(text: str) -> list[str]:

@@ -92,7 +92,7 @@ def list_(
     if not rows and not listed.failed and output is Output.TABLE:
         common.say(f"kctl groups: {'no group matches' if states or types else nothing_found(admin, 'groups')}")
     for node in listed.failed:
-        missing = Failure(ExitCode.DEGRADED, f"incomplete list: the groups of broker {node} are missing")
+        missing = Failure(ExitCode.PARTIAL_FAILURE, f"incomplete list: the groups of broker {node} are missing")
         common.environment.say_failure(missing, is_error=False)
     return report_failures(common, True, listed.failed.values())
 

@@ -169,7 +169,7 @@ def code_of(look: LagLook, code: int) -> int:
     With a threshold, 3 means that a partition is above it. Otherwise an unknown lag has the code of its error.
     """
     if look.is_above:
-        return ExitCode.DEGRADED
+        return ExitCode.PARTIAL_FAILURE
     return code if look.is_above is None or not look.errors else explain(look.errors[0]).code
 
 

@@ -99,7 +99,7 @@ def _code(look: LagLook) -> int:
     """Return the exit code of the errors of a look."""
     if not look.errors:
         return ExitCode.OK
-    return ExitCode.DEGRADED if look.has_found else explain(look.errors[0]).code
+    return ExitCode.PARTIAL_FAILURE if look.has_found else explain(look.errors[0]).code
 
 
 def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, samples: LagSamples) -> int:

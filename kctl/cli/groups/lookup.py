@@ -101,7 +101,7 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
     more = f"; and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
     count = counted(len(members), "active member")
     raise CommandError(
-        ExitCode.NOT_ABLE_YET,
+        ExitCode.UNAVAILABLE,
         f"group {group.group_id} has {count}: {named}{more}; {what}",
         "stop the consumers first; kctl groups members shows them all",
     )

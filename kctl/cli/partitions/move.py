@@ -214,7 +214,7 @@ class _Move:
     def _end(self, key: TopicPartition, outcome: str) -> None:
         self._results[key] = outcome
         if outcome != MOVED:
-            code = ExitCode.UNKNOWN_RESOURCE if outcome == GONE else ExitCode.NOT_ABLE_YET
+            code = ExitCode.UNKNOWN_RESOURCE if outcome == GONE else ExitCode.UNAVAILABLE
             self._failed.append(CommandError(code, f"{key} was not moved: {WHY[outcome]}"))
 
     @contextmanager
@@ -324,7 +324,7 @@ def _refuse_moving(view: View) -> None:
     if view.moves:
         of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
         raise CommandError(
-            ExitCode.NOT_ABLE_YET,
+            ExitCode.UNAVAILABLE,
             f"already being moved: {of_plan}, {listed(view.moves)}; nothing was changed",
             "--resume continues a move of this plan, and --cancel stops the move",
         )

@@ -83,14 +83,14 @@ def run_plan(common: Common, wish: Wish) -> int:
     common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
     left = _left_behind(chosen, {**current, **plan}, cluster)
     for each in left:
-        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"{each} after this plan"), is_error=False)
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"{each} after this plan"), is_error=False)
     if lost:
         why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
         hint = "start their brokers, or kctl partitions elect --unclean"
-        code = ExitCode.DEGRADED if current else ExitCode.NOT_ABLE_YET
+        code = ExitCode.PARTIAL_FAILURE if current else ExitCode.UNAVAILABLE
         common.environment.say_failure(Failure(code, f"{why}: {listed(lost)}", hint), is_error=False)
         return code
-    return ExitCode.DEGRADED if left else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if left else ExitCode.OK
 
 
 def _left_behind(

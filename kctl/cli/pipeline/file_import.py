@@ -131,7 +131,7 @@ def import_(
     say_refused_configs(common, found.refused_configs)
     say_groups(common, found.group_offsets)
     is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
-    return ExitCode.OK if is_whole else ExitCode.DEGRADED
+    return ExitCode.OK if is_whole else ExitCode.PARTIAL_FAILURE
 
 
 def _show_plan(common: Common, output: Output, plan: "ImportPlan", *, allow_loss: bool) -> int:

@@ -117,7 +117,7 @@ def mirror(
     say_groups(common, found.group_offsets)
     say_refused_configs(common, found.refused_configs)
     is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
-    return ExitCode.OK if is_whole else ExitCode.DEGRADED
+    return ExitCode.OK if is_whole else ExitCode.PARTIAL_FAILURE
 
 
 def _offsets(text: str) -> dict[int, int]:

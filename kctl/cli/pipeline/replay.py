@@ -160,7 +160,7 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
     what = "dry run, nothing was sent: would replay" if is_dry_run else "replayed"
     common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} of {found.read} read")
     _report_skipped(common, found)
-    return ExitCode.DEGRADED if found.misplaced else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if found.misplaced else ExitCode.OK
 
 
 def _report_skipped(common: Common, found: "Replayed") -> None:

@@ -136,7 +136,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     if result.groups:
         same = len(result.groups) - len(lost)
         common.say(f"kctl pipeline: {same} of {len(result.groups)} offsets of groups continue at the same record")
-    return ExitCode.DEGRADED if wrong or lost else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if wrong or lost else ExitCode.OK
 
 
 def _continues(proof: "GroupProof") -> str:

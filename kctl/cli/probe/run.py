@@ -58,7 +58,7 @@ def run_rounds(
         add_round(statistics, result.reports)
         is_degraded = is_degraded or result.code is not ExitCode.OK
         if number == plan.rounds and plan.strict and is_degraded and result.code is ExitCode.OK:
-            result = result._replace(code=ExitCode.DEGRADED)
+            result = result._replace(code=ExitCode.PARTIAL_FAILURE)
         report.ended(result)
         if number == plan.rounds:
             return result

@@ -148,7 +148,7 @@ def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:
 
 def _say_why(common: Common, result: ProbeResult) -> None:
     is_silent = common.quiet and not common.environment.errors_as_json  # the summary on stdout has it
-    if is_silent or result.code in (ExitCode.OK, ExitCode.DEGRADED):
+    if is_silent or result.code in (ExitCode.OK, ExitCode.PARTIAL_FAILURE):
         return
     is_usable = any(report.is_ready for report in result.reports if not report.advertised)
     what = "the cluster cannot be used" if is_usable else "no address is ready"

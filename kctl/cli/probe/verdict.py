@@ -22,8 +22,8 @@ _PROGRESS = (
     ExitCode.REQUEST_TIMEOUT,
     ExitCode.API_TIMEOUT,
     ExitCode.ADVERTISED_ADDRESS,
-    ExitCode.NOT_ABLE_YET,
-    ExitCode.NOT_AUTHORISED,
+    ExitCode.UNAVAILABLE,
+    ExitCode.NOT_AUTHORIZED,
     ExitCode.UNKNOWN_RESOURCE,
     ExitCode.DATA,
 )
@@ -48,11 +48,11 @@ def verdict(
         return ExitCode.ADVERTISED_ADDRESS
     if coordinator is not None and coordinator.node is None:
         code = ExitCode.UNEXPECTED if coordinator.error is None else exit_code(coordinator.error)
-        return code if code is ExitCode.NOT_AUTHORISED else ExitCode.NOT_ABLE_YET
+        return code if code is ExitCode.NOT_AUTHORIZED else ExitCode.UNAVAILABLE
     if unusable_brokers(reports) or any(finding.id in _NOT_TAKING_PART for finding in findings):
-        return ExitCode.DEGRADED
+        return ExitCode.PARTIAL_FAILURE
     if strict and (any(finding.severity is not Severity.NOTE for finding in findings) or _is_degraded(reports)):
-        return ExitCode.DEGRADED
+        return ExitCode.PARTIAL_FAILURE
     return ExitCode.OK
 
 
@@ -62,11 +62,11 @@ def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
 
 
 def _cause(report: AddressReport) -> ExitCode:
-    """Return the code of one address. If another protocol works, the code is WRONG_PEER whatever the error."""
+    """Return the code of one address. If another protocol works, the code is WRONG_PROTOCOL whatever the error."""
     if outcome(report) is AddressStatus.UNFINISHED:
         is_connected = report.phase in (Phase.METADATA, Phase.READY)
         return ExitCode.API_TIMEOUT if is_connected else ExitCode.CONNECT_TIMEOUT
-    return ExitCode.WRONG_PEER if report.works_with or report.error is None else exit_code(report.error)
+    return ExitCode.WRONG_PROTOCOL if report.works_with or report.error is None else exit_code(report.error)
 
 
 def _any_broker_works(reports: Sequence[AddressReport]) -> bool:

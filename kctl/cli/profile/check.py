@@ -53,7 +53,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
     environment.say(f"kctl profile: {counted(checked, 'profile')} checked: {found or 'no problems found'}")
     if count[Level.ERROR]:
         return ExitCode.USAGE
-    return ExitCode.DEGRADED if strict and count[Level.WARNING] else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if strict and count[Level.WARNING] else ExitCode.OK
 
 
 def findings_of(

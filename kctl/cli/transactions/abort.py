@@ -102,7 +102,7 @@ def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
     else:
         hint = "try again with the right to describe its transactional.id; --force aborts it anyway"
     what = f"the transaction at offset {each.start_offset} of {each.partition} is {each.verdict.value}"
-    return CommandError(ExitCode.NOT_ABLE_YET, f"{what}: {each.reason}; nothing was changed", hint)
+    return CommandError(ExitCode.UNAVAILABLE, f"{what}: {each.reason}; nothing was changed", hint)
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:

@@ -65,7 +65,7 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
     facts = {"complete": not listed.failed}
     write_listing(common.environment, output, Listing("transactions", LIST_COLUMNS, rows, facts))
     for node in listed.failed:
-        missing = Failure(ExitCode.DEGRADED, f"incomplete list: the transactions of broker {node} are missing")
+        missing = Failure(ExitCode.PARTIAL_FAILURE, f"incomplete list: the transactions of broker {node} are missing")
         common.environment.say_failure(missing, is_error=False)
     if not rows and not listed.failed:
         which = "no transaction matches" if any(wanted) else "no transactional.id has been used"
@@ -194,10 +194,10 @@ def report_missing(
     """Print the partitions and coordinators that were not checked, and return their errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
-        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"incomplete: {what}"), is_error=False)
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"incomplete: {what}"), is_error=False)
     if found.missing:
         what = f"the coordinators on {listed(found.missing)} did not report their transactions"
-        common.environment.say_failure(Failure(ExitCode.DEGRADED, f"undecided: {what}"), is_error=False)
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"undecided: {what}"), is_error=False)
     return _distinct([*failed.values(), *found.missing.values()])
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DEFAULT_INTERVAL_MS, LEAST_INTERVAL_MS = 10_000, 1_000
 LEAST_BUDGET, REQUESTS_EACH = 200, 50
 """The default of --max-requests: at least the first, and the second for each broker."""
+MOST_SAMPLES = 2
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
 
@@ -40,17 +41,24 @@ def find_budget(admin: "Admin", options: WhyOptions) -> int:
 
 
 def why_options(
-    watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Take two samples, --interval apart, to detect problems that show over time."),
-    ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            min=1,
+            max=MOST_SAMPLES,
+            metavar="N",
+            help="Number of samples. Two samples, --interval apart, show problems that develop over time [default: 1].",
+        ),
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", hidden=True)] = False,  # the former name of --samples 2
     interval: Annotated[
         int | None,
         typer.Option(
             "--interval",
             parser=duration_ms,
             metavar="DURATION",
-            help="Time between the two samples. Implies --watch [default: 10s].",
+            help="Time between two samples. Implies --samples 2 [default: 10s].",
         ),
     ] = None,
     only: Annotated[
@@ -90,8 +98,10 @@ def why_options(
     """Return the options. Raises: click.BadParameter: there is no such finding."""
     interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
     if interval_ms < LEAST_INTERVAL_MS:
-        raise click.BadParameter("the two checks must be at least 1s apart.", param_hint="'--interval'")
-    is_compared = watch or (interval is not None and serve is None)
+        raise click.BadParameter("the two samples must be at least 1s apart.", param_hint="'--interval'")
+    if samples == 1 and (watch or interval is not None) and serve is None:
+        raise click.UsageError("--samples 1 cannot be combined with --interval, which is the time between two samples.")
+    is_compared = watch or samples == MOST_SAMPLES or (interval is not None and serve is None)
     return WhyOptions(
         interval_ms if is_compared else 0,
         _ids(only, "--only"),
@@ -117,11 +127,13 @@ def _ids(given: list[str] | None, flag: str) -> frozenset[str]:
         return frozenset()
     from difflib import get_close_matches  # wanted only where findings are named
 
+    from kctl.cli.other_tools import FORMER_FINDINGS
     from kctl.why.table import FINDINGS
 
-    for name in given:
+    names = [FORMER_FINDINGS.get(name, name) for name in given]
+    for name in names:
         if name not in FINDINGS:
             near = get_close_matches(name[:80], FINDINGS, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; kctl explain --list has them all."
             raise click.BadParameter(f"there is no finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
-    return frozenset(given)
+    return frozenset(names)

@@ -108,7 +108,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
         if options.address is None and options.watch_ms >= timeout_ms:
             raise click.UsageError(
                 f"--interval {duration_text(options.watch_ms)} must be shorter than --api-timeout "
-                f"({duration_text(timeout_ms)}), which covers both checks."
+                f"({duration_text(timeout_ms)}), which covers both samples."
             )
         timer = Timer(runtime.clock, timeout_ms)
         if options.address is not None:
@@ -119,7 +119,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
             selection = aim.selection._replace(is_compared=is_compared)
             return serve(common, admin, runtime, throttles, selection, aim.scopes, options, options.address)
         if options.watch_ms and common.environment.stderr_is_tty:
-            common.say(f"{common.environment.program}: checking twice, {duration_text(options.watch_ms)} apart")
+            common.say(f"{common.environment.program}: taking two samples, {duration_text(options.watch_ms)} apart")
         with admin.within(timeout_ms / 1000), admin.request_budget(find_budget(admin, options)):
             aim = _found(find, admin, timer, options)
             selection = aim.selection._replace(is_compared=is_compared)
@@ -138,7 +138,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
     if sees_all and not looks.now.topics and not looks.now.groups:
         what = f"{principal_text(admin.config)} sees 0 topics and 0 groups: nothing about them was checked"
         common.say(f"{common.environment.program}: {what}")
-        return code or ExitCode.DEGRADED
+        return code or ExitCode.PARTIAL_FAILURE
     return code
 
 
@@ -167,11 +167,11 @@ def exit_code(diagnosis: Diagnosis) -> int:
     A right that is missing, or an API that the brokers do not have, is reported and changes no code.
     """
     if diagnosis.is_bad:
-        return ExitCode.DEGRADED
+        return ExitCode.PARTIAL_FAILURE
     for unchecked in diagnosis.unchecked:
         error = unchecked.gap.error
         if error is None:
-            return ExitCode.DEGRADED
+            return ExitCode.PARTIAL_FAILURE
         if not isinstance(error, AuthorizationError | UnsupportedVersionError):
             return explain(error).code
     return ExitCode.OK

@@ -41,7 +41,7 @@ def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, 
             "requests": looks.now.requests + (0 if looks.before is None else looks.before.requests),
             "checked": list(diagnosis.checked),
             "unchecked": [unchecked_object(each) for each in diagnosis.unchecked],
-            "needs_watch": list(diagnosis.needs_watch),
+            "needs_samples": list(diagnosis.needs_samples),
         }
     listing = Listing(
         "why",
@@ -168,8 +168,8 @@ def _end_lines(
         yield from _wrapped(f"checked: {', '.join(diagnosis.checked)}", width)
     for line in _unchecked_lines(diagnosis):
         yield from _wrapped(line, width)
-    if diagnosis.needs_watch:
-        yield from _wrapped(_skipped_checks(diagnosis.needs_watch, verbose=verbose), width)
+    if diagnosis.needs_samples:
+        yield from _wrapped(_skipped_checks(diagnosis.needs_samples, verbose=verbose), width)
     yield from _wrapped(_summary(subject, diagnosis, requests), width)
     if len(by_id) > 1:
         yield from _list_of_ids(by_id, width, paint)
@@ -179,7 +179,7 @@ def _skipped_checks(ids: Sequence[str], *, verbose: bool) -> str:
     """Return how many checks need more samples than were taken, and the option that takes them."""
     longest_ms = max(FINDINGS[each].apart_ms for each in ids)
     is_watched = all(FINDINGS[each].apart_ms for each in ids)
-    option = f"--interval {duration_text(longest_ms)}" if is_watched else "--watch"
+    option = f"--interval {duration_text(longest_ms)}" if is_watched else "--samples 2"
     need = f"samples {duration_text(longest_ms)} apart" if is_watched else "two samples"
     names = f": {', '.join(ids)}" if verbose else ""
     verb = "needs" if len(ids) == 1 else "need"

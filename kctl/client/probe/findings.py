@@ -159,7 +159,7 @@ def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
         return ProbeFinding("tls-failed", severity, where, text, hint, report.error)
     if broker is not None:
         return ProbeFinding("broker-unusable", severity, where, text, _broker_hint(report), report.error)
-    return ProbeFinding("dead-bootstrap", severity, where, text, hint, report.error)
+    return ProbeFinding("bootstrap-unreachable", severity, where, text, hint, report.error)
 
 
 def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
@@ -320,12 +320,12 @@ def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: 
             left_ms = certificate.not_after_ms - wall_ms
             if left_ms < 0 and not isinstance(report.error, CertificateExpired):
                 text = f"certificate of {certificate.subject} expired {certificate.not_after}"
-                yield ProbeFinding("certificate-ended", Severity.ERROR, where, text, "renew it")
+                yield ProbeFinding("certificate-expired", Severity.ERROR, where, text, "renew it")
             elif 0 <= left_ms < cert_warn_ms:
                 text = (
                     f"certificate of {certificate.subject} expires {certificate.not_after}, in {left_ms // DAY_MS} days"
                 )
-                yield ProbeFinding("certificate-ends", Severity.WARNING, where, text, "renew it")
+                yield ProbeFinding("certificate-expiring", Severity.WARNING, where, text, "renew it")
         yield from _certificate_name(report, report.tls, where)
 
 

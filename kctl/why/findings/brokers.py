@@ -329,7 +329,7 @@ def _preferred_away(look: Look) -> Iterator[Finding]:
             away.setdefault(preferred, []).append(tp)
     for node_id, found in away.items():
         tp = found[0]
-        yield FINDINGS["preferred-leader-away"].found(
+        yield FINDINGS["preferred-leader-not-leading"].found(
             {
                 "broker": node_id,
                 "partitions": counted(len(found), "partition"),

@@ -25,10 +25,10 @@ NOT_PROBED = {
     "idle-closed": "the probe does not wait for idle connections",
 }
 """Probe findings that are not reported here, with the reason."""
-_CERTIFICATES = ("certificate-ended", "certificate-ends", "certificate-name", "certificate-untrusted")
+_CERTIFICATES = ("certificate-expired", "certificate-expiring", "certificate-name", "certificate-untrusted")
 """Findings about the cause of a failed handshake."""
 _BY_ERROR = {
-    CertificateExpired: "certificate-ended",
+    CertificateExpired: "certificate-expired",
     HostnameMismatch: "certificate-name",
     UntrustedCertificate: "certificate-untrusted",
     WrongPeerError: "other-protocol",

@@ -160,7 +160,7 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
     if found:
         worst = max(found, key=lambda tp: found[tp][0] - found[tp][1])
         was, offset = found[worst]
-        yield FINDINGS["offset-went-back"].found(
+        yield FINDINGS["offset-moved-backward"].found(
             {
                 "group": group_id,
                 "before": was,

@@ -71,7 +71,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
             continue
         which = f"{counted(len(partitions), 'partition')} with records to read"
         elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
-        kind = FINDINGS["static-ghost" if has_left_for_now(member) else "group-stuck"]
+        kind = FINDINGS["static-member-gone" if has_left_for_now(member) else "group-stuck"]
         offset = group.committed[worst]
         assert offset is not None
         yield kind.found(

@@ -96,7 +96,7 @@ def _fenced(looks: Looks) -> Iterator[Finding]:
         starts = sum(new.state == _STARTED and new.producer_epoch > old.producer_epoch for old, new in pairwise(seen))
         if starts < LOOP_STARTS if level >= _EPOCH_EACH else rises < LOOP_EPOCHS:
             continue
-        what = f"its producers were initialised at least {starts} times" if level >= _EPOCH_EACH else ""
+        what = f"its producers were initialized at least {starts} times" if level >= _EPOCH_EACH else ""
         yield FINDINGS["producer-fenced"].found(
             {
                 "id": name,

@@ -59,7 +59,7 @@ def test_failure_of_one_change_leaves_the_others_and_deletes_nothing(
     def use(cluster: SimCluster, apply: Apply) -> None:
         cluster.sandbox.fail_requests("IncrementalAlterConfigs", ErrorCode.POLICY_VIOLATION)
         ended = apply("--prune", "--yes")
-        assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "failed", "done", "not done"])
+        assert (ended.code, results(ended)) == (ExitCode.PARTIAL_FAILURE, ["done", "failed", "done", "not done"])
         assert "POLICY_VIOLATION" in ended.stderr
         assert "kctl apply: 2 of 4 changes made\n" in ended.stderr
         assert "hint: apply the remaining changes with: kctl apply -f " in ended.stderr
@@ -103,7 +103,7 @@ def test_brokers_that_fall_silent_meanwhile_end_it_at_the_timeout(
             patched.setattr(Admin, "create_topics", and_fall_silent)
             ended = apply()
         assert cluster.clock.now_ms() - before_ms == 2000
-        assert (ended.code, results(ended)) == (ExitCode.DEGRADED, ["done", "unknown", "not done"])
+        assert (ended.code, results(ended)) == (ExitCode.PARTIAL_FAILURE, ["done", "unknown", "not done"])
         assert "timed out after 2s (--api-timeout)" in ended.stderr
 
     with_apply(monkeypatch, tmp_path, use)

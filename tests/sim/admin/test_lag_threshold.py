@@ -13,10 +13,10 @@ from tests.sim.kit.command_lines import run_line, use_hub
     ("behind", "is_frozen", "options", "code"),
     [
         (0, False, "--threshold 5", ExitCode.OK),
-        (6, False, "--threshold 5", ExitCode.DEGRADED),
-        (6, True, "--threshold 5", ExitCode.DEGRADED),
+        (6, False, "--threshold 5", ExitCode.PARTIAL_FAILURE),
+        (6, True, "--threshold 5", ExitCode.PARTIAL_FAILURE),
         (0, True, "--threshold 5", ExitCode.CONNECT_TIMEOUT),
-        (0, True, "", ExitCode.DEGRADED),
+        (0, True, "", ExitCode.PARTIAL_FAILURE),
     ],
 )
 def test_lag_above_the_threshold_and_unknown_lag_have_their_own_codes(
@@ -43,6 +43,6 @@ def test_group_whose_offsets_are_not_read_is_not_below_the_threshold(monkeypatch
         use_hub(monkeypatch, cluster)
         cluster.commit("g", {("t", 0): 0})
         cluster.sandbox.fail_requests("ListOffsets", ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=1_000)
-        assert run_line(cluster, "groups lag g --threshold 5").code == ExitCode.NOT_AUTHORISED
+        assert run_line(cluster, "groups lag g --threshold 5").code == ExitCode.NOT_AUTHORIZED
 
     run_with_admin(use)

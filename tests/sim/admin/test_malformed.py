@@ -168,7 +168,7 @@ def check(
         assert errors
         for error in errors:
             assert isinstance(error, RemoteProtocolError), error
-            assert explain(error).code == ExitCode.WRONG_PEER
+            assert explain(error).code == ExitCode.WRONG_PROTOCOL
             assert error.api == case.api
             assert re.match(named, str(error))
 

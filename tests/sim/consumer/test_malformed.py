@@ -64,7 +64,7 @@ def test_response_without_an_item_or_with_two_of_it_is_malformed(
             CALLS[api](consumer)
         assert cluster.clock.now_ms() - before_ms < 2000, "it was retried"
         monkeypatch.setattr(connection, "encode_response", encode)
-        assert explain(caught.value).code == ExitCode.WRONG_PEER
+        assert explain(caught.value).code == ExitCode.WRONG_PROTOCOL
         assert caught.value.api == api
         assert str(caught.value).startswith(f"the {api} response of 10.0.0."), caught.value
 

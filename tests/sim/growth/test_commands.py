@@ -29,7 +29,7 @@ def cost_at(monkeypatch: pytest.MonkeyPatch, folder: Path, row: Row, n: int) -> 
         def call() -> None:
             ended = run_line(cluster, row.words(n, file), row.stdin(n), api_timeout="60s")
             assert "Traceback" not in ended.stderr, ended
-            assert ended.code in (ExitCode.OK, ExitCode.DEGRADED), ended
+            assert ended.code in (ExitCode.OK, ExitCode.PARTIAL_FAILURE), ended
 
         def app() -> None:
             with cluster.admin() as admin:

@@ -152,7 +152,7 @@ def incident(
     cause: str,
     *says: str,
     fix: str,
-    code: int = ExitCode.DEGRADED,
+    code: int = ExitCode.PARTIAL_FAILURE,
     topics: Mapping[str, int] | None = None,
     nodes: int = 3,
     settings: ClusterSettings | None = None,

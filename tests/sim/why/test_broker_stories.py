@@ -18,7 +18,7 @@ def wait(story: Story, ms: int) -> None:
 
 def found_now(story: Story) -> dict[str, Finding]:
     """Return what is wrong with the cluster, without leaders that the story has moved."""
-    return {name: finding for name, finding in story.cluster().items() if name != "preferred-leader-away"}
+    return {name: finding for name, finding in story.cluster().items() if name != "preferred-leader-not-leading"}
 
 
 def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:

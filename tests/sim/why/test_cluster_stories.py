@@ -14,7 +14,7 @@ from tests.sim.virtual.runtime import HubClock
 from tests.sim.why.story import Story, run_story
 
 HOUR_MS = 3_600_000
-NOTES = {"preferred-leader-away", "leader-skew", "idle-topic"}
+NOTES = {"preferred-leader-not-leading", "leader-skew", "idle-topic"}
 
 
 def create(story: Story, replicas: int = 3, partitions: int = 3, **properties: str) -> None:

@@ -10,7 +10,7 @@ from tests.sim.why.story import Story
 
 SEGMENT_BYTES = 20_000
 BACKOFF_MS = {"healthy": 15_000, "stalled": 1 << 40}
-NOTES = {"preferred-leader-away", "leader-skew"}
+NOTES = {"preferred-leader-not-leading", "leader-skew"}
 
 
 def found_of(cleaner: str, *, wait_ms: int = 3 * 3_600_000, keys: int = 10, **properties: str) -> dict[str, Finding]:

@@ -72,7 +72,7 @@ def test_bootstrap_server_that_does_not_work_is_a_note(server: str, text: str) -
     def body(story: Story) -> None:
         assert found_by_a_new_client(story) == {}
         [finding] = found_by_a_new_client(story, server).values()
-        assert (finding.id, finding.severity) == ("dead-bootstrap", Severity.NOTE)
+        assert (finding.id, finding.severity) == ("bootstrap-unreachable", Severity.NOTE)
         assert finding.sentence.startswith(text)
 
     run_story(body)
@@ -95,8 +95,8 @@ def test_address_that_was_not_tried_to_the_end_is_not_checked() -> None:
         [unchecked] = diagnosis.unchecked
         assert (unchecked.gap.request, unchecked.gap.of) == (PROBE, "10.0.0.9:9092")
         assert "no SYN-ACK yet" in unchecked.gap.reason
-        assert {"dead-bootstrap", "certificate-ended"} <= set(unchecked.ids)
-        assert not {"dead-bootstrap", "certificate-ended"} & set(diagnosis.checked)
+        assert {"bootstrap-unreachable", "certificate-expired"} <= set(unchecked.ids)
+        assert not {"bootstrap-unreachable", "certificate-expired"} & set(diagnosis.checked)
 
     run_story(body)
 

@@ -146,10 +146,10 @@ def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
 
         found = story.group(meanwhile=meanwhile)
         if back_to == 5:
-            assert "offset-went-back" not in found
+            assert "offset-moved-backward" not in found
             return
-        assert found.keys() == {"offset-went-back"}
-        assert found["offset-went-back"].sentence == (
+        assert found.keys() == {"offset-moved-backward"}
+        assert found["offset-moved-backward"].sentence == (
             f"g went back on t-0 from offset 5 to {back_to} within 10s, and reads {5 - back_to} records again; the log "
             "starts at 0"
         )
@@ -183,7 +183,7 @@ def test_topic_that_was_recreated_is_no_way_back() -> None:
             story.sim.sandbox.cluster.create_topic("t", 1, 1, {})
             story.sim.commit("g", {("t", 0): 0})
 
-        assert "offset-went-back" not in story.group(meanwhile=meanwhile)
+        assert "offset-moved-backward" not in story.group(meanwhile=meanwhile)
 
     run_story(body, topics={"t": 1})
 

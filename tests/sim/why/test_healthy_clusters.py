@@ -16,7 +16,7 @@ from tests.sim.kit import SimCluster
 from tests.sim.virtual import Hub, sim_runtime
 
 EVERYTHING = Selection(groups=None, topics=None, has_brokers=True, is_compared=True)
-TRUE_NOTES = {"preferred-leader-away", "members-idle"}
+TRUE_NOTES = {"preferred-leader-not-leading", "members-idle"}
 """Leaders stay where a restart has moved them, and some groups have more members than partitions: both are so."""
 TRANSACTED = 0.1
 """The share of turns in which a transaction is written."""

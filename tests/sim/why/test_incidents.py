@@ -130,8 +130,8 @@ def changes(certificates: Certificates) -> dict[str, Change]:
         ("password", "AuthenticationError", "Invalid username or password", "password", ExitCode.AUTHENTICATION),
         ("mechanism", "AuthenticationError", "offers SCRAM-SHA-256", "SCRAM-SHA-256", ExitCode.AUTHENTICATION),
         ("expired", "CertificateExpired", "certificate expired", "renew", ExitCode.TLS),
-        ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PEER),
-        ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PEER),
+        ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
+        ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PROTOCOL),
         ("SASL port", "SaslRequired", "closed the connection on the first request", "requires SASL", 14),
     ],
 )
@@ -164,7 +164,7 @@ def test_listener_that_does_not_fit_the_client_is_named(
     [
         ("wrong_host", "certificate-name", "is for elsewhere.invalid, not for 10.0.0.2", "the certificate issued"),
         ("untrusted", "certificate-untrusted", "issuer CN=kctl test stranger_ca is unknown", "ssl.truststore.location"),
-        ("expired", "certificate-ended", "certificate expired", "renew"),
+        ("expired", "certificate-expired", "certificate expired", "renew"),
     ],
 )
 @pytest.mark.parametrize("command", ["why cluster", "why topic r"])
@@ -196,7 +196,7 @@ def test_certificate_of_one_broker_that_clients_refuse_is_named(
     "TOPIC_AUTHORIZATION_FAILED",
     "cannot create topic new",
     fix="kctl acls create --allow",
-    code=ExitCode.NOT_AUTHORISED,
+    code=ExitCode.NOT_AUTHORIZED,
     settings=ClusterSettings(authorizer=True),
 )
 def test_request_that_an_acl_denies_names_the_acl_to_add(story: Live) -> Steps:

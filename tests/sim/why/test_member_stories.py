@@ -49,7 +49,7 @@ def test_static_member_whose_process_is_replaced_keeps_its_partition() -> None:
             poll(*members)
 
         arrive(one, two)
-        assert "static-ghost" not in story.group(meanwhile=lambda: arrive(one, two))
+        assert "static-member-gone" not in story.group(meanwhile=lambda: arrive(one, two))
         one.close()
         arrive(two)
         stuck = story.group(meanwhile=lambda: arrive(two))["group-stuck"]
@@ -127,7 +127,7 @@ def test_producers_that_fence_each_other_are_found() -> None:
         work()
         assert "producer-fenced" not in glimpsed(story, cluster, work, 1)
         found = glimpsed(story, cluster, start, LOOP_STARTS)["producer-fenced"]
-        assert f"copier: its producers were initialised at least {LOOP_STARTS} times within " in found.sentence
+        assert f"copier: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
     run_story(body)
 

@@ -109,7 +109,7 @@ def test_leaders_that_stay_on_one_broker_after_a_rolling_restart_are_found() -> 
             sandbox.move_leader("r", partition, 1)
         looks = story.looks(Selection(topics=None, has_brokers=True))
         found = {each.id: each for each in diagnose(looks, (Scope.CLUSTER,)).findings}
-        assert found["preferred-leader-away"].cure == "kctl partitions elect --all"
+        assert found["preferred-leader-not-leading"].cure == "kctl partitions elect --all"
         partitions = [TopicPartition("r", partition) for partition in range(12)]
         story.admin.elect_leaders(ElectionType.PREFERRED, partitions).raise_first()
         looks = story.looks(Selection(topics=None, has_brokers=True))
@@ -150,7 +150,7 @@ def test_records_that_retention_is_about_to_delete_are_kept_by_the_fix(story: Li
     story.sim.commit("g", {("t", 0): 5})
 
 
-@incident(f"why group g {INTERVAL}", "offset-went-back", "from offset 30 to 0", fix="kctl groups reset-offsets g")
+@incident(f"why group g {INTERVAL}", "offset-moved-backward", "from offset 30 to 0", fix="kctl groups reset-offsets g")
 def test_group_that_starts_over_because_its_offsets_had_expired_is_found(story: Live) -> Steps:
     """Brokers had deleted the offsets of a quiet group, and auto.offset.reset=earliest reads all of the topic again."""
     story.produce(30)

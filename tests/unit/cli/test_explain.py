@@ -116,6 +116,25 @@ def test_call_that_ran_out_of_time_finds_its_last_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("DEGRADED", "PARTIAL_FAILURE"),
+        ("wrong peer", "WRONG_PROTOCOL"),
+        ("not-able-yet", "UNAVAILABLE"),
+        ("NOT_AUTHORISED", "NOT_AUTHORIZED"),
+        ("certificate-ended", "certificate-expired"),
+        ("certificate-ends", "certificate-expiring"),
+        ("dead-bootstrap", "bootstrap-unreachable"),
+        ("offset-went-back", "offset-moved-backward"),
+        ("preferred-leader-away", "preferred-leader-not-leading"),
+        ("  ERROR    static-ghost  group billing", "static-member-gone"),
+    ],
+)
+def test_former_name_of_an_exit_code_or_finding_finds_its_page(text: str, name: str) -> None:
+    assert [page.name for page in find_pages(text)] == [name]
+
+
+@pytest.mark.parametrize(
     "text", ["WARNING group-no-members: group billing", "  ERROR    group-no-members  group billing"]
 )
 def test_line_of_a_finding_finds_its_page(text: str) -> None:
@@ -237,8 +256,9 @@ def test_json() -> None:
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_pages_fit_the_terminal(columns: int) -> None:
     assert [line for page in all_pages() for line in page.lines(columns) if len(line) > columns] == []
-    for line in run_in_process("explain", columns=columns, stdout_is_tty=True).stdout.decode().splitlines():
-        assert len(line) <= columns
+    for words in (["explain"], ["explain", "--list"]):
+        ended = run_in_process(*words, columns=columns, stdout_is_tty=True)
+        assert [line for line in ended.stdout.decode().splitlines() if len(line) > columns] == []
 
 
 def test_each_finding_of_the_probe_has_a_page() -> None:
@@ -249,7 +269,7 @@ def test_each_finding_of_the_probe_has_a_page() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("ERROR dead-bootstrap 127.0.0.1:46021", "dead-bootstrap"),
+        ("ERROR bootstrap-unreachable 127.0.0.1:46021", "bootstrap-unreachable"),
         ("WARNING under-replicated: 3 of 9 partitions", "under-replicated"),
         ("broker-unusable", "broker-unusable"),
         ("kctl consume: not all partitions could be read: t-1: connecting to leader", "API_TIMEOUT"),

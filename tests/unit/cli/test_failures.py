@@ -76,9 +76,9 @@ def test_hint_of_a_broker_error_is_the_advice_of_explain(name: str) -> None:
     ("code", "expected"),
     [
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ExitCode.UNKNOWN_RESOURCE),
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORISED),
-        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORISED),
-        (ErrorCode.LEADER_NOT_AVAILABLE, ExitCode.NOT_ABLE_YET),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORIZED),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ExitCode.NOT_AUTHORIZED),
+        (ErrorCode.LEADER_NOT_AVAILABLE, ExitCode.UNAVAILABLE),
         (ErrorCode.MESSAGE_TOO_LARGE, ExitCode.DATA),
         (ErrorCode.SASL_AUTHENTICATION_FAILED, ExitCode.AUTHENTICATION),
         (ErrorCode.TOPIC_ALREADY_EXISTS, ExitCode.USAGE),
@@ -105,7 +105,7 @@ def test_a_lost_transaction_has_the_code_and_the_hint_of_its_cause() -> None:
     )
     assert "the producer can only be closed: cannot end the transaction: " in failure.message
     refused = errors.AbortableTransactionError(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "produce"))
-    assert exit_code(refused) is ExitCode.NOT_AUTHORISED
+    assert exit_code(refused) is ExitCode.NOT_AUTHORIZED
 
 
 def _api_timeout(cause: errors.KafkaError | None) -> errors.ApiTimeout:

@@ -35,8 +35,8 @@ JSON_OF = {
         "": Output.JSON, "--watch": Output.JSONL, "--count 2": Output.JSONL, "--interval 2s": Output.JSONL,
     },
     "kctl groups lag": {"--all": Output.JSON, "--all --watch": Output.JSONL, "--all --count 2": Output.JSONL},
-    "kctl doctor": {"": Output.JSON, "--watch": Output.JSON},
-    "kctl why group": {"--watch": Output.JSON},
+    "kctl doctor": {"": Output.JSON, "--samples 2": Output.JSON},
+    "kctl why group": {"--samples 2": Output.JSON},
     "kctl topics list": {"": Output.JSON, "--output json": Output.JSON},
 }  # fmt: skip
 """What --json means, by command and by its options."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kctl.cli.exit_codes import ExitCode
+from kctl.why.table import FINDINGS
 from tools.manual.texts import all_texts
 
 ROOT = Path(__file__).parents[3]
@@ -73,6 +75,22 @@ def test_texts_have_no_word_that_has_to_be_guessed(words: str) -> None:
     pages = _lines(PAGES) if words in INSTEAD else []
     found = [f"{place}: {text.strip()}" for place, text in (*_texts(), *pages) if pattern.search(text)]
     assert not found, "\n".join([f"instead of {words}: {(INSTEAD | INSTEAD_IN_TEXTS)[words]}", *found])
+
+
+BRITISH = re.compile(
+    r"\b(?:\w*(?:author|organ|recogn|synchron|initial|serial|optim|normal|summar|minim|maxim|util|final)is(?:e|ed|es|ing"
+    r"|ation)|(?:\w*colou|favou|honou|neighbou|behaviou)r\w*|(?:mis)?label(?:led|ling)|catalogue\w*|centre\w*|grey"
+    r"|licence\w*|analyse\w*|defence\w*)\b",
+    re.IGNORECASE,
+)
+"""British spellings; Kafka and Python write American English, with "cancelled"."""
+
+
+def test_spelling_is_american() -> None:
+    names = [("kctl explain", f"{name} ") for name in (*FINDINGS, *ExitCode.__members__)]
+    found = [f"{place}: {text.strip()}" for place, text in (*_texts(), *_lines(PAGES), *names) if BRITISH.search(text)]
+    assert not found, "\n".join(found)
+    assert all(map(BRITISH.search, ("not authorised", "behaviour", "A colourless licence")))
 
 
 def test_a_word_of_the_list_would_be_found() -> None:

@@ -67,8 +67,8 @@ def test_a_healthy_cluster_has_none() -> None:
 
 def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
     dead = report("b.example", node_id=-2, error=ConnectionRefused("connection refused"))
-    assert found(dead)["dead-bootstrap"].severity is Severity.ERROR
-    assert found(dead, report())["dead-bootstrap"].severity is Severity.WARNING
+    assert found(dead)["bootstrap-unreachable"].severity is Severity.ERROR
+    assert found(dead, report())["bootstrap-unreachable"].severity is Severity.WARNING
 
 
 def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
@@ -140,7 +140,7 @@ def test_other_protocol_names_the_one_that_works() -> None:
     wrong.works_with = "SSL"
     finding = found(wrong)["other-protocol"]
     assert finding.hint == "use security.protocol=SSL"
-    assert "dead-bootstrap" not in found(wrong)
+    assert "bootstrap-unreachable" not in found(wrong)
 
 
 def test_advertised_unusable_puts_both_names_side_by_side() -> None:
@@ -207,7 +207,7 @@ def test_certificate_ends_within_the_days_asked_for() -> None:
     ends_ms = NOW_MS + 10 * DAY_MS
     certificate = PeerCertificate("CN=a", "CN=ca", 0, ends_ms, "2023-01-01", "2023-11-24", ("a.example",))
     ready.tls = TlsReport("TLSv1.3", "x", (certificate,))
-    assert "in 10 days" in found(ready)["certificate-ends"].text
+    assert "in 10 days" in found(ready)["certificate-expiring"].text
     assert found(ready, cert_warn_ms=9 * DAY_MS) == {}
 
 
@@ -215,7 +215,7 @@ def test_all_faults_of_a_refused_certificate_are_told_beside_the_one_that_refuse
     certificate = PeerCertificate("CN=a", "CN=ca", 0, NOW_MS - DAY_MS, "2022-11-24", "2023-11-13", ("other.example",))
     untrusted = report(error=UntrustedCertificate("issuer unknown"))
     untrusted.tls = TlsReport("", "", (certificate,), asked_for="a.example")
-    assert set(found(untrusted)) == {"tls-failed", "certificate-ended", "certificate-name"}
+    assert set(found(untrusted)) == {"tls-failed", "certificate-expired", "certificate-name"}
     expired = report(error=CertificateExpired("expired"))
     expired.tls = untrusted.tls
     assert set(found(expired)) == {"tls-failed", "certificate-name"}

@@ -41,9 +41,9 @@ def probed(*findings: ProbeFinding) -> Probed:
 
 def test_certificate_that_expires_soon_is_a_finding_with_its_place() -> None:
     expires = probe.ProbeFinding(
-        "certificate-ends", probe.Severity.WARNING, "b1:9093", "certificate of b1 expires soon", "renew it"
+        "certificate-expiring", probe.Severity.WARNING, "b1:9093", "certificate of b1 expires soon", "renew it"
     )
-    finding = found(Look(WALL_MS, NODES, probed=Probed((), (expires,))))["certificate-ends"]
+    finding = found(Look(WALL_MS, NODES, probed=Probed((), (expires,))))["certificate-expiring"]
     assert finding.severity is Severity.WARNING
     assert (finding.subject, finding.sentence, finding.cure, finding.show) == (
         "b1:9093", "b1:9093: certificate of b1 expires soon", "renew it", "kctl probe",
@@ -53,7 +53,7 @@ def test_certificate_that_expires_soon_is_a_finding_with_its_place() -> None:
 @pytest.mark.parametrize(
     ("error", "names"),
     [
-        (CertificateExpired("expired"), {"certificate-ended"}),
+        (CertificateExpired("expired"), {"certificate-expired"}),
         (HostnameMismatch("another name"), {"certificate-name"}),
         (UntrustedCertificate("unknown issuer"), {"certificate-untrusted"}),
         (NoCommonTls("no common version"), {"tls-failed"}),
@@ -67,9 +67,9 @@ def test_refused_handshake_is_named_by_its_certificate(error: KafkaError, names:
 @pytest.mark.parametrize(
     ("id_", "error", "name", "severity"),
     [
-        ("dead-bootstrap", ConnectionRefused("connection refused"), "dead-bootstrap", Severity.NOTE),
-        ("dead-bootstrap", WrongPeerError("an SSH server"), "other-protocol", Severity.ERROR),
-        ("dead-bootstrap", TlsNotAnswered("a plaintext listener"), "other-protocol", Severity.ERROR),
+        ("bootstrap-unreachable", ConnectionRefused("connection refused"), "bootstrap-unreachable", Severity.NOTE),
+        ("bootstrap-unreachable", WrongPeerError("an SSH server"), "other-protocol", Severity.ERROR),
+        ("bootstrap-unreachable", TlsNotAnswered("a plaintext listener"), "other-protocol", Severity.ERROR),
         ("advertised-unusable", WrongPeerError("an SSH server"), "advertised-unusable", Severity.ERROR),
         ("authentication-failed", None, "authentication-failed", Severity.ERROR),
         ("dead-address", None, "dead-address", Severity.NOTE),

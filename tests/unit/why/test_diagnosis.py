@@ -13,7 +13,7 @@ LOOK = Look(
 
 def test_gravest_finding_comes_first() -> None:
     findings = diagnose(Looks(LOOK), (Scope.CLUSTER,)).findings
-    assert [each.id for each in findings] == ["no-leader", "broker-missing", "preferred-leader-away"]
+    assert [each.id for each in findings] == ["no-leader", "broker-missing", "preferred-leader-not-leading"]
 
 
 def test_only_ignored_and_severity_choose_findings() -> None:
@@ -21,12 +21,12 @@ def test_only_ignored_and_severity_choose_findings() -> None:
         return [each.id for each in diagnose(Looks(LOOK), (Scope.CLUSTER,), **given).findings]  # type: ignore[arg-type]
 
     assert ids(only=frozenset({"broker-missing"})) == ["broker-missing"]
-    assert ids(ignored=frozenset({"broker-missing"})) == ["no-leader", "preferred-leader-away"]
+    assert ids(ignored=frozenset({"broker-missing"})) == ["no-leader", "preferred-leader-not-leading"]
     assert ids(severity=Severity.WARNING) == ["no-leader", "broker-missing"]
 
 
 def test_scope_chooses_findings() -> None:
-    assert "preferred-leader-away" not in diagnose(Looks(LOOK), (Scope.TOPIC,)).checked
+    assert "preferred-leader-not-leading" not in diagnose(Looks(LOOK), (Scope.TOPIC,)).checked
 
 
 def test_gap_names_what_it_keeps_from_being_checked() -> None:
@@ -41,7 +41,7 @@ def test_gap_names_what_it_keeps_from_being_checked() -> None:
 def test_one_look_leaves_what_needs_two_unchecked() -> None:
     one = diagnose(Looks(LOOK), (Scope.CLUSTER,))
     two = diagnose(Looks(LOOK, LOOK), (Scope.CLUSTER,))
-    assert "stale-metadata" in one.needs_watch
+    assert "stale-metadata" in one.needs_samples
     assert "stale-metadata" not in one.checked
-    assert two.needs_watch == ()
+    assert two.needs_samples == ()
     assert "stale-metadata" in two.checked

@@ -84,7 +84,7 @@ def report(
         write_page(html, page(found))
     if bad:
         common.say(f"kctl probe: {statistics.bad_lines} invalid lines skipped{first}")
-    return ExitCode.DEGRADED if strict and found.findings else ExitCode.OK
+    return ExitCode.PARTIAL_FAILURE if strict and found.findings else ExitCode.OK
 
 
 def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[StoredFile]]":

@@ -124,7 +124,7 @@ class QuietReport(Report):
     """One line for each round: the state and, if it is not ok, the reason."""
 
     def ended(self, result: ProbeResult) -> None:
-        word = {ExitCode.OK: "ok", ExitCode.DEGRADED: "degraded"}.get(result.code, "fail")
+        word = {ExitCode.OK: "ok", ExitCode.PARTIAL_FAILURE: "degraded"}.get(result.code, "fail")
         line = f"{word}: {summary(result.reports)}"
         finding = blocked_by(result)
         if result.code is not ExitCode.OK:

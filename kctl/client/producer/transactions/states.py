@@ -12,8 +12,8 @@ from enum import Enum
 class State(Enum):
     """State of a producer's transactions."""
 
-    UNINITIALIZED = "not initialised"
-    INITIALIZING = "initialising"
+    UNINITIALIZED = "not initialized"
+    INITIALIZING = "initializing"
     READY = "between two transactions"
     IN_TRANSACTION = "in a transaction"
     COMMITTING = "committing"

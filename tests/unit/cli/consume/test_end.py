@@ -54,7 +54,7 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             _closed(False, True, None, 5),
             "classic",
             DENIED,
-            ExitCode.NOT_AUTHORISED,
+            ExitCode.NOT_AUTHORIZED,
             f"kctl consume: the last offsets are not committed: {DENIED}\n"
             "hint: the principal of this connection needs an ACL for that\n",
         ),

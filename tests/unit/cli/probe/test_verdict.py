@@ -53,7 +53,7 @@ def test_usable_is_0_and_with_strictness_only_when_nothing_is_wrong() -> None:
     dead = address("d.example", DnsError("no"))
     assert code(GOOD) is code(GOOD, strict=True) is ExitCode.OK
     assert code(GOOD, dead) is ExitCode.OK
-    assert code(GOOD, dead, strict=True) is ExitCode.DEGRADED
+    assert code(GOOD, dead, strict=True) is ExitCode.PARTIAL_FAILURE
 
 
 def test_a_note_is_not_held_against_anybody() -> None:
@@ -72,7 +72,7 @@ def test_a_note_is_not_held_against_anybody() -> None:
         ((DnsError("no"),), ExitCode.DNS),
         ((ConnectionRefused("no"), DnsError("no")), ExitCode.REFUSED),
         ((ConnectionRefused("no"), TIMEOUT), ExitCode.CONNECT_TIMEOUT),
-        ((TIMEOUT, WrongPeerError("ssh")), ExitCode.WRONG_PEER),
+        ((TIMEOUT, WrongPeerError("ssh")), ExitCode.WRONG_PROTOCOL),
         ((RequestTimeout("Metadata", timeout_ms=1, elapsed_ms=1), TIMEOUT), ExitCode.REQUEST_TIMEOUT),
     ],
 )
@@ -84,7 +84,7 @@ def test_where_the_other_protocol_works_ours_was_the_fault() -> None:
     hung_up = address("a.example", ConnectionLost("the server closed the connection"))
     assert code(hung_up) is ExitCode.REFUSED
     hung_up.works_with = "SSL"
-    assert code(hung_up) is ExitCode.WRONG_PEER
+    assert code(hung_up) is ExitCode.WRONG_PROTOCOL
 
 
 def test_unfinished_bootstrap_node_has_the_code_that_other_commands_end_with() -> None:
@@ -98,13 +98,13 @@ def test_no_broker_where_it_is_advertised() -> None:
     dead = [address(node.host, TIMEOUT, advertised=True) for node in (A, B)]
     assert code(alias, *dead) is ExitCode.ADVERTISED_ADDRESS
     assert code(alias, *(address(node.host, advertised=True) for node in (A, B))) is ExitCode.OK
-    assert code(alias, dead[0], address("b.example", advertised=True)) is ExitCode.DEGRADED
+    assert code(alias, dead[0], address("b.example", advertised=True)) is ExitCode.PARTIAL_FAILURE
 
 
 def test_an_unusable_broker_of_the_cluster_is_3() -> None:
-    assert code(address("a.example"), address("b.example", TIMEOUT, advertised=True)) is ExitCode.DEGRADED
-    assert code(address("a.example"), address("b.example", TIMEOUT)) is ExitCode.DEGRADED
-    assert code(address("a.example"), address("b.example", phase=Phase.APIVERSIONS)) is ExitCode.DEGRADED
+    assert code(address("a.example"), address("b.example", TIMEOUT, advertised=True)) is ExitCode.PARTIAL_FAILURE
+    assert code(address("a.example"), address("b.example", TIMEOUT)) is ExitCode.PARTIAL_FAILURE
+    assert code(address("a.example"), address("b.example", phase=Phase.APIVERSIONS)) is ExitCode.PARTIAL_FAILURE
     assert code(address("a.example"), address("b.example")) is ExitCode.OK
 
 
@@ -116,8 +116,8 @@ def test_misrouted_and_mixed_clusters() -> None:
 def test_the_coordinator_that_was_asked_for() -> None:
     missing = CoordinatorReport("g", None, broker_error(15, "FindCoordinator"))
     refused = CoordinatorReport("g", None, broker_error(30, "FindCoordinator"))
-    assert code(GOOD, coordinator=missing) is ExitCode.NOT_ABLE_YET
-    assert code(GOOD, coordinator=CoordinatorReport("g", None, None)) is ExitCode.NOT_ABLE_YET
-    assert code(GOOD, coordinator=refused) is ExitCode.NOT_AUTHORISED
+    assert code(GOOD, coordinator=missing) is ExitCode.UNAVAILABLE
+    assert code(GOOD, coordinator=CoordinatorReport("g", None, None)) is ExitCode.UNAVAILABLE
+    assert code(GOOD, coordinator=refused) is ExitCode.NOT_AUTHORIZED
     assert code(GOOD, coordinator=CoordinatorReport("g", A, None)) is ExitCode.OK
     assert code(address("a.example", DnsError("no")), coordinator=missing) is ExitCode.DNS

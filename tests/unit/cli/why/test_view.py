@@ -111,9 +111,9 @@ def test_findings_that_do_not_fit_keep_their_fix_and_are_complete_with_verbose()
     full = list(_lines("the cluster", looks, diagnosis, 80, verbose=True))
     assert sum(line.startswith("  evidence:") for line in full) == 13
     assert "checked: no-leader" in full
-    assert "skipped 1 check that needs two samples (add --watch): group-stuck" in full
+    assert "skipped 1 check that needs two samples (add --samples 2): group-stuck" in full
     brief = list(_lines("the cluster", looks, Diagnosis((), ("no-leader",), (), ("group-stuck",)), 80))
     assert brief == [
-        "skipped 1 check that needs two samples (add --watch)",
+        "skipped 1 check that needs two samples (add --samples 2)",
         "no problems found in the cluster (1 check, 7 requests)",
     ]

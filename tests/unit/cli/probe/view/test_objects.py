@@ -48,7 +48,7 @@ def objects() -> list[dict[str, Any]]:
     found = result()._replace(coordinator=CoordinatorReport("g", Node(1, "a", 9092), None))
     return [
         *(event_object(event, START_MS, 2) for event in EVENTS if isinstance(event, LoggedEvent)),
-        summary_object(result(code=ExitCode.NOT_ABLE_YET), START_MS),
+        summary_object(result(code=ExitCode.UNAVAILABLE), START_MS),
         summary_object(found, START_MS, statistics),
         summary_object(result()._replace(coordinator=None, reports=[], findings=()), START_MS),
     ]
@@ -92,7 +92,7 @@ def test_an_event() -> None:
 
 
 def test_a_summary() -> None:
-    whole = summary_object(result(code=ExitCode.NOT_ABLE_YET), START_MS)
+    whole = summary_object(result(code=ExitCode.UNAVAILABLE), START_MS)
     assert (whole["ready"], whole["failed"], whole["unfinished"], whole["exit_code"]) == (2, 4, 2, 19)
     assert [address["outcome"] for address in whole["addresses"]] == [
         "ready", "failed", "unfinished", "failed", "failed", "expired", "ready", "unfinished",
