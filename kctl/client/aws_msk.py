@@ -13,8 +13,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import quote
 
+from kctl.client.aws_endpoints import bound_credential_services
+from kctl.client.clock import Clock
 from kctl.client.errors import AuthenticationError
 from kctl.client.oauth import AccessToken
+from kctl.client.runtime import Resolver
+from kctl.client.wording import one_line
 from kctl.version import install_command
 
 LIFETIME_S = 900
@@ -67,23 +71,33 @@ def presigned_query(
     return f"{query}&X-Amz-Signature={hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()}"
 
 
-def find_credentials(profile: str | None) -> AwsCredentials:
-    """Return the credentials of the environment or of a profile.
+def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> AwsCredentials:
+    """Return the credentials of the environment, of a profile, or of a credential service.
 
-    Raises: AuthenticationError: none found, or a profile needs boto3, which is not installed.
+    Raises: AuthenticationError: none found, malformed, or a profile needs boto3, which is not installed.
     """
     try:
-        import boto3  # extra `aws`
+        import botocore.session  # extra `aws`
     except ImportError:
         return _of_environment(os.environ, profile)
     try:
-        found = boto3.Session(profile_name=profile).get_credentials()
+        session = botocore.session.Session(profile=profile)
+        bound_credential_services(session, clock, resolver)
+        found = session.get_credentials()
         frozen = None if found is None else found.get_frozen_credentials()
     except Exception as e:  # noqa: BLE001 - boto3 has dozens of errors, of files and of servers
-        raise AuthenticationError(f"AWS credentials: {type(e).__name__}: {e}"[:300]) from None
+        raise AuthenticationError(f"AWS credentials: {type(e).__name__}: {one_line(str(e))}"[:300]) from None
     if frozen is None:
         raise AuthenticationError("no AWS credentials found", hint="aws sts get-caller-identity shows which are found")
-    return AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token)
+    return _checked(AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token or None))
+
+
+def _checked(given: AwsCredentials) -> AwsCredentials:
+    """Return credentials that consist of strings. Raises: AuthenticationError: others, as a service can send them."""
+    for name, value in given._asdict().items():
+        if not (isinstance(value, str) or (value is None and name == "session_token")):
+            raise AuthenticationError(f"AWS credentials: the {name.replace('_', ' ')} is not a string")
+    return given
 
 
 def _of_environment(environ: Mapping[str, str], profile: str | None) -> AwsCredentials:

@@ -391,7 +391,7 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
     """Mask the login in an error response, because some servers repeat it, possibly with JSON escapes."""
     scheme, _, given = authorization.partition(" ")
-    secrets = [given.encode()]
+    secrets = [(given or scheme).encode()]  # AWS's containers have tokens without a scheme
     if scheme == "Basic":
         user_info = b64decode(given)
         secrets += [user_info, user_info.partition(b":")[2]]

@@ -98,8 +98,9 @@ def _region_of(config: ClientConfig) -> str:
 
 def _of_aws(config: ClientConfig, region: str, clock: Clock) -> AccessToken:
     from kctl.client.aws_msk import find_credentials, msk_token  # wanted for this login alone
+    from kctl.client.network.resolver import ThreadResolver
 
-    return msk_token(find_credentials(config.aws_profile), region, clock.wall_ms())
+    return msk_token(find_credentials(config.aws_profile, clock, ThreadResolver()), region, clock.wall_ms())
 
 
 def _of_callback(callback: Callable[[], object], clock: Clock) -> AccessToken:

@@ -10,13 +10,18 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from kctl.client.aws_msk import AwsCredentials, find_credentials, msk_token
-from kctl.client.clock import ManualClock
+from kctl.client.clock import ManualClock, SystemClock
 from kctl.client.config import ClientConfig
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.network.fetched_tokens import fetched_tokens
+from kctl.client.network.resolver import ThreadResolver
 
 KEYS = AwsCredentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 WALL_MS = 1_440_938_160_000
+
+
+def found(profile: str | None) -> AwsCredentials:
+    return find_credentials(profile, SystemClock(), ThreadResolver())
 
 
 def url_of(token: str) -> str:
@@ -56,27 +61,27 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_credentials_of_environment_and_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "credentials").write_text("[team]\naws_access_key_id=A\naws_secret_access_key=canary-1\n")
-    assert find_credentials("team") == AwsCredentials("A", "canary-1", None)
+    assert found("team") == AwsCredentials("A", "canary-1", None)
     with pytest.raises(AuthenticationError, match="ProfileNotFound"):
-        find_credentials("nobody")
+        found("nobody")
     with pytest.raises(AuthenticationError, match="no AWS credentials found"):
-        find_credentials(None)
+        found(None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "B")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-2")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "t")
-    assert find_credentials(None) == AwsCredentials("B", "canary-2", "t")
-    assert "canary" not in repr(find_credentials(None))
+    assert found(None) == AwsCredentials("B", "canary-2", "t")
+    assert "canary" not in repr(found(None))
 
 
 def test_environment_is_enough_without_boto3(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "boto3", None)
+    monkeypatch.setitem(__import__("sys").modules, "botocore.session", None)
     with pytest.raises(AuthenticationError, match="needs boto3"):
-        find_credentials("team")
+        found("team")
     with pytest.raises(AuthenticationError, match=r"\$AWS_ACCESS_KEY_ID"):
-        find_credentials(None)
+        found(None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "B")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
-    assert find_credentials(None) == AwsCredentials("B", "s", None)
+    assert found(None) == AwsCredentials("B", "s", None)
 
 
 def config(server: str, **properties: str) -> ClientConfig:
