@@ -1,5 +1,8 @@
 """ConsumerGroupHeartbeat: membership of consumer groups. Source: KIP-848."""
 
+from functools import partial
+
+from kctl.client.acls import AclOperation, AclResourceType
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from kctl.sandbox.call import Call, Handler
@@ -15,7 +18,10 @@ def _answer(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroup
         check_heartbeat(request, call.version)
         groups.check(request.group_id, call.node)
         group = groups.consumer(request.group_id, create=request.member_epoch == JOIN)
-        return group.heartbeat(request, call.client_id or "")
+        may_describe = partial(
+            call.cluster.authorizer.allows, call.identity.principal, AclOperation.DESCRIBE, AclResourceType.TOPIC
+        )
+        return group.heartbeat(request, call.client_id or "", may_describe)
     except Refused as refusal:
         return ConsumerGroupHeartbeatResponse(error_code=refusal.code, error_message=str(refusal))
 

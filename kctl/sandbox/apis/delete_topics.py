@@ -7,6 +7,7 @@ from kctl.client.protocol.api.topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from kctl.client.protocol.schema import ZERO_UUID
 from kctl.sandbox.call import Call, Handler
 
 _TOPIC_IDS_FROM = 6
@@ -20,6 +21,9 @@ def _answer(call: Call, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
 
 
 def _delete(call: Call, asked: DeleteTopicState) -> DeletableTopicResult:
+    if (asked.name is None) is (asked.topic_id == ZERO_UUID):  # both or neither: the permission is for the ID
+        code = ErrorCode.INVALID_REQUEST
+        return DeletableTopicResult(name=asked.name, topic_id=asked.topic_id, error_code=code)
     if asked.name is None:
         topic = call.cluster.topic_of_id(asked.topic_id)
         missing = ErrorCode.UNKNOWN_TOPIC_ID

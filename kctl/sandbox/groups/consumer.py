@@ -17,7 +17,7 @@ from kctl.client.protocol.api.consumer_groups import (
 )
 from kctl.client.protocol.primitives import uuid_text
 from kctl.sandbox.groups.assignors import ASSIGNORS, Situation
-from kctl.sandbox.groups.consumer_member import JOIN, LEAVE, LEAVE_STATIC, ConsumerMember, slots_of
+from kctl.sandbox.groups.consumer_member import JOIN, LEAVE, LEAVE_STATIC, ConsumerMember, MayDescribe, slots_of
 from kctl.sandbox.groups.consumer_records import LAYOUT, snapshot
 from kctl.sandbox.groups.member_records import Snapshot, tombstones
 from kctl.sandbox.groups.offset_records import Pair
@@ -88,8 +88,12 @@ class ConsumerGroup:
 
     # --- heartbeats -------------------------------------------------------------------------------------------------
 
-    def heartbeat(self, request: ConsumerGroupHeartbeatRequest, client_id: str) -> ConsumerGroupHeartbeatResponse:
+    def heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, client_id: str, may_describe: MayDescribe
+    ) -> ConsumerGroupHeartbeatResponse:
         """Return the response to a heartbeat that `check_heartbeat` accepted.
+
+        Args: may_describe: returns whether the client may describe a topic.
 
         Raises:
             Refused: unknown or fenced member, or wrong epoch.
@@ -99,6 +103,7 @@ class ConsumerGroup:
         member = self._member_of(request, client_id)
         before = member.subscription
         is_new = member.rebalance_timeout_ms == -1
+        member.may_describe = may_describe
         member.listen(request)
         self.renew_target(is_changed=is_new or before != member.subscription)
         had, owned = member.progress, slots_of(request)
@@ -207,7 +212,8 @@ class ConsumerGroup:
         return [
             topic
             for topic in self._topics.values()
-            if topic.name in named or (matches is not None and matches(topic.name))
+            if topic.name in named
+            or (matches is not None and matches(topic.name) and member.may_describe(topic.name))
         ]
 
     # --- leaving and timeouts -----------------------------------------------------------------------------------------

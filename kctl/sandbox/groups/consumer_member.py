@@ -1,6 +1,6 @@
 """Member of a consumer group, and checks of heartbeats. Source: KIP-848."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -14,6 +14,11 @@ JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
 _CLIENT_MAKES_ID_FROM = 1
 _SHOWN_CHARS = 200
 """Shown length of an invalid regular expression."""
+MayDescribe = Callable[[str], bool]
+
+
+def _describes_all(_topic: str) -> bool:
+    return True
 
 
 class ConsumerMember:
@@ -25,6 +30,7 @@ class ConsumerMember:
         "client_id",
         "epochs",
         "instance_id",
+        "may_describe",
         "member_id",
         "previous_epoch",
         "progress",
@@ -43,6 +49,8 @@ class ConsumerMember:
         self.rebalance_timeout_ms = -1
         self.topic_names: tuple[str, ...] = ()
         self.regex = ""
+        self.may_describe: MayDescribe = _describes_all
+        """Returns whether the member may describe a topic: its regular expression matches no other topics."""
         self.assignor: str | None = None
         self.classic_protocols: dict[str, bytes] | None = None
         """Protocols and metadata of a classic member (migration.py); None if it uses the consumer protocol."""

@@ -33,6 +33,7 @@ from kctl.client.protocol.api.streams_groups import (
     StreamsGroupHeartbeatResponse,
     TopicInfo,
 )
+from kctl.client.protocol.api.topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from kctl.client.protocol.api.transaction_states import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -84,6 +85,23 @@ def test_consumer_group_with_a_hidden_topic_is_an_error(scenario: Scenario) -> N
     before = described()
     hide(scenario)
     check(before, described())
+
+
+def test_regular_expression_matches_no_hidden_topic(scenario: Scenario) -> None:
+    hide(scenario)
+    join = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", rebalance_timeout_ms=60_000, subscribed_topic_regex=".*", topic_partitions=[]
+    )
+    response = scenario.connect().call(join, ConsumerGroupHeartbeatResponse)
+    assert [each.topic_id for each in response.assignment.topic_partitions] == [scenario.topic_id("t")]
+
+
+def test_topic_with_a_name_and_an_id_is_not_deleted(scenario: Scenario) -> None:
+    hide(scenario)
+    both = DeleteTopicState(name="u", topic_id=scenario.topic_id("t"))
+    response = scenario.connect().call(DeleteTopicsRequest(topics=[both]), DeleteTopicsResponse)
+    assert [each.error_code for each in response.responses] == [ErrorCode.INVALID_REQUEST]
+    assert {"t", "u"} <= set(scenario.cluster.topics)
 
 
 def share_group(scenario: Scenario) -> Client:
