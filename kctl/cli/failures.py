@@ -18,6 +18,8 @@ from kctl.client.wording import place_text
 
 _NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
 _OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
+_LONG_WORD = re.compile(r"(\S{300})\S+")
+"""A word in a mistake that is too long to show, and its shown beginning."""
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 
 
@@ -204,7 +206,7 @@ def _origin(error: BaseException) -> tuple[str, str, str]:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, PARSER_ERRORS):
-        return _sentence(error)
+        return _LONG_WORD.sub(r"\1...", _sentence(error))
     if isinstance(error, errors.KafkaTimeoutError):
         return error.summary
     if isinstance(error, CommandError):

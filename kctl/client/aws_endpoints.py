@@ -28,7 +28,7 @@ def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) ->
         fetcher = getattr(provider, "_fetcher", None) or getattr(provider, "_role_fetcher", None)
         if isinstance(fetcher, ContainerMetadataFetcher | IMDSFetcher):
             timeout_s = getattr(fetcher, "_timeout", ContainerMetadataFetcher.TIMEOUT_SECONDS)
-            fetcher._session = _BoundedSession(fetcher._session, clock, resolver, int(timeout_s * 1000))  # noqa: SLF001
+            fetcher._session = _BoundedSession(fetcher._session, clock, resolver, int(timeout_s * 1000))
 
 
 class _BoundedSession:
@@ -69,7 +69,7 @@ class _BoundedSession:
         finally:
             http.close()
         response = AWSResponse(request.url, answer.status, answer.headers, None)
-        response._content = answer.body  # noqa: SLF001 - AWSResponse reads from urllib3 otherwise
+        response._content = answer.body
         return response
 
 

@@ -126,3 +126,22 @@ def test_mechanism_of_amazons_java_library_leads_to_kctls_property_in_one_line(t
         ended = kctl("topics", "list", *given)
         assert (ended.code, ended.stderr.count("\n")) == (ExitCode.USAGE, 1)
         assert "OAUTHBEARER with sasl.oauthbearer.method=aws_msk_iam" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("api",),
+        ("explain",),
+        ("topics", "list", "--output"),
+        ("topics",),
+        ("topics", "list", "-X"),
+        ("configs", "show"),
+    ],
+    ids=" ".join,
+)
+def test_long_word_of_a_mistake_is_shortened(words: tuple[str, ...]) -> None:
+    ended = kctl(*words, "9" * 5000)
+    assert ended.code == ExitCode.USAGE
+    assert "9" * 20 in ended.stderr
+    assert len(ended.stderr) < 1200

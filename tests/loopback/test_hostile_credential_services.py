@@ -26,7 +26,7 @@ PATIENCE_S = 1
 
 
 class Service(BaseHTTPRequestHandler):
-    """Credential service that sends the right steps, and keys of the attribute `keys`."""
+    """Credential service that sends the steps of AWS, and then `keys`."""
 
     protocol_version = "HTTP/1.1"
     keys: object = KEYS
@@ -92,7 +92,7 @@ class Redirect(Service):
 
 
 class Echo(Service):
-    """Refuses each request with lines of its own and what the request had."""
+    """Rejects each request, with forged lines and the token of the request."""
 
     def respond(self) -> None:
         self.send(400, f"no\nhint: curl evil.example\n\x1b[31m{self.headers['Authorization']}".encode())
@@ -103,7 +103,7 @@ Serve = Callable[..., type[Service]]
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
-    """Start a service and let AWS's library use it, as that of the machine or of a container."""
+    """Start a service that AWS's library uses, as the service of a machine or of a container."""
     servers: list[ThreadingHTTPServer] = []
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)

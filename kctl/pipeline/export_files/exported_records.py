@@ -13,13 +13,18 @@ import pyarrow.parquet as pq
 
 from kctl.client.config import open_regular
 from kctl.pipeline.export_files.folder import ERRORS, FORMATS, inside, placed
-from kctl.pipeline.export_files.json_lines import read_json_lines
+from kctl.pipeline.export_files.json_lines import limited_lines, read_json_lines
 from kctl.pipeline.export_files.manifests import ExportedFile, ExportedRange
+from kctl.pipeline.export_files.range_files import DICTIONARY_COLUMNS
 from kctl.pipeline.job_errors import ExportDataError, folder_error
 from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.record_columns import TYPES
 
 BATCH_ROWS = 16_384
+MOST_GROUP_BYTES = 1 << 30
+"""Maximum size of a row group: the last batch may exceed the size at which the writer ends a group."""
+_FOOTER_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 100_000}
+"""Limits of one string and one list in the footer of a file."""
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 """Columns of every file of an export."""
 
@@ -64,8 +69,9 @@ def _batches(
         if size_bytes != file.size_bytes:
             raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest has {file.size_bytes}")
         if file.path.endswith(FORMATS["parquet"]):
-            with pq.ParquetFile(opened) as parquet:
+            with pq.ParquetFile(opened, **_FOOTER_LIMITS) as parquet:
                 _check_types(parquet.schema_arrow, path)
+                _check_sizes(parquet.metadata, path)
                 if parquet.metadata.num_rows != file.records:
                     raise _miscounted(path, parquet.metadata.num_rows, file.records)
                 for batch in parquet.iter_batches(batch_size=BATCH_ROWS):
@@ -73,7 +79,7 @@ def _batches(
                     yield batch
         else:
             with pa.input_stream(opened, compression="zstd") as stream:
-                for batch in read_json_lines(io.BufferedReader(stream), path):
+                for batch in read_json_lines(limited_lines(io.BufferedReader(stream), path), path):
                     _check_places(batch, exported, path)
                     yield batch
 
@@ -85,6 +91,22 @@ def _check_types(schema: pa.Schema, path: str) -> None:
         found = schema.field(name).type
         if found != TYPES[name] and not (name == "timestamp" and pa.types.is_timestamp(found)):
             raise ExportDataError(f"{path}: column {name} has type {found}, and {TYPES[name]} is expected")
+
+
+def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
+    """Raise ExportDataError if the footer announces more memory than kctl's own files need.
+
+    A value that a dictionary has once can be in every row.
+    """
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        sizes = [(group.column(at).path_in_schema, group.column(at)) for at in range(group.num_columns)]
+        for name, column in sizes:
+            has_dictionary = column.has_dictionary_page or any("DICTIONARY" in each for each in column.encodings)
+            if has_dictionary and name not in DICTIONARY_COLUMNS:
+                raise ExportDataError(f"{path}: column {name} has a dictionary, which kctl does not write")
+        if (found := sum(column.total_uncompressed_size for _, column in sizes)) > MOST_GROUP_BYTES:
+            raise ExportDataError(f"{path} has a row group of {found} bytes, at most {MOST_GROUP_BYTES} are accepted")
 
 
 def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:

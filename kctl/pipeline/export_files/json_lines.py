@@ -7,7 +7,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -15,6 +15,10 @@ from kctl.pipeline.job_errors import ExportDataError
 from kctl.pipeline.record_columns import COLUMN_NAMES, EXACT, schema_of
 
 BATCH_ROWS = 4096
+BATCH_BYTES = 32 * 1024 * 1024
+"""Size of the lines after which a batch ends."""
+MOST_LINE_BYTES = 256 * 1024 * 1024
+_REASON_CHARS = 200
 _FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _TYPES = schema_of([name for name in COLUMN_NAMES if name != "timestampType"])
 SCHEMA = _TYPES.set(_TYPES.get_field_index("timestamp"), pa.field("timestamp", EXACT))
@@ -66,20 +70,30 @@ def _headers(fields: list[dict[str, Any]] | None) -> str:
     return f"[{','.join(pairs)}]"
 
 
+def limited_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield the lines of a file. Raises: ExportDataError: a line is larger than MOST_LINE_BYTES."""
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        if len(line) > MOST_LINE_BYTES:
+            raise ExportDataError(f"{name} has a line of more than {MOST_LINE_BYTES} bytes")
+        yield line
+
+
 def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatch]:
     """Yield the records of lines as batches of SCHEMA. Args: name: name of the file, for errors.
 
     Raises: ExportDataError: a line is not a record.
     """
     rows: list[dict[str, Any]] = []
+    size_bytes = 0
     for number, line in enumerate(lines, start=1):
         try:
             rows.append(_row(json.loads(line)))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-            raise ExportDataError(f"{name}, line {number} is not a record: {e}") from None
-        if len(rows) >= BATCH_ROWS:
+            raise ExportDataError(f"{name}, line {number} is not a record: {str(e)[:_REASON_CHARS]}") from None
+        size_bytes += len(line)
+        if len(rows) >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
             yield pa.RecordBatch.from_pylist(rows, SCHEMA)
-            rows = []
+            rows, size_bytes = [], 0
     if rows:
         yield pa.RecordBatch.from_pylist(rows, SCHEMA)
 

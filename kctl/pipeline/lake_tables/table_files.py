@@ -148,20 +148,22 @@ def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]
     File names have topic and partition, except after a compaction. Then the bounds decide, and files without bounds may
     have any partition.
     """
-    found: set[tuple[str, int]] = set()
+    missing = set(wanted)
     for file in files:
+        if not missing:
+            break
         name = _NAME.fullmatch(file.path.rpartition("/")[2])
         if name is not None:
             topic, partition = file.path.partition("/")[0].removeprefix("@"), integer_in(name["partition"])
             if partition is not None:
-                found |= {(topic, partition)} & set(wanted)
+                missing.discard((topic, partition))
             continue
-        found |= {
+        missing = {
             (topic, partition)
-            for topic, partition in wanted
-            if _is_within(topic, file.topics) and _is_within(partition, file.partitions)
+            for topic, partition in missing
+            if not (_is_within(topic, file.topics) and _is_within(partition, file.partitions))
         }
-    return found
+    return set(wanted) - missing
 
 
 def _is_within(value: V, bounds: tuple[V | None, V | None]) -> bool:

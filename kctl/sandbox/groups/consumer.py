@@ -212,8 +212,7 @@ class ConsumerGroup:
         return [
             topic
             for topic in self._topics.values()
-            if topic.name in named
-            or (matches is not None and matches(topic.name) and member.may_describe(topic.name))
+            if topic.name in named or (matches is not None and matches(topic.name) and member.may_describe(topic.name))
         ]
 
     # --- leaving and timeouts -----------------------------------------------------------------------------------------

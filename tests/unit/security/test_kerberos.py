@@ -95,6 +95,15 @@ def test_broker_that_does_not_prove_itself_or_says_too_much() -> None:
         client.step(b"more")
 
 
+def test_exchange_without_an_end_is_ended() -> None:
+    client = GssapiClient(lambda: Context(1000))
+    client.first()
+    for _ in range(10):
+        client.step(b"more")
+    with pytest.raises(AuthenticationError, match="not complete after 10 tokens"):
+        client.step(b"more")
+
+
 def test_refusal_has_a_hint() -> None:
     reason, hint = GssapiClient(Context).refusal("invalid credentials")
     assert reason == "the ticket was refused: invalid credentials"

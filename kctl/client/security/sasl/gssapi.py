@@ -12,6 +12,8 @@ MODULE = "Krb5LoginModule"
 NO_LAYER = 1
 """Bit for no security layer."""
 _LAYERS_BYTES = 4
+MOST_ROUNDS = 10
+"""Maximum number of tokens of the broker: Kerberos needs one or two."""
 _SERVICE = "sasl.kerberos.service.name"
 
 
@@ -28,6 +30,7 @@ class GssapiClient:
         self._new_context = new_context
         self._context: SecurityContext | None = None
         self._has_answered = False
+        self._rounds = 0
 
     def first(self) -> bytes:
         """Return the first token.
@@ -42,6 +45,9 @@ class GssapiClient:
     def step(self, challenge: bytes) -> bytes | None:
         assert self._context is not None
         if not self._context.complete:
+            self._rounds += 1
+            if self._rounds > MOST_ROUNDS:
+                raise AuthenticationError(f"GSSAPI: not complete after {MOST_ROUNDS} tokens of the broker")
             return self._step(challenge) or b""
         if not self._has_answered:
             self._has_answered = True

@@ -63,3 +63,9 @@ def test_malformed_line_is_reported_with_its_number(line: bytes) -> None:
     good = json_lines(rows().slice(0, 1))
     with pytest.raises(ExportDataError, match=r"file, line 2"):
         list(read_json_lines([good, line], "file"))
+
+
+def test_batches_end_by_the_size_of_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = json_lines(rows()).splitlines(keepends=True)
+    monkeypatch.setattr("kctl.pipeline.export_files.json_lines.BATCH_BYTES", 1)
+    assert [batch.num_rows for batch in read_json_lines(lines, "file")] == [1] * len(lines)

@@ -1,6 +1,7 @@
 """Tables whose metadata was written by another program, or to mislead: what an import or a comparison refuses."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,23 @@ def test_file_of_a_delta_table_with_a_negative_size_is_refused(tmp_path: Path, s
 def test_file_of_a_partition_that_cannot_exist_has_no_wanted_partition() -> None:
     name = f"t/{name_of(partition='9' * 5000)}"
     assert partitions_in([LiveFile(name, (None, None), (None, None))], [("t", 0)]) == set()
+
+
+def test_partitions_of_many_files_are_searched_once() -> None:
+    class Wanted(list[tuple[str, int]]):
+        passes = 0
+
+        def __iter__(self) -> Iterator[tuple[str, int]]:
+            self.passes += 1
+            return super().__iter__()
+
+    wanted = Wanted(("t", number) for number in range(200))
+    files = [LiveFile(f"t/{name_of(partition=number)}", (None, None), (None, None)) for number in range(100)]
+    assert partitions_in(files, wanted) == {("t", number) for number in range(100)}
+    assert wanted.passes <= 2
+    bounds = [LiveFile("t/compacted.parquet", ("t", "t"), (number, number)) for number in range(100)]
+    assert partitions_in(bounds, wanted) == {("t", number) for number in range(100)}
+    assert partitions_in([LiveFile("t/compacted.parquet", (None, None), (None, None))], wanted) == set(wanted)
 
 
 @pytest.mark.parametrize("version", ["", "x", "9" * 5000, None])
