@@ -13,8 +13,6 @@ from kctl.client.aws_msk import AwsCredentials, find_credentials
 from kctl.client.clock import SystemClock
 from kctl.client.errors import AuthenticationError
 from kctl.client.network.resolver import ThreadResolver
-from kctl.pipeline.locations import StoreUrl
-from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 
 KEYS = {"AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t", "Expiration": "2036-01-01T00:00:00Z"}
 CANARY = "canary-of-the-container"
@@ -202,14 +200,3 @@ def test_odd_keys_are_an_error_of_one_line(keys: object, place: str, serve: Serv
     text = found()
     assert isinstance(text, str)
     assert text.isprintable()
-
-
-def test_profile_of_an_object_store_reads_no_response_without_an_end(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "config").write_text("[profile team]\nregion=us-east-1\n")
-    monkeypatch.setenv("AWS_PROFILE", "team")
-    kind = serve(Endless, "machine")
-    with pytest.raises(Exception, match="credentials"):
-        ObjectStore(StoreUrl("s3://bucket/x"), StoreTimeouts(request_ms=2000, connect_ms=2000, api_ms=1000))
-    assert 0 < kind.sent_bytes < MOST_SENT_BYTES

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from kctl.client.aws_endpoints import bound_credential_services
 from kctl.client.clock import SystemClock, Timer, duration_text
 from kctl.client.config import ConsumerConfig
 from kctl.client.errors import ConfigError
-from kctl.client.network.resolver import ThreadResolver
 from kctl.pipeline.job_errors import (
     LakesMissingError,
     StoreDeniedError,
@@ -452,13 +450,10 @@ def _profile() -> Any:
     check_lakes("boto3")
     import boto3
     import botocore.exceptions
-    import botocore.session
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
-        session = botocore.session.Session(profile=os.environ["AWS_PROFILE"])
-        bound_credential_services(session, SystemClock(), ThreadResolver())
-        return Boto3CredentialProvider(boto3.session.Session(botocore_session=session))
+        return Boto3CredentialProvider(boto3.session.Session(profile_name=os.environ["AWS_PROFILE"]))
     except (botocore.exceptions.BotoCoreError, ValueError) as e:
         raise StoreLoginError(f"the profile {os.environ['AWS_PROFILE'][:100]!r} of $AWS_PROFILE: {e}") from None
 
