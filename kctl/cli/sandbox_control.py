@@ -24,7 +24,7 @@ _ENDING = ".sandbox"
 
 
 def sockets_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder in which sandboxes of this user make their sockets."""
+    """Return the folder in which sandboxes of this user make their sockets. Raises: OSError: no folder is writable."""
     base = environ.get("XDG_RUNTIME_DIR", "")
     return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{user_id() or 0}")
 
@@ -33,17 +33,20 @@ def new_socket(environ: Mapping[str, str]) -> Path | None:
     """Return where a sandbox of this process takes commands; None where there is no folder of the user's alone."""
     if not HAS_USERS:
         return None
-    folder = sockets_folder(environ)
     try:
+        folder = sockets_folder(environ)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         return None
-    return folder / f"{os.getpid()}{_ENDING}" if _is_private(folder) else None
+    return folder / f"{os.getpid()}{_ENDING}" if _is_private(folder) and os.access(folder, os.W_OK) else None
 
 
 def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
     """Return the state of each running sandbox of this user; sockets of killed ones are removed."""
-    folder = sockets_folder(environ)
+    try:
+        folder = sockets_folder(environ)
+    except OSError:
+        return {}
     if not folder.is_dir() or not _is_private(folder):
         return {}
     found = {}

@@ -74,6 +74,25 @@ def test_a_link_is_left_alone(tmp_path: Path, target: str) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["killed", "s"]
 
 
+def test_sandbox_without_a_writable_directory_has_no_control_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container with a read-only file system."""
+
+    def refuse() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr("tempfile.gettempdir", refuse)
+    assert new_socket({}) is None
+    assert running_sandboxes({}) == {}
+
+
+def test_control_socket_is_left_out_if_its_directory_is_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert new_socket({"XDG_RUNTIME_DIR": str(tmp_path)}) is not None
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    assert new_socket({"XDG_RUNTIME_DIR": str(tmp_path)}) is None
+
+
 def test_a_socket_that_does_not_listen_yet_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`kctl sandbox status` removes sockets of killed sandboxes while another sandbox starts."""
     environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
