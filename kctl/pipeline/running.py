@@ -109,6 +109,19 @@ class RoundResult(NamedTuple, Generic[Result]):
 # --- a session ------------------------------------------------------------------------------------------------------
 
 
+def start_planning(
+    session: Session | None, options: SessionOptions | None, on_progress: OnProgress = ignore_progress
+) -> SessionOptions:
+    """Report that a job plans, and return the options for its session.
+
+    Raises: SparkMissingError: the job would have to start a session, and a package or Java is missing.
+    """
+    if session is None:
+        check_installed()
+    on_progress(JobProgress("planning"))
+    return options or SessionOptions()
+
+
 @contextmanager
 def open_session(options: SessionOptions, name: str, on_progress: OnProgress = ignore_progress) -> Iterator[Session]:
     """Start Spark for the duration of the context. On a cluster, the workers are checked first.

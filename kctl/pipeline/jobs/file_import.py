@@ -37,8 +37,9 @@ from kctl.pipeline.running import (
     ignore_progress,
     open_session,
     run_tasks,
+    start_planning,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.targets import files_of, read_raw_export
 
 if TYPE_CHECKING:
@@ -150,10 +151,7 @@ def import_files(
         ExportDataError: a file is damaged. UndeliveredError: records were not acknowledged; repeat the import.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
-    options = options or SessionOptions()
+    options = start_planning(session, options, on_progress)
     plan = plan_import(request, options, session)
     if not request.allow_loss:
         refuse(plan.problems)

@@ -29,8 +29,15 @@ from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import JobProgress, OnProgress, Split, ignore_progress, open_session, run_split_counted
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.running import (
+    OnProgress,
+    Split,
+    ignore_progress,
+    open_session,
+    run_split_counted,
+    start_planning,
+)
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
@@ -96,10 +103,7 @@ def replay(
         MirrorPositionError: the topic was recreated, or the positions of this replay were deleted.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
-    options = options or SessionOptions()
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
+    options = start_planning(session, options, on_progress)
     _check(request)
     tasks = _tasks(request)
     if not tasks:

@@ -11,14 +11,14 @@ from kctl.pipeline.ranges import OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
-    JobProgress,
     OnProgress,
     Split,
     ignore_progress,
     open_session,
     run_split_counted,
+    start_planning,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ def stats(
         ConfigError: the request is invalid.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
     """
-    options = options or SessionOptions()
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
+    options = start_planning(session, options, on_progress)
     plan = plan_stats(request, options, session)
     with ExitStack() as stack:
         if plan.tasks:

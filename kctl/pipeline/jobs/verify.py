@@ -28,15 +28,15 @@ from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     Attempt,
-    JobProgress,
     OnProgress,
     Split,
     ignore_progress,
     open_session,
     run_counted,
     run_split_counted,
+    start_planning,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
 
@@ -158,10 +158,7 @@ def verify(
         ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
     """
-    options = options or SessionOptions()
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
+    options = start_planning(session, options, on_progress)
     plan = plan_verify(request, options, session)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl verify", on_progress))
