@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.admin import Admin, ConfigResource, NewTopic, ResourceType
+from kctl.client.clock import SystemClock
+from kctl.client.errors import BrokerError
 from kctl.client.producer import Producer
 from kctl.pipeline import isolation
 from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
-from kctl.pipeline.jobs.mirror import MirrorRequest, _prepare, plan_mirror
+from kctl.pipeline.jobs.mirror import MirrorRequest, _prepare, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import create_positions_topic
 from kctl.pipeline.jobs.mirror_task import MirrorTask, mirror_ranges
 from kctl.pipeline.jobs.replay import ReplayRequest, _tasks
@@ -17,6 +19,7 @@ from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
 from kctl.pipeline.running import Attempt
 from kctl.sandbox.sandbox import Sandbox
+from tests.support.spark_in_process import session_in_process
 
 Properties = dict[str, object]
 GO_ZERO_MS, YEAR_1_MS = -6_795_364_578_871, -62_135_596_800_000
@@ -73,3 +76,18 @@ def test_odd_timestamps_are_replayed(properties: Properties) -> None:
     (done,) = replay_ranges(_tasks(request), Attempt(0, 0))
     assert done.records == 2 * len(TIMES_MS)
     assert records(properties, "again")[0] == TIMES_MS * 2
+
+
+def test_timestamp_that_the_target_rejects_is_named_by_its_offset_in_the_source() -> None:
+    with Sandbox(nodes=1).serve() as served, session_in_process() as session:
+        given: Properties = {"bootstrap.servers": served.bootstrap}
+        with Admin(given) as admin:
+            unlimited = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+            admin.create_topics([NewTopic("odd", 1, configs=unlimited), NewTopic("copy", 1)]).raise_first()
+        now_ms = SystemClock().wall_ms()
+        with Producer(given) as producer:
+            for at_ms in (0, 0, 7_200_000, 0):
+                producer.send("odd", b"v", timestamp_ms=now_ms + at_ms, partition=0)
+        request = MirrorRequest(("odd",), given, given, "copy", allow_loss=True)
+        with pytest.raises(BrokerError, match=r"^cannot mirror odd-0: the latest .*, is at offset 2 of the source: "):
+            mirror(request, session=session)

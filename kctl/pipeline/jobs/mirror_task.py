@@ -8,8 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import Admin
+from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import SystemClock
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import GroupMetadata
+from kctl.client.errors import BrokerError, KafkaError, TransactionError
 from kctl.client.runtime import Runtime
 from kctl.pipeline import isolation
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
@@ -142,20 +145,46 @@ def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBa
 
     topic, partition = task.target.topic, task.range.partition
     (records, transactions), pending = before, 0
-    for batch in _pieces(batches, task.commit_rows):
+    times: list[pa.RecordBatch] = []
+    """Offsets and timestamps in the open transaction."""
+    try:
+        for batch in _pieces(batches, task.commit_rows):
+            if not pending:
+                producer.begin_transaction()
+                times.clear()
+            rows = record_rows(batch, with_timestamps=True)
+            times.append(batch.select(["offset", "timestamp"]))
+            producer.send_columns(topic, rows.values, rows.keys, partition, rows.headers, rows.timestamps_ms)
+            pending += batch.num_rows
+            if pending >= task.commit_rows:
+                records, transactions, pending = records + pending, transactions + 1, 0
+                _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1, Mirrored(records, transactions))
         if not pending:
-            producer.begin_transaction()
-        rows = record_rows(batch, with_timestamps=True)
-        producer.send_columns(topic, rows.values, rows.keys, partition, rows.headers, rows.timestamps_ms)
-        pending += batch.num_rows
-        if pending >= task.commit_rows:
-            records, transactions, pending = records + pending, transactions + 1, 0
-            _commit_range(task, producer, batch.column("offset")[-1].as_py() + 1, Mirrored(records, transactions))
-    if not pending:
-        producer.begin_transaction()  # only the position: the rest of the range has no records
-    done = Mirrored(records + pending, transactions + 1)
-    _commit_range(task, producer, task.range.end_offset, done)
+            producer.begin_transaction()  # only the position: the rest of the range has no records
+        done = Mirrored(records + pending, transactions + 1)
+        _commit_range(task, producer, task.range.end_offset, done)
+    except TransactionError as error:
+        if isinstance(error.cause, BrokerError) and error.cause.code == ErrorCode.INVALID_TIMESTAMP and times:
+            raise _rejected_time(task, error.cause, times) from error
+        raise
     return done
+
+
+def _rejected_time(task: MirrorTask, error: BrokerError, times: "list[pa.RecordBatch]") -> KafkaError:
+    """Return the error of a transaction with a timestamp that the target rejects, with an offset of the source."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = pa.Table.from_batches(times)
+    values = pc.cast(table.column("timestamp"), pa.int64())
+    latest, earliest = pc.max(values), pc.min(values)
+    word, found = "latest", latest
+    if latest.as_py() <= SystemClock().wall_ms():
+        word, found = "earliest", earliest
+    offset = table.column("offset")[pc.index(values, found).as_py()]
+    text = f"the {word} timestamp of the rejected records, {found}, is at offset {offset} of the source"
+    more = f": {error.text}" if error.text else ""
+    return broker_error(ErrorCode.INVALID_TIMESTAMP, f"mirror {task.range.topic_partition}", text + more)
 
 
 def _commit_range(task: MirrorTask, producer: "Producer", offset: int, done: Mirrored) -> None:

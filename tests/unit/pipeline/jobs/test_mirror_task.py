@@ -1,15 +1,17 @@
-"""Where a task of `mirror` continues, from what its group has committed."""
+"""A task of `mirror`: where it continues, from what its group has committed, and records that the target rejects."""
 
 from typing import Self
 
+import pyarrow as pa
 import pytest
 
 from kctl.client.admin.call import Results
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.pipeline.jobs import mirror_task
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, as_group_offset
-from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, resumed
+from kctl.pipeline.jobs.mirror_task import Mirrored, MirrorTask, _rejected_time, resumed
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.resume_point import ResumePoint
 
@@ -56,3 +58,24 @@ def test_resumed_ignores_position_of_deleted_target_and_counts_of_earlier_runs(
 
     monkeypatch.setattr(mirror_task, "Admin", FakeAdmin)
     assert resumed(TASK, {}) == (start, done)
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "words"),
+    [
+        (
+            [5, 9_000_000_000_000_000, 7],
+            "the latest timestamp of the rejected records, 9000000000000000, is at offset 11",
+        ),
+        ([5, 4, -7], "the earliest timestamp of the rejected records, -7, is at offset 12"),
+    ],
+    ids=["late", "early"],
+)
+def test_rejected_timestamp_is_named_by_its_offset_in_the_source(times_ms: list[int], words: str) -> None:
+    times = [
+        pa.RecordBatch.from_pydict({"offset": [10 + n], "timestamp": pa.array([at_ms], pa.timestamp("ms", "UTC"))})
+        for n, at_ms in enumerate(times_ms)
+    ]
+    refusal = broker_error(ErrorCode.INVALID_TIMESTAMP, "produce to copy-0", "out of range")
+    error = _rejected_time(TASK, refusal, times)
+    assert str(error) == f"cannot mirror t-0: the {words} of the source: out of range (INVALID_TIMESTAMP)"
