@@ -37,6 +37,7 @@ from kctl.client.clock import duration_text
 from kctl.client.wording import counted
 from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_topics
+from kctl.pipeline.bad_record_policies import FAIL
 from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def export(
         ),
     ] = None,
     level: LevelOption = 1,
-    on_bad_record: BadRecordOption = "error",
+    on_bad_record: BadRecordOption = FAIL,
     start: StartOption = "earliest",
     groups: Annotated[
         list[str] | None,

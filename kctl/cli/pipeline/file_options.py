@@ -7,6 +7,7 @@ import typer
 from kctl.cli.options import duration_ms
 from kctl.cli.output_options import Words
 from kctl.cli.pipeline.spark_options import target_text
+from kctl.pipeline.bad_record_policies import POLICIES
 
 ToOption = Annotated[
     str,
@@ -48,7 +49,7 @@ RoundTimeOption = Annotated[
         help="Interval of commits to the target [default: 60s].",
     ),
 ]
-BAD_RECORD_POLICIES = Words(("error", "null", "skip"))
+BAD_RECORD_POLICIES = Words(POLICIES)
 BadRecordOption = Annotated[
     str,
     typer.Option(

@@ -26,6 +26,7 @@ from kctl.cli.pipeline.file_options import (
     ToOption,
 )
 from kctl.cli.pipeline.spark_options import AllowLossOption, SparkOptions, plan_of, run_job, spark_options
+from kctl.pipeline.bad_record_policies import FAIL
 from kctl.pipeline.locations import parse_location
 
 if TYPE_CHECKING:
@@ -40,7 +41,12 @@ def sync(
     common: Common,
     columns: ColumnOptions,
     spark: SparkOptions,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Topics to sync.")],
+    topics: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TOPIC...", help="Topics to sync, or '/orders-.*/' for all topics that match, including new topics."
+        ),
+    ],
     to: ToOption,
     checkpoint: Annotated[
         Path | None,
@@ -82,7 +88,7 @@ def sync(
     file_format: FileFormatOption = "parquet",
     layout: LayoutOption = "topic",
     level: LevelOption = 1,
-    on_bad_record: BadRecordOption = "error",
+    on_bad_record: BadRecordOption = FAIL,
     range_size: RangeSizeOption = "64MiB",
     round_time: RoundTimeOption = None,
     file_size: FileSizeOption = None,
@@ -94,8 +100,6 @@ def sync(
     Runs as a Spark streaming query. Run the command again to continue.
     """
     names, pattern = parsed_topics(topics)
-    if pattern:
-        raise click.BadParameter("sync takes topics by name, not a pattern", param_hint="TOPIC")
     range_bytes = size_of(range_size)
     click.one_of("--start", start, STARTS)
     if available_now and trigger is not None:
@@ -113,7 +117,7 @@ def sync(
     from kctl.pipeline.ranges import FROM_EARLIEST, TO_LATEST, Selection
 
     export = ExportRequest(
-        Selection(topics=names),
+        Selection(topics=names, pattern=pattern),
         parse_location(to),
         {},
         format=file_format,

@@ -7,14 +7,13 @@ directory names 255 bytes.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kctl.pipeline.bad_record_policies import FAIL, NULL
 from kctl.pipeline.export_files.column_layout import column_of, too_long
 from kctl.pipeline.job_errors import RecordDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FAIL, NULL, SKIP = "error", "null", "skip"
-POLICIES: Final = (FAIL, NULL, SKIP)
 POLICY: Final = "on_bad_record"
 """Name of the policy in the settings of an export; missing for FAIL."""
 LARGEST_MS = (2**63 - 1) // 1000

@@ -18,11 +18,12 @@ from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
 from kctl.client.topic_names import is_topic_name, shown_topic_name
 from kctl.pipeline import isolation
-from kctl.pipeline.export_files.bad_records import FAIL, POLICIES, POLICY
+from kctl.pipeline.bad_record_policies import FAIL, POLICIES
+from kctl.pipeline.export_files.bad_records import POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, FORMATS, LAYOUTS
 from kctl.pipeline.group_selection import GroupSelection
-from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.job_errors import ExportDataError, listed
 from kctl.pipeline.jobs.export_rounds import ROUND_MS, ExportResult, ExportRounds
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.locations import Location
@@ -44,8 +45,9 @@ from kctl.pipeline.running import (
     OnProgress,
     ignore_progress,
     open_session,
+    start_planning,
 )
-from kctl.pipeline.session import Session, SessionOptions, check_installed, check_packages, tasks_at_once
+from kctl.pipeline.session import Session, SessionOptions, check_packages, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import FileKind, Target, facts_in, open_target
 
@@ -159,14 +161,11 @@ def export(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
         KafkaError: the cluster; ApiTimeout if no data arrives within default.api.timeout.ms.
     """
-    options = options or SessionOptions()
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
     settings = request.settings
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
+    options = start_planning(session, options, on_progress)
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(isolation.of_source(resolve(request.properties)), events=request.events))
         target.read()
@@ -188,12 +187,17 @@ def export(
         running = session or stack.enter_context(open_session(options, "kctl export", on_progress))
         job = ExportRounds(request, target, decoding, running, on_progress)
         job.run(plan, facts)
+        known = set(facts.topics)
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=job.done, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
             planner.restart()
             facts = facts_for(request, planner) if request.groups else NO_FACTS
-            job.run(make_plan(request, planner, target, running.parallelism), facts)
+            plan = make_plan(request, planner, target, running.parallelism)
+            if not request.groups and not plan.topic_bytes.keys() <= known:  # new topics that match the pattern
+                facts = facts_for(request, planner)
+                known |= facts.topics.keys()
+            job.run(plan, facts)
         return job.result
 
 
@@ -279,15 +283,26 @@ def make_plan(
 
     Args: batch: ends before the current ones; None: the current ends.
     """
-    partitions = _wanted(request, planner, batch)
+    partitions = wanted_partitions(request, planner, batch)
     whole, resumed = _unexported(request, planner, target, partitions, batch)
     per_offset = bytes_per_offset(isolation.of_source(resolve(request.properties)), whole)
     return ExportPlan(tuple(_tasks(request, whole, per_offset, at_once)), _topic_bytes(whole, per_offset), resumed)
 
 
-def _wanted(request: ExportRequest, planner: Planner, batch: Batch | None) -> list[TopicPartition]:
+def wanted_partitions(request: ExportRequest, planner: Planner, batch: Batch | None = None) -> list[TopicPartition]:
+    """Return the selected partitions, limited to the partitions of a batch.
+
+    Raises: BrokerError: no topic matches, and the export does not wait for topics. ConfigError: the name of a topic
+    cannot be a directory. ExportDataError: a partition of the batch was deleted.
+    """
     partitions = planner.partitions(request.selection)
     if batch is not None:
+        gone = sorted(batch.ends.keys() - set(partitions))
+        if gone and not request.allow_loss:
+            raise ExportDataError(
+                f"partitions were deleted before they were exported: {listed(gone)}",
+                "--allow-loss continues with the records that are left",
+            )
         partitions = [tp for tp in partitions if tp in batch.ends]
     for topic in {tp.topic for tp in partitions}:
         if not is_topic_name(topic):

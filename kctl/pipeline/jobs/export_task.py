@@ -11,7 +11,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.pipeline import isolation
-from kctl.pipeline.export_files.bad_records import NULL, TargetLimits
+from kctl.pipeline.bad_record_policies import NULL
+from kctl.pipeline.export_files.bad_records import TargetLimits
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve

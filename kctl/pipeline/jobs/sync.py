@@ -8,15 +8,15 @@ them in rounds, so a batch that is repeated after a kill writes only the missing
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST
-from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
 from kctl.pipeline import isolation
-from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts
+from kctl.pipeline.export_files.cluster_facts import NO_FACTS
 from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, WorkerStartError
 from kctl.pipeline.jobs.export import (
     Batch,
@@ -24,6 +24,7 @@ from kctl.pipeline.jobs.export import (
     check,
     facts_for,
     make_plan,
+    wanted_partitions,
 )
 from kctl.pipeline.jobs.export_rounds import ExportRounds
 from kctl.pipeline.jobs.sync_checkpoint import SyncCheckpoint, SyncFacts, default_folder, starting_offsets
@@ -31,10 +32,19 @@ from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner
 from kctl.pipeline.references import resolve
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.running import JobProgress, OnProgress, explained, ignore_progress, open_session, watch
-from kctl.pipeline.session import Session, SessionOptions, check_installed
+from kctl.pipeline.running import (
+    JobProgress,
+    OnProgress,
+    explained,
+    ignore_progress,
+    open_session,
+    start_planning,
+    watch,
+)
+from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.source.failures import source_failure
 from kctl.pipeline.source.group_progress import GroupProgress
+from kctl.pipeline.source.java_pattern import python_pattern
 from kctl.pipeline.targets import Target, open_target
 
 if TYPE_CHECKING:
@@ -66,12 +76,18 @@ class SyncRequest(NamedTuple):
     group: str | None = None
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        """Names of topics, or a pattern between slashes, which no name has."""
+        selection = self.export.selection
+        return selection.topics or (f"/{selection.pattern}/",)
+
+    @property
     def checkpoint_folder(self) -> Path:
         """Directory of the checkpoint. Raises: ConfigError: it is required for this target but missing."""
         if self.checkpoint is not None:
             return self.checkpoint
         if isinstance(self.export.folder, Path):
-            return default_folder(self.export.folder, self.export.selection.topics)
+            return default_folder(self.export.folder, self.topics)
         raise ConfigError(
             f"a sync to {self.export.folder} needs --checkpoint FOLDER: a folder of this machine in which Spark keeps "
             "offsets",
@@ -137,22 +153,19 @@ def sync(
 
     Raises: as `export`; StreamSourceError: the source of the query failed with a client error.
     """
-    options = options or SessionOptions()
     request = request._replace(export=request.export.separated())
     _check(request)
     checkpoint = SyncCheckpoint(request.checkpoint_folder)
     export = request.export
     target = open_target(export.folder, export.properties)
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
+    options = start_planning(session, options, on_progress)
     with ExitStack() as stack:
         planner = stack.enter_context(Planner(isolation.of_source(resolve(export.properties)), events=export.events))
-        facts = checkpoint.read(export.selection.topics, str(export.folder))
+        facts = checkpoint.read(request.topics, str(export.folder))
         group = _group(request, stack)
         target.read()
-        decoding = _decoding(export, target)
         plan = _planned(request, planner, target, facts, group)
+        decoding = _decoding(export, plan, target)
         is_done = request.trigger_ms is None and not plan.offsets
         planned_after = target.last_number
         target.claim(system_runtime().entropy.token_bytes(8).hex(), export.settings, takes_over=not is_done)
@@ -160,7 +173,7 @@ def sync(
         if target.last_number != planned_after:  # another run has added rounds in the meantime
             plan = _planned(request, planner, target, facts, group)
         if facts is None:
-            facts = SyncFacts(export.selection.topics, str(export.folder), plan.starts)
+            facts = SyncFacts(request.topics, str(export.folder), plan.starts)
             checkpoint.create(facts)
         elif _is_ahead(checkpoint, plan):
             say("the target is older than the checkpoint: the query starts again with what the target lacks")
@@ -170,9 +183,8 @@ def sync(
         if is_done:
             return SyncResult()
         running = session or stack.enter_context(open_session(options, "kctl sync", on_progress))
-        carried = facts_for(export, planner)
-        batches = _Batches(request, checkpoint, facts, planner, target, decoding, group, running, say, carried)
-        source = _source_options(request, facts, list(plan.starts))
+        batches = _Batches(request, checkpoint, facts, planner, target, decoding, group, running, say)
+        source = partial(_source_options, request, facts, planner)
         _Queries(request, batches, running, source, on_progress).run(plan.goal)
         return batches.result
 
@@ -182,28 +194,33 @@ def plan_sync(request: SyncRequest) -> SyncPlan:
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
-    facts = SyncCheckpoint(request.checkpoint_folder).read(export.selection.topics, str(export.folder))
+    facts = SyncCheckpoint(request.checkpoint_folder).read(request.topics, str(export.folder))
     target = open_target(export.folder, export.properties)
     target.read()
     with ExitStack() as stack:
         group = _group(request, stack)
         planner = stack.enter_context(Planner(isolation.of_source(resolve(export.properties)), events=export.events))
         plan = _planned(request, planner, target, facts, group)
-    _decoding(export, target)
+    _decoding(export, plan, target)
     target.check(export.settings)
     return plan
 
 
-def _decoding(export: ExportRequest, target: Target) -> TopicDecoding:
+def _decoding(export: ExportRequest, plan: SyncPlan, target: Target) -> TopicDecoding:
     decoding = TopicDecoding(export.decode, export.properties, export.layout)
-    decoding.fit([OffsetRange(topic, 0, 0, 0) for topic in export.selection.topics], target)
+    decoding.fit([OffsetRange(*tp, 0, 0) for tp in plan.starts], target)
     return decoding
 
 
 def _check(request: SyncRequest) -> None:
     check(request.export)
-    if not request.export.selection.topics:
-        raise ConfigError("a sync takes the names of topics, not a pattern", key="topics")
+    selection = request.export.selection
+    if selection.partitions or bool(selection.topics) == bool(selection.pattern):
+        raise ConfigError("a sync needs names of topics or a pattern", key="topics")
+    try:
+        python_pattern(selection.pattern)  # Spark reads patterns of topics as Java does
+    except ValueError as e:
+        raise ConfigError(f"a sync does not support the pattern {selection.pattern}: {e}", key="topics") from None
     if (request.trigger_ms is not None and request.trigger_ms < 0) or request.max_batch_records < 0:
         raise ConfigError("the trigger and the records of a batch must not be negative")
 
@@ -222,8 +239,9 @@ def _planned(
     """Return the plan: partitions continue in the target, or start as in the checkpoint or the request.
 
     Raises: ExportDataError: a partition differs from the copied one. ConfigError: the group belongs to other clients.
+    BrokerError: a topic does not exist, or the pattern does not match a topic.
     """
-    partitions = planner.partitions(request.export.selection)
+    partitions = wanted_partitions(request.export, planner)
     ends = planner.ends(partitions, LATEST)
     points = target.resume_points(partitions)
     fresh = [tp for tp in partitions if tp not in points]
@@ -251,11 +269,15 @@ def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
     return end is not None and any(offset > plan.starts.get(tp, offset) for tp, offset in end.offsets.items())
 
 
-def _source_options(request: SyncRequest, facts: SyncFacts, partitions: list[TopicPartition]) -> dict[str, str]:
+def _source_options(request: SyncRequest, facts: SyncFacts, planner: Planner) -> dict[str, str]:
+    """Return the options of a query, with a start for each partition that exists at its start."""
     export = request.export
+    planner.restart()
+    partitions = planner.partitions(export.selection)
+    pattern = export.selection.pattern
     found = {f"kafka.{name}": str(value) for name, value in isolation.of_source(export.properties).items()}
     found |= {
-        "subscribe": ",".join(export.selection.topics),
+        "subscribePattern" if pattern else "subscribe": pattern or ",".join(export.selection.topics),
         "startingOffsets": starting_offsets(partitions, facts.starts, EARLIEST),
         "failOnDataLoss": "false" if export.allow_loss else "true",
     }
@@ -290,7 +312,6 @@ class _Batches:
         group: GroupProgress | None,
         session: Session,
         say: Say,
-        carried: ClusterFacts,
     ) -> None:
         self._request = request
         self._checkpoint = checkpoint
@@ -300,7 +321,8 @@ class _Batches:
         self._group = group
         self._session = session
         self._say = say
-        self._carried = carried
+        self._carried: set[str] = set()
+        """Topics with facts in the target."""
         self._rounds = ExportRounds(
             request.export, target, decoding, session, self._on_progress, name="kctl sync", phase="syncing"
         )
@@ -351,8 +373,11 @@ class _Batches:
         self._planner.restart()
         batch = Batch(end.offsets, self._facts.starts)
         plan = make_plan(self._request.export, self._planner, self._target, self._session.parallelism, batch)
-        self._rounds.run(plan, self._carried)
-        self._carried = NO_FACTS if plan.ranges else self._carried
+        carried = NO_FACTS
+        if not plan.topic_bytes.keys() <= self._carried:
+            carried = facts_for(self._request.export, self._planner)
+            self._carried |= carried.topics.keys()
+        self._rounds.run(plan, carried)
         self._count += 1
         if self._group is not None and (problem := self._group.commit(end.offsets)):
             self._say(problem)
@@ -372,7 +397,7 @@ class _Queries:
         request: SyncRequest,
         batches: _Batches,
         session: Session,
-        source: Mapping[str, str],
+        source: Callable[[], Mapping[str, str]],
         on_progress: OnProgress,
     ) -> None:
         self._request = request
@@ -413,7 +438,7 @@ class _Queries:
 
         spark = self._session.spark()
         kctl.pipeline.register(spark)
-        stream = spark.readStream.format("kctl").options(**self._source).load()
+        stream = spark.readStream.format("kctl").options(**self._source()).load()
         writer = stream.writeStream.foreachBatch(self._batches.run).queryName("kctl sync")
         writer = writer.option("checkpointLocation", self._request.checkpoint_folder.absolute().as_uri())
         ms = self._request.trigger_ms

@@ -36,7 +36,10 @@ SPARK_FILES: Final = ("metadata",)
 class SyncFacts(NamedTuple):
     """Facts of a sync's checkpoint.
 
-    Attributes: target: its location. starts: start of each partition that the target does not have.
+    Attributes:
+        topics: names, or a pattern between slashes.
+        target: its location.
+        starts: start of each partition that the target does not have.
     """
 
     topics: tuple[str, ...]
@@ -47,7 +50,7 @@ class SyncFacts(NamedTuple):
 def default_folder(target: Path, topics: Sequence[str]) -> Path:
     """Return the default checkpoint directory of a sync to a directory."""
     names = sorted(topics)
-    name = names[0].lstrip("_.")[:100] or "topic"
+    name = names[0].replace("/", "").lstrip("_.")[:100] or "topic"
     if names != [name]:
         name = f"{name}-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:12]}"
     return target / CHECKPOINTS / name

@@ -19,7 +19,8 @@ from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import ConfigError
 from kctl.grammar.integers import integer_in
 from kctl.grammar.sizes import parse_size_bytes
-from kctl.pipeline.export_files.bad_records import FAIL, POLICY
+from kctl.pipeline.bad_record_policies import FAIL
+from kctl.pipeline.export_files.bad_records import POLICY
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS, ClusterFacts, facts_from, newest_facts
 from kctl.pipeline.export_files.folder import COLUMN_LAYOUT, ERRORS
 from kctl.pipeline.export_files.manifests import (
