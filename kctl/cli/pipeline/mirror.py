@@ -1,6 +1,7 @@
 """`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror, imported late, carries them out."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from kctl.cli.formats.listing import SHAPES, Listing, write_listing
 from kctl.cli.formats.rows import Row
 from kctl.cli.options import Common, with_common, with_options
 from kctl.cli.output_options import Output
+from kctl.cli.pipeline.export import parsed_topics
 from kctl.cli.pipeline.spark_options import (
     ContinuingOptions,
     SparkOptions,
@@ -30,6 +32,7 @@ from kctl.cli.pipeline.target_options import (
     say_refused_configs,
     target_options,
 )
+from kctl.client.clock import duration_text
 from kctl.client.wording import counted
 
 if TYPE_CHECKING:
@@ -46,7 +49,13 @@ def mirror(
     target: TargetOptions,
     continuing: ContinuingOptions,
     spark: SparkOptions,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Topics to mirror.")],
+    topics: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TOPIC...",
+            help="Topics to mirror, or '/orders-.*/' for all topics that match, including new topics.",
+        ),
+    ],
     name: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Name of the mirror, which identifies its progress."),
@@ -84,7 +93,8 @@ def mirror(
     """
     if not target.is_given:
         raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")
-    start = _start(topics, from_position, restart=restart)
+    names, pattern = parsed_topics(topics)
+    start = _start(names, from_position, restart=restart)
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.jobs.mirror import INTERVAL_MS, MirrorRequest, plan_mirror  # the client: not for --help
@@ -92,7 +102,7 @@ def mirror(
 
     with target.properties(spark.settings_of(common), is_local=spark.is_local) as to_properties:
         request = MirrorRequest(
-            tuple(dict.fromkeys(topics)),
+            names,
             {},
             to_properties,
             target.topic,
@@ -102,6 +112,7 @@ def mirror(
             continuing.allow_loss,
             start,
             group_selection(groups),
+            pattern=pattern,
         )
         if spark.dry_run:
             plan = partial(plan_mirror, options=spark.session_options())
@@ -132,7 +143,7 @@ def _offsets(text: str) -> dict[int, int]:
     return offsets
 
 
-def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "RangeBound | None":
+def _start(topics: Sequence[str], from_position: str | None, *, restart: bool) -> "RangeBound | None":
     """Return where the options say that the source is read from. Raises: click.UsageError."""
     if from_position is None and not restart:
         return None
@@ -146,8 +157,8 @@ def _start(topics: list[str], from_position: str | None, *, restart: bool) -> "R
         return FROM_EARLIEST._replace(option="--restart")
     if from_position == "end":
         return TO_LATEST._replace(option="--from-position")
-    if len(set(topics)) != 1:
-        raise click.UsageError("--from-position with offsets takes one topic.")
+    if len(topics) != 1:
+        raise click.UsageError("--from-position with offsets takes the name of one topic.")
     offsets = {TopicPartition(topics[0], number): at for number, at in _offsets(from_position).items()}
     return RangeBound(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
@@ -160,6 +171,11 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan", *, allow_loss
         common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {facts_text(facts)}")
     for topic, count in plan.grown.items():
         common.say(f"kctl pipeline: {topic} would get partitions, {count} in all")
+    for topic, limit_ms in plan.limits_ms.items():
+        common.say(
+            f"kctl pipeline: {topic} rejects records with a timestamp more than {duration_text(limit_ms)} in the "
+            "future (default of message.timestamp.after.max.ms in the target)"
+        )
     say_problems(common, plan.problems)
     common.say(
         f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "

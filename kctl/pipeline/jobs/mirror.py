@@ -11,6 +11,7 @@ again.
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription
@@ -28,6 +29,7 @@ from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.cluster_facts import RefusedConfig, read_facts
 from kctl.pipeline.jobs.mirror_groups import GroupOffset, MirroredTopics, carry_group_offsets
 from kctl.pipeline.jobs.mirror_positions import (
+    POSITIONS_TOPIC,
     MirrorPosition,
     MirrorTarget,
     Positions,
@@ -36,13 +38,22 @@ from kctl.pipeline.jobs.mirror_positions import (
     find_positions,
 )
 from kctl.pipeline.jobs.mirror_task import COMMIT_ROWS, MirrorTask, choose_positions, mirror_ranges
-from kctl.pipeline.jobs.topic_rules import Rules, create_alike, read_rules, refuse
+from kctl.pipeline.jobs.topic_rules import Rules, create_alike, late_records, latest_accepted_ms, read_rules, refuse
 from kctl.pipeline.jobs.topic_rules import problems as rule_problems
 from kctl.pipeline.range_packing import pack_ranges, task_packing
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner, RangeBound, Selection
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import JobProgress, OnProgress, Split, TaskCounts, ignore_progress, open_session, run_split
-from kctl.pipeline.session import Session, SessionOptions, check_installed, tasks_at_once
+from kctl.pipeline.running import (
+    JobProgress,
+    OnProgress,
+    Split,
+    TaskCounts,
+    ignore_progress,
+    open_session,
+    run_split,
+    start_planning,
+)
+from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 
 INTERVAL_MS = 10_000
@@ -55,6 +66,7 @@ class MirrorRequest(NamedTuple):
     """Parameters of a mirror.
 
     Attributes:
+        topics: names of topics; empty with `pattern`.
         properties, target_properties: Kafka properties of both clusters, with secrets as references.
         target_topic: target of a single topic; None for equal names.
         name: identifies the positions; None for a name made of the source's cluster and topic.
@@ -64,6 +76,7 @@ class MirrorRequest(NamedTuple):
             records; otherwise both are errors.
         start: start in the source instead of the stored positions; partitions without a start continue.
         groups: consumer groups whose committed offsets are copied after each round.
+        pattern: regular expression of whole topic names; each round includes the topics that match by then.
     """
 
     topics: tuple[str, ...]
@@ -77,6 +90,7 @@ class MirrorRequest(NamedTuple):
     start: RangeBound | None = None
     groups: GroupSelection = GroupSelection()
     events: EventSink = ignore_events
+    pattern: str = ""
 
     def target_of(self, topic: str) -> str:
         """Return the target of a topic."""
@@ -93,6 +107,7 @@ class MirrorPlan(NamedTuple):
         missing: topics to create in the target, with the partitions and configs of the source.
         grown: target topics with too few partitions, and the partition count of the source.
         rules: rules of the source by target topic. problems: conflicts with target topics.
+        limits_ms: by target topic, if the target rejects records that are further in the future by a default.
         size_bytes: approximate bytes in the source's log.
     """
 
@@ -105,6 +120,7 @@ class MirrorPlan(NamedTuple):
     grown: Mapping[str, int]
     rules: Mapping[str, Rules | None]
     problems: tuple[str, ...]
+    limits_ms: Mapping[str, int]
 
     @property
     def ranges(self) -> tuple[OffsetRange, ...]:
@@ -150,38 +166,53 @@ def mirror(
         SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
         KafkaError: a cluster; records that were committed before stay.
     """
-    options = options or SessionOptions()
-    if session is None:
-        check_installed()
-    on_progress(JobProgress("planning"))
-    plan = plan_mirror(request, options, session)
-    refused: tuple[RefusedConfig, ...] = ()
-    if request.create and (plan.missing or plan.grown):
-        refused = _create(request, plan)
-        plan = plan_mirror(request, options, session)
-    _refuse_missing(plan)
-    if not request.allow_loss:
-        refuse(plan.problems)
+    options = start_planning(session, options, on_progress)
+    plan, refused = _complete_plan(request, options, session)
     if not plan.ranges and request.interval_ms is None and not request.groups:
         _prepare(request, plan)
         return MirrorResult(resumed=plan.resumed, refused_configs=refused)
     with ExitStack() as stack:
         running = session or stack.enter_context(open_session(options, "kctl mirror", on_progress))
-        _prepare(request, plan)  # after Spark has started, because chosen positions also apply to later runs
+        result = MirrorResult(resumed=plan.resumed, refused_configs=refused)
+        result = _round(request, plan, result, running, on_progress)
         request = request._replace(start=None)
-        before = MirrorResult(resumed=plan.resumed, refused_configs=refused)
-        result = _round(request, plan, before, running, on_progress)
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
-            plan = plan_mirror(request, options, running, is_first=False)
+            plan, refused = _complete_plan(request, options, running, plan.targets)
+            result = result._replace(refused_configs=result.refused_configs + refused)
             result = _round(request, plan, result, running, on_progress)
         return result
+
+
+def _complete_plan(
+    request: MirrorRequest,
+    options: SessionOptions,
+    session: Session | None,
+    mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
+) -> tuple[MirrorPlan, tuple[RefusedConfig, ...]]:
+    """Return the plan of a round after missing topics and partitions are created, and the rejected configs.
+
+    Args: mirrored: targets of the round before.
+
+    Raises: as `mirror`; RecordLossError: the target would delete or reject records.
+    """
+    plan = plan_mirror(request, options, session, mirrored=mirrored)
+    refused: tuple[RefusedConfig, ...] = ()
+    if request.create and (plan.missing or plan.grown):
+        refused = _create(request, plan)
+        plan = plan_mirror(request, options, session, mirrored=mirrored)
+    _refuse_missing(plan)
+    if not request.allow_loss:
+        refuse(plan.problems)
+    return plan, refused
 
 
 def _round(
     request: MirrorRequest, plan: MirrorPlan, before: MirrorResult, session: Session, on_progress: OnProgress
 ) -> MirrorResult:
+    if not before.rounds:
+        _prepare(request, plan)  # after Spark has started, because chosen positions also apply to later runs
     result = _run(request, plan, before, session, on_progress)
     if not request.groups:
         return result
@@ -194,28 +225,28 @@ def plan_mirror(
     options: SessionOptions | None = None,
     session: Session | None = None,
     *,
-    is_first: bool = True,
+    mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
 ) -> MirrorPlan:
     """Return the plan of `mirror` without Spark and side effects.
 
-    Args: is_first: False: the plan is for a further round of a run.
+    Args: mirrored: targets of the round before, if the plan is for a further round of a run.
 
     Raises: as `mirror`.
     """
     _check(request)
     properties = isolation.of_source(resolve(request.properties))
     with Planner(properties, events=request.events) as planner:
-        partitions = planner.partitions(Selection(topics=request.topics))
+        partitions = _selected(request, planner)
         topic_ids = planner.topic_ids
+        wanted = {tp.topic: tp.partition + 1 for tp in partitions}
         starts = planner.ends(partitions, EARLIEST)
         ends = planner.ends(partitions, LATEST)
         chosen = _chosen(request, planner, starts, ends)
         with Admin(properties, events=request.events) as admin:
             source = admin.describe_cluster()
-            facts = read_facts(admin, request.topics, GroupSelection()).topics
-            rules = {request.target_of(topic): each for topic, each in read_rules(admin, request.topics).items()}
-        wanted = {topic: 1 + max(tp.partition for tp in partitions if tp.topic == topic) for topic in request.topics}
-        target = _target_side(request, source, wanted, rules, is_first=is_first)
+            facts = read_facts(admin, wanted, GroupSelection()).topics
+            rules = {request.target_of(topic): each for topic, each in read_rules(admin, wanted).items()}
+        target = _target_side(request, source, wanted, rules, is_first=not wanted.keys() <= mirrored.keys())
         positions, targets = target.positions, target.targets
         planner.restart()
         known = {tp: position.source for tp, position in positions.found.items() if tp in ends}
@@ -229,6 +260,8 @@ def plan_mirror(
             start = _first(request, tp, positions.found.get(tp), starts[tp], topic_id, log_ends[tp])
         ranges.append(OffsetRange(*tp, max(start, starts[tp]), ends[tp], topic_id, ends[tp]))
     left = tuple(each for each in ranges if each.size > 0)
+    with Admin(properties, events=request.events) as admin:
+        late = late_records(admin, left, target.limits_ms)
     sizes = bytes_per_offset(properties, left)
     size_bytes = round(sum(each.size * sizes[each.topic] for each in left))
     tasks = pack_ranges(left, task_packing(tasks_at_once(session, options)), lambda each: each.size * sizes[each.topic])
@@ -246,8 +279,22 @@ def plan_mirror(
         size_bytes,
         target.grown,
         rules,
-        target.problems,
+        (*target.problems, *late),
+        {targets[topic].topic: limit_ms for topic, limit_ms in target.limits_ms.items()},
     )
+
+
+def _selected(request: MirrorRequest, planner: Planner) -> list[TopicPartition]:
+    """Return the partitions to mirror, sorted.
+
+    Raises: BrokerError: a topic does not exist. ConfigError: the pattern does not match a topic.
+    """
+    if not request.pattern:
+        return planner.partitions(Selection(topics=request.topics))
+    partitions = [tp for tp in planner.partitions(Selection(pattern=request.pattern)) if tp.topic != POSITIONS_TOPIC]
+    if not partitions and request.interval_ms is None:
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "mirror topics", f"no topic matches {request.pattern}")
+    return partitions
 
 
 class _TargetSide(NamedTuple):
@@ -256,6 +303,7 @@ class _TargetSide(NamedTuple):
     grown: dict[str, int]
     positions: Positions
     problems: tuple[str, ...]
+    limits_ms: dict[str, int]
 
 
 def _target_side(
@@ -270,17 +318,19 @@ def _target_side(
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
         if is_same_cluster(source, admin.describe_cluster()):
-            same = [topic for topic in request.topics if request.target_of(topic) == topic]
+            same = [topic for topic in wanted if request.target_of(topic) == topic]
             if same:
                 raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
         targets, missing, fewer = _targets(admin, request, wanted, source.cluster_id)
         there = {topic: target for topic, target in targets.items() if target.topic not in missing}
         found = read_rules(admin, (target.topic for target in there.values()))
         problems = tuple(text for name, own in found.items() for text in rule_problems(rules[name], own, name))
+        limits = {topic: latest_accepted_ms(rules[each.topic], found[each.topic]) for topic, each in there.items()}
         counts = {topic: fewer.get(target.topic, wanted[topic]) for topic, target in there.items()}
         positions = find_positions(admin, properties, there, counts, is_first=is_first)
     grown = {target.topic: wanted[topic] for topic, target in there.items() if target.topic in fewer}
-    return _TargetSide(targets, missing, grown, positions, problems)
+    limits_ms = {topic: limit_ms for topic, limit_ms in limits.items() if limit_ms is not None}
+    return _TargetSide(targets, missing, grown, positions, problems, limits_ms)
 
 
 def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Offsets) -> Offsets:
@@ -332,10 +382,15 @@ def is_same_cluster(one: ClusterDescription, other: ClusterDescription) -> bool:
 def _check(request: MirrorRequest) -> None:
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
+    if bool(request.topics) == bool(request.pattern):
+        raise ConfigError("a mirror needs names of topics or a pattern", key="topics")
     if request.target_topic is not None and len(request.topics) != 1:
         raise ConfigError(
-            f"{len(request.topics)} topics mirrored into one would mix their partitions: mirror one, or keep the names"
+            f"{len(request.topics) or 'several'} topics mirrored into one would mix their partitions: mirror one, or "
+            "keep the names"
         )
+    if POSITIONS_TOPIC in map(request.target_of, request.topics):
+        raise ConfigError(f"topic {POSITIONS_TOPIC} has the progress of mirrors in the target, and cannot be mirrored")
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
         raise ConfigError(f"the name of a mirror has 1 to {LONGEST_NAME} characters")
 

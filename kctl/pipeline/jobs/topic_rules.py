@@ -2,21 +2,36 @@
 
 Copied records keep their timestamps and sizes. So a target with a shorter retention deletes them minutes after the
 copy, and a target with lower limits rejects them.
+
+Limits that nobody set differ by the versions of Kafka: 3.x accepts every timestamp, 4.x only until one hour after the
+broker's clock. Such a limit is a conflict only if the source has a record that the target would reject.
 """
 
 from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from kctl.client.admin import Admin, ConfigResource, ResourceType
+from kctl.client.admin import MAX_TIMESTAMP, Admin, ConfigResource, ResourceType
+from kctl.client.broker_errors import AUTHORIZATION_FAILED
+from kctl.client.clock import SystemClock, duration_text
+from kctl.client.errors import BrokerError, UnsupportedVersionError
 from kctl.pipeline.export_files.cluster_facts import TopicFacts
 from kctl.pipeline.job_errors import RecordLossError, listed
 from kctl.pipeline.jobs.cluster_facts import RefusedConfig, create_topics, set_configs
+from kctl.pipeline.ranges import OffsetRange
 
-Rules = Mapping[str, str]
+Configs = Mapping[str, str]
 """Effective configs of a topic by name."""
 
-DEFAULTS: Final[Rules] = MappingProxyType(
+
+class Rules(NamedTuple):
+    """Effective configs of a topic. Attributes: defaults: names that neither the topic nor a broker sets."""
+
+    configs: Configs
+    defaults: frozenset[str] = frozenset()
+
+
+DEFAULTS: Final[Configs] = MappingProxyType(
     {
         "cleanup.policy": "delete",
         "retention.ms": "604800000",
@@ -25,7 +40,8 @@ DEFAULTS: Final[Rules] = MappingProxyType(
     }
 )
 """Kafka's defaults, for topics of an export, which has only the configs set on the topic."""
-LIMITS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "max.message.bytes")
+AFTER: Final = "message.timestamp.after.max.ms"
+LIMITS: Final = ("message.timestamp.before.max.ms", AFTER, "max.message.bytes")
 TIMES: Final = frozenset({"retention.ms", *LIMITS[:2]})
 """Rules that depend on timestamps."""
 RULES: Final = frozenset({"cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", *LIMITS})
@@ -33,27 +49,36 @@ OF_CLUSTER: Final = frozenset(
     {"min.insync.replicas", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
 )
 """Configs that depend on the brokers of a cluster."""
+_OF_KAFKA: Final = 5
+"""Source of a config with Kafka's default."""
 
 
 def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
-    """Return the rules of topics; None without permission to read them."""
+    """Return the rules of topics; None without permission to read them. Raises: KafkaError: all other errors."""
     names = sorted(topics)
-    found = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names]).done if names else {}
-    rules: dict[str, Rules | None] = {}
-    for name in names:
-        configs = found.get(ConfigResource(ResourceType.TOPIC, name))
-        known = {} if configs is None else {entry.name: entry.value for entry in configs.values()}
-        rules[name] = None if configs is None else {key: known[key] or "" for key in RULES if key in known}
+    if not names:
+        return {}
+    found = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+    for error in found.failed.values():
+        if not (isinstance(error, BrokerError) and error.code in AUTHORIZATION_FAILED):
+            raise error
+    rules: dict[str, Rules | None] = dict.fromkeys(names)
+    for resource, configs in found.done.items():
+        known = [entry for entry in configs.values() if entry.name in RULES]
+        rules[resource.name] = Rules(
+            {entry.name: entry.value or "" for entry in known},
+            frozenset(entry.name for entry in known if entry.source == _OF_KAFKA),
+        )
     return rules
 
 
 def rules_of(facts: TopicFacts | None) -> Rules:
     """Return the rules of an exported topic."""
     configs = (facts.configs if facts is not None else None) or {}
-    return {**DEFAULTS, **{name: value for name, value in configs.items() if name in RULES}}
+    return Rules({**DEFAULTS, **{name: value for name, value in configs.items() if name in RULES}})
 
 
-def conflicts(source: Rules, target: Rules) -> dict[str, str]:
+def conflicts(source: Configs, target: Configs) -> dict[str, str]:
     """Return the effects of a target's configs on records that the source keeps, by config name."""
     found: dict[str, str] = {}
     policy, kept = _policy(target), _policy(source)
@@ -76,14 +101,55 @@ def conflicts(source: Rules, target: Rules) -> dict[str, str]:
 def problems(source: Rules | None, target: Rules | None, topic: str, names: Container[str] = RULES) -> list[str]:
     """Return the conflicts of a target topic with its source, one line for each config.
 
+    Limits that nobody set are left to `late_records`.
+
     Args: names: configs to compare.
     """
     if source is None or target is None:
         return [
             f"{topic}: the configs of the {'source' if source is None else 'target'} cannot be read (DescribeConfigs)"
         ]
-    found = sorted(conflicts(source, target).items())
-    return [f"{topic}: {name}={text}" for name, text in found if name in names]
+    found = conflicts(source.configs, target.configs)
+    if AFTER in source.defaults & target.defaults:
+        found.pop(AFTER, None)
+    return [f"{topic}: {name}={text}" for name, text in sorted(found.items()) if name in names]
+
+
+def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None:
+    """Return how many ms after the broker's clock a target accepts timestamps by a limit that nobody set.
+
+    None if the source has the same limit, or somebody set it.
+    """
+    if source is None or target is None or AFTER not in source.defaults & target.defaults:
+        return None
+    is_lower = AFTER in conflicts(source.configs, target.configs)
+    return _number(target.configs[AFTER]) if is_lower else None
+
+
+def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping[str, int]) -> list[str]:
+    """Return the partitions with a record that the target would reject by `latest_accepted_ms`, one line for each.
+
+    Brokers before Kafka 3.0 do not know their latest timestamps. A record that the target rejects ends the job with
+    its offset, so it is not lost.
+
+    Args: admin: of the source. ranges: ranges to copy. limits_ms: by source topic; other topics are not checked.
+    """
+    asked = {each.topic_partition: each for each in ranges if each.topic in limits_ms}
+    if not asked:
+        return []
+    newest = admin.list_offsets(dict.fromkeys(asked, MAX_TIMESTAMP))
+    for error in newest.failed.values():
+        if not isinstance(error, UnsupportedVersionError):
+            raise error
+    now_ms, found = SystemClock().wall_ms(), []
+    for tp, record in sorted(newest.done.items()):
+        ahead_ms = record.timestamp_ms - now_ms
+        if record.offset >= asked[tp].start_offset and ahead_ms > limits_ms[tp.topic]:
+            found.append(
+                f"{tp}: {AFTER}={limits_ms[tp.topic]} (default) rejects the record at offset {record.offset}, whose "
+                f"timestamp is {duration_text(ahead_ms)} after the present"
+            )
+    return found
 
 
 def refuse(found: Iterable[str]) -> None:
@@ -105,10 +171,15 @@ def create_alike(
     Args: rules: rules of the source by target topic.
     """
     refused = create_topics(admin, {name: _portable(facts) for name, facts in missing.items()})
+    if missing:
+        admin.wait_for_topics(sorted(missing))
     for name, made in read_rules(admin, missing).items():
         wanted = rules.get(name)
-        if made is not None and wanted is not None and (changed := conflicts(wanted, made)):
-            refused += set_configs(admin, name, {key: wanted[key] for key in changed.keys() | _policy_of(wanted, made)})
+        if made is not None and wanted is not None:
+            changed = set(conflicts(wanted.configs, made.configs))
+            if changed:
+                changed |= _policy_of(wanted.configs, made.configs)
+            refused += set_configs(admin, name, {key: wanted.configs[key] for key in changed})
     return refused
 
 
@@ -119,13 +190,13 @@ def _portable(facts: TopicFacts) -> TopicFacts:
     return facts._replace(configs={name: value for name, value in configs.items() if name not in OF_CLUSTER})
 
 
-def _policy_of(wanted: Rules, made: Rules) -> set[str]:
+def _policy_of(wanted: Configs, made: Configs) -> set[str]:
     """Return the config name of the policy if it differs, because retention applies only if the policy deletes."""
     return {"cleanup.policy"} if _policy(wanted) != _policy(made) else set()
 
 
-def _policy(rules: Rules) -> set[str]:
-    return {word.strip() for word in rules.get("cleanup.policy", "delete").split(",") if word.strip()}
+def _policy(configs: Configs) -> set[str]:
+    return {word.strip() for word in configs.get("cleanup.policy", "delete").split(",") if word.strip()}
 
 
 def _number(text: str | None) -> int | None:
