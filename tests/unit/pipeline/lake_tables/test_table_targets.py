@@ -18,7 +18,7 @@ from kctl.client.clock import ManualClock, SystemClock
 from kctl.pipeline.decoding.record_decoding import DecodedTypes, error_schema
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.exported_records import read_exported
-from kctl.pipeline.export_files.manifests import COMMITTED_AT, ExportedRange
+from kctl.pipeline.export_files.manifests import COMMITTED_AT, MANIFESTS, ExportedRange
 from kctl.pipeline.export_files.range_files import RangeName
 from kctl.pipeline.job_errors import ExportDataError, FolderError, StoreTimeoutError
 from kctl.pipeline.jobs.replay import ReplayRequest, replay
@@ -648,6 +648,16 @@ def test_table_rolled_back_to_before_the_first_round_is_exported_from_the_start(
     assert again.resume_points(WANTED) == {}
     commit(again, 0, 3)
     assert rows(location) == sorted([*expected(0, 1, 2), (7, b"7")])
+
+
+def test_delta_table_in_the_directory_of_an_export_is_refused(tmp_path: Path) -> None:
+    """Readers of the directory would read the files of both."""
+    (tmp_path / MANIFESTS).mkdir()
+    location, settings = DeltaTable(str(tmp_path)), {"format": "parquet", "layout": "topic"}
+    for use in (lambda: open_target(location, {}).check(settings), lambda: claimed(location)):
+        with pytest.raises(FolderError, match="is not empty and is not a Delta table"):
+            use()
+    assert [path.name for path in tmp_path.iterdir()] == [MANIFESTS]
 
 
 RULED = pa.schema([*SCHEMA, pa.field("tenant", pa.string())])
