@@ -189,7 +189,7 @@ def test_topic_whose_configs_cannot_be_read_is_not_created_with_defaults(
         assert not admin.list_topics()
 
 
-def test_limit_that_somebody_set_is_a_conflict_and_a_default_of_versions_is_not() -> None:
+def test_limit_that_is_set_is_a_conflict_and_a_default_of_versions_is_not() -> None:
     assert (problems(OF_3_X, OF_4_X, "t"), latest_accepted_ms(OF_3_X, OF_4_X)) == ([], 3_600_000)
     assert (problems(OF_4_X, OF_3_X, "t"), latest_accepted_ms(OF_4_X, OF_3_X)) == ([], None)
     line = f"t: {AFTER}={HOUR_MS} rejects records that the source accepts ({UNLIMITED})"
@@ -198,7 +198,7 @@ def test_limit_that_somebody_set_is_a_conflict_and_a_default_of_versions_is_not(
     assert latest_accepted_ms(None, OF_4_X) is None
 
 
-def test_rules_name_the_configs_that_nobody_set(sides: tuple[Properties, Properties]) -> None:
+def test_rules_name_the_configs_with_defaults(sides: tuple[Properties, Properties]) -> None:
     source, _ = sides
     create(source, "t", {AFTER: "5"})
     create(source, "u", {})

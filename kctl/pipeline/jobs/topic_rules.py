@@ -3,7 +3,7 @@
 Copied records keep their timestamps and sizes. So a target with a shorter retention deletes them minutes after the
 copy, and a target with lower limits rejects them.
 
-Limits that nobody set differ by the versions of Kafka: 3.x accepts every timestamp, 4.x only until one hour after the
+Default limits differ by the versions of Kafka: 3.x accepts every timestamp, 4.x only until one hour after the
 broker's clock. Such a limit is a conflict only if the source has a record that the target would reject.
 """
 
@@ -101,7 +101,7 @@ def conflicts(source: Configs, target: Configs) -> dict[str, str]:
 def problems(source: Rules | None, target: Rules | None, topic: str, names: Container[str] = RULES) -> list[str]:
     """Return the conflicts of a target topic with its source, one line for each config.
 
-    Limits that nobody set are left to `late_records`.
+    Limits that are defaults on both sides are left to `late_records`.
 
     Args: names: configs to compare.
     """
@@ -116,9 +116,9 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
 
 
 def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None:
-    """Return how many ms after the broker's clock a target accepts timestamps by a limit that nobody set.
+    """Return how many ms after the broker's clock a target accepts timestamps by a default limit.
 
-    None if the source has the same limit, or somebody set it.
+    None if the source has the same limit, or one of the limits is set.
     """
     if source is None or target is None or AFTER not in source.defaults & target.defaults:
         return None
