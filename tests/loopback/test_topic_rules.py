@@ -233,9 +233,7 @@ def test_late_records_are_the_ones_to_copy_that_a_default_would_reject(sides: tu
     whole = [OffsetRange("t", 0, 0, 3), OffsetRange("t", 1, 0, 0)]
     with Admin(source) as admin:
         (line,) = late_records(admin, whole, {"t": 3_600_000})
-        assert re.fullmatch(rf"t-0: {AFTER}=3600000 \(default\) .* at offset 1, .* 2h\d*s? after the present", line), (
-            line
-        )
+        assert re.fullmatch(rf"t-0: {AFTER}=3600000 \(default\) .* at offset 1, .* 2h\w* after the present", line)
         assert late_records(admin, whole, {"t": 3 * 3_600_000}) == []
         assert late_records(admin, [OffsetRange("t", 0, 2, 3)], {"t": 3_600_000}) == []
         assert late_records(admin, whole, {"u": 3_600_000}) == []

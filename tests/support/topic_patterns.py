@@ -8,8 +8,8 @@ from kctl.pipeline.running import JobProgress
 from tests.pipeline.exports import Row, on_topic, produce
 
 
-class Ended(Exception):
-    """The end of a job that would continue until Ctrl-C."""
+class Ended(BaseException):
+    """The end of a job that would continue until Ctrl-C; no error, as KeyboardInterrupt."""
 
 
 class Steps:
