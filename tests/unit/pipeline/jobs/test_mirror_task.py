@@ -65,9 +65,9 @@ def test_resumed_ignores_position_of_deleted_target_and_counts_of_earlier_runs(
     [
         (
             [5, 9_000_000_000_000_000, 7],
-            "the latest timestamp of the rejected records, 9000000000000000, is at offset 11",
+            "latest timestamp of the rejected records, 9000000000000000, is at offset 11",
         ),
-        ([5, 4, -7], "the earliest timestamp of the rejected records, -7, is at offset 12"),
+        ([5, 4, -7], "earliest timestamp of the rejected records, -7, is at offset 12"),
     ],
     ids=["late", "early"],
 )
