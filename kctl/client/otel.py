@@ -15,6 +15,7 @@ conventions of OpenTelemetry for messaging and Kafka.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
@@ -33,6 +34,11 @@ except ImportError as error:
 __all__ = ["HasMetrics", "Telemetry"]
 
 _SCOPE = "kctl.client"
+MOST_FIELD_BYTES = 8192
+"""Maximum size of one field of a trace context; larger fields are ignored. Source: W3C Baggage, limits."""
+MOST_KEY_BYTES = 1024
+"""Maximum size of a record key in a span."""
+_BLANKS = re.compile(rb"[ \t]+")
 
 
 class HasMetrics(Protocol):
@@ -52,10 +58,18 @@ class _HeaderSetter:
 
 
 class _HeaderGetter:
-    """Reads the fields of a trace context from headers."""
+    """Reads the fields of a trace context from headers.
+
+    Anybody who may produce writes them. The propagators log fields that they reject, and some versions take time by
+    the square of the length.
+    """
 
     def get(self, carrier: Sequence[Header], key: str) -> list[str] | None:
-        return [value.decode(errors="replace") for name, value in carrier if name == key and value] or None
+        values = [value for name, value in carrier if name == key and value]
+        if sum(map(len, values)) > MOST_FIELD_BYTES:
+            return None
+        texts = [_BLANKS.sub(b" ", value).decode("latin-1") for value in values]
+        return texts if texts and all(text.isascii() and text.isprintable() for text in texts) else None
 
     def keys(self, carrier: Sequence[Header]) -> list[str]:
         return [name for name, _ in carrier]
@@ -190,13 +204,13 @@ def _attributes(operation: str, topic: str) -> dict[str, str]:
 
 
 def _content(key: bytes | None, value: bytes | None) -> dict[str, str | int | bool]:
-    """Return the attributes of key and value; of a key that is not text there is none."""
+    """Return the attributes of key and value; a key that is large or not text has none."""
     found: dict[str, str | int | bool] = {}
     if value is None:
         found["messaging.kafka.message.tombstone"] = True
     else:
         found["messaging.message.body.size"] = len(value)
-    if key is not None:
+    if key is not None and len(key) <= MOST_KEY_BYTES:
         with suppress(UnicodeDecodeError):
             found["messaging.kafka.message.key"] = key.decode()
     return found

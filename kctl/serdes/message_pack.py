@@ -14,6 +14,14 @@ from kctl.serdes.libraries import import_library
 _BYTES, _MAP, _EXT = {"base64"}, {"map"}, {"ext", "base64"}
 
 
+class _Pairs(list[tuple[Any, Any]]):
+    """Keys and values of a map in their order.
+
+    Not a dict: the hashes of numbers and arrays are known, so that a value could have thousands of keys with the same
+    hash.
+    """
+
+
 class MessagePackCodec:
     """Codec of MessagePack, which has no schema."""
 
@@ -23,9 +31,10 @@ class MessagePackCodec:
     def decode(self, data: bytes) -> Any:
         """Return the value. Raises: DecodeError: the bytes are not exactly one MessagePack value."""
         try:
-            return self._to_json(
-                self._msgpack.unpackb(data, raw=False, strict_map_key=False, timestamp=0, use_list=False)
+            unpacked = self._msgpack.unpackb(
+                data, raw=False, strict_map_key=False, timestamp=0, use_list=False, object_pairs_hook=_Pairs
             )
+            return self._to_json(unpacked)
         except Exception as e:  # noqa: BLE001 - what the library raises for damaged bytes is not documented
             raise DecodeError(f"not MessagePack: {str(e) or type(e).__name__}"[:300]) from None
 
@@ -38,10 +47,10 @@ class MessagePackCodec:
             raise EncodeError(f"the value does not fit MessagePack: {str(e) or type(e).__name__}"[:300]) from None
 
     def _to_json(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            if all(isinstance(key, str) for key in value) and set(value) not in (_BYTES, _MAP, _EXT):
-                return {key: self._to_json(each) for key, each in value.items()}
-            return {"map": [[self._to_json(key), self._to_json(each)] for key, each in value.items()]}
+        if isinstance(value, _Pairs):
+            if all(isinstance(key, str) for key, _ in value) and {key for key, _ in value} not in (_BYTES, _MAP, _EXT):
+                return {key: self._to_json(each) for key, each in value}
+            return {"map": [[self._to_json(key), self._to_json(each)] for key, each in value]}
         if isinstance(value, tuple) and not isinstance(value, self._msgpack.ExtType):
             return [self._to_json(each) for each in value]
         if isinstance(value, bytes):

@@ -147,6 +147,46 @@ def test_damaged_trace_context_begins_a_trace(observed: Observed, header: bytes 
     assert span.status.status_code is trace.StatusCode.ERROR
 
 
+@pytest.mark.parametrize("name", ["tracestate", "baggage", "traceparent"])
+@pytest.mark.parametrize(
+    "field",
+    [b"a=b\x1b[31m\nhint: x", b"a=b\x9b", b"a" * 100_000, b" " * 100_000, b"a=b," * 30_000],
+    ids=["controls", "other bytes", "long", "blank", "many"],
+)
+def test_field_of_a_stranger_is_neither_kept_nor_logged(
+    observed: Observed, caplog: pytest.LogCaptureFixture, name: str, field: bytes
+) -> None:
+    headers = [*([] if name == "traceparent" else [("traceparent", REMOTE.encode())]), (name, field)]
+    with observed.telemetry.process(record(b"v", headers=headers)) as span:
+        assert baggage.get_all() == {}
+        assert not span.get_span_context().trace_state
+    assert (ids(observed.spans()[0])[0] == TRACE_ID) == (name != "traceparent")
+    for each in caplog.records:
+        assert each.getMessage().isprintable()
+        assert len(each.getMessage()) < 1000
+
+
+def test_fields_of_many_headers_are_bounded_together(observed: Observed) -> None:
+    headers = [("traceparent", REMOTE.encode()), *[("tracestate", b"a%d=b" % number) for number in range(10_000)]]
+    with observed.telemetry.process(record(b"v", headers=headers)) as span:
+        assert not span.get_span_context().trace_state
+
+
+def test_blanks_of_a_list_are_one_blank(observed: Observed) -> None:
+    headers = [("baggage", b"a=1" + b" " * 4000 + b",  b=2")]
+    with observed.telemetry.process(record(b"v", headers=headers)):
+        assert baggage.get_all() == {"a": "1", "b": "2"}
+
+
+def test_large_key_is_not_kept_in_a_span(observed: Observed) -> None:
+    for key in (b"k" * 1024, b"k" * 1025):
+        with observed.telemetry.process(record(b"v", key=key)):
+            pass
+    small, large = (dict(span.attributes or {}) for span in observed.spans())
+    assert "messaging.kafka.message.key" in small
+    assert "messaging.kafka.message.key" not in large
+
+
 def test_polled_records_are_counted_by_topic(observed: Observed) -> None:
     observed.telemetry.on_poll([record("1", topic="a"), record("2", topic="b"), record("3", topic="a")])
     counted = observed.points()["messaging.client.consumed.messages"]

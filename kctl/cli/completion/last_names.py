@@ -96,8 +96,8 @@ def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, s
 
 def _facts(given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Iterator[object]:
     """Yield options, variables, and modification times of property files that lead to the cluster."""
-    for name, values in sorted(given.items()):
-        yield name, [value for value in values if not _is_secret(value)]
+    for option, values in sorted(given.items()):
+        yield option, [value for value in values if option != "-X" or not _is_secret(value)]
     for name, value in sorted(environ.items()):
         if name.startswith("KCTL_") and not _is_secret(name):
             yield name, value

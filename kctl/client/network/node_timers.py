@@ -5,10 +5,13 @@ its throttling ends. `note` is called wherever one of these instants may have be
 (a response came, a connection ended) stay in the heap; `next_at_ms` corrects them when they are the nearest.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.network.nodes import NodeEntry
+
+LEAST_KEPT = 64
+"""Number of instants from which those that became later are removed."""
 
 
 class NodeTimers:
@@ -19,6 +22,8 @@ class NodeTimers:
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, NodeEntry]] = []
+        self._most = LEAST_KEPT
+        """Number of instants at which the heap is cleaned: a broker that throttles each response adds one each time."""
         self._last_number = 0
         """Nodes that are due at the same instant come in the order of these numbers."""
 
@@ -28,6 +33,10 @@ class NodeTimers:
             entry.timer_at_ms = at_ms
             self._last_number += 1
             heappush(self._heap, (at_ms, self._last_number, entry))
+            if len(self._heap) > self._most:
+                self._heap[:] = [each for each in self._heap if each[0] == each[2].timer_at_ms]
+                heapify(self._heap)
+                self._most = max(LEAST_KEPT, 2 * len(self._heap))
 
     def next_at_ms(self, now_ms: int) -> int:
         """Return the instant at which the first node is due."""
@@ -38,9 +47,11 @@ class NodeTimers:
                 due_at_ms = entry.due_at_ms(now_ms)
                 if due_at_ms <= at_ms:
                     return due_at_ms
+                heappop(heap)
                 entry.timer_at_ms = FOREVER_MS
                 self.note(entry, due_at_ms)
-            heappop(heap)
+            else:
+                heappop(heap)
         return FOREVER_MS
 
     def pop_due(self, now_ms: int) -> list[NodeEntry]:

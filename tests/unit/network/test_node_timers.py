@@ -2,7 +2,7 @@
 
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import Node
-from kctl.client.network.node_timers import NodeTimers
+from kctl.client.network.node_timers import LEAST_KEPT, NodeTimers
 from kctl.client.network.nodes import NodeEntry
 
 
@@ -82,3 +82,19 @@ def test_one_look_takes_one_node_however_many_there_are() -> None:
     for _ in range(10):
         assert timers.next_at_ms(0) == 100
     assert [entry.looks for entry in entries] == [10, *[0] * 999]
+
+
+def test_instants_that_became_later_are_not_kept() -> None:
+    entries = [_Entry(number, 30_000) for number in range(10)]
+    timers = _timers(*entries)
+    for now_ms in range(5000):  # each response throttles, and the next request has its deadline
+        for entry in entries:
+            entry.at_ms = now_ms + 1
+            timers.note(entry, now_ms + 1)
+        assert timers.pop_due(now_ms + 1) == entries
+        for entry in entries:
+            entry.at_ms = now_ms + 30_000
+            timers.note(entry, entry.at_ms)
+    assert len(timers._heap) <= LEAST_KEPT
+    assert timers.next_at_ms(5000) == 34_999
+    assert timers.pop_due(34_999) == entries

@@ -1,5 +1,6 @@
 """MessagePackCodec: each value comes back as it was."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgpack
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kctl.serdes import message_pack
 from kctl.serdes.errors import DecodeError, EncodeError
 from kctl.serdes.json_text import read_json, show_json
 from kctl.serdes.message_pack import MessagePackCodec
@@ -41,3 +43,42 @@ def test_damaged_bytes_are_decode_errors(data: bytes) -> None:
 def test_value_that_does_not_fit_is_an_encode_error(value: Any) -> None:
     with pytest.raises(EncodeError):
         MessagePackCodec().encode(value)
+
+
+def test_keys_are_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dict of 50,000 arrays with the same hash, in 1 MB, would take a minute."""
+    hashes = _array_hashes()
+    keys = [next(hashes) for _ in range(500)]
+    assert len({hash(key) for key in keys}) == 1
+    kinds: list[type] = []
+    to_json = MessagePackCodec._to_json
+    monkeypatch.setattr(
+        MessagePackCodec, "_to_json", lambda codec, value: kinds.append(type(value)) or to_json(codec, value)
+    )
+    data = b"\xde" + len(keys).to_bytes(2, "big") + b"".join(msgpack.packb(key) + b"\xc0" for key in keys)
+    assert MessagePackCodec().decode(data) == {"map": [[list(key), None] for key in keys]}
+    assert kinds[0] is message_pack._Pairs
+    assert dict not in kinds
+
+
+def test_maps_and_repeated_keys_are_shown_as_they_are() -> None:
+    assert MessagePackCodec().decode(b"\x81\x81\x01\x02\x03") == {"map": [[{"map": [[1, 2]]}, 3]]}
+    assert MessagePackCodec().decode(b"\x82\x01\x02\x01\x03") == {"map": [[1, 2], [1, 3]]}
+
+
+def _array_hashes() -> Iterator[tuple[int, int]]:
+    """Yield pairs of numbers with the same hash. Source: tuplehash in CPython's Objects/tupleobject.c."""
+    first, second, start, bits, target = 11400714785074694791, 14029467366897019727, 2870177450012600261, 2**64, 12345
+
+    def turned(number: int, left: int) -> int:
+        return (number << left | number >> (64 - left)) % bits
+
+    before = turned(target * pow(first, -1, bits) % bits, 33)
+    number = 1
+    while True:
+        number += 1
+        middle = turned((start + number * second) % bits, 31) * first % bits
+        other = (before - middle) * pow(second, -1, bits) % bits
+        other -= bits if other >= 2**63 else 0
+        if -(2**61) < other < 2**61 - 1 and other != -1:
+            yield number, other

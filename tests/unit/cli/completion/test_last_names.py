@@ -64,6 +64,15 @@ def test_other_options_have_other_names(
     assert other.read(WALL_MS)[0] == b""
 
 
+@pytest.mark.parametrize("option", ["--bootstrap", "--profile", "--command-config"])
+@pytest.mark.parametrize("word", ["key", "token", "registry", "secret"])
+def test_cluster_with_a_word_for_secrets_in_its_name_has_its_own_names(tmp_path: Path, option: str, word: str) -> None:
+    given = {**GIVEN, option: [f"{word}-1.example"]}
+    assert read(written(tmp_path, given), tmp_path) != b""
+    other = LastNames("topics", {**GIVEN, option: [f"{word}-2.example"]}, {"XDG_CACHE_HOME": str(tmp_path)})
+    assert other.read(WALL_MS)[0] == b""
+
+
 def test_passwords_are_no_part_of_the_digest(tmp_path: Path) -> None:
     written(tmp_path, {**GIVEN, "-X": ["ssl.key.password=one"]}, KCTL_SASL_JAAS_CONFIG="one")
     written(tmp_path, {**GIVEN, "-X": ["ssl.key.password=two"]}, KCTL_SASL_JAAS_CONFIG="two")
