@@ -280,17 +280,18 @@ def test_mirror_waits_until_brokers_know_the_topics_that_it_creates(
 
     def created(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
         refused = create_topics(admin, missing)
-        describe, late = topics._described, [broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "describe topic t")]
+        unknown = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "describe topic copy")
+        describe, late = topics._described, [unknown] * 3  # one call asks two brokers
 
         def described(call: Any, behind: Any, names: list[str], broker_id: int | None = None) -> Any:
-            return {"t": late.pop()} if late else describe(call, behind, names, broker_id)
+            return {"copy": late.pop()} if late and names == ["copy"] else describe(call, behind, names, broker_id)
 
         monkeypatch.setattr(topics, "_described", described)
         return refused
 
     monkeypatch.setattr(topic_rules, "create_topics", created)
-    assert mirror(MirrorRequest(("t",), source, target, create=True)).records == 0
-    assert configs_of(target, "t") == FOREVER
+    assert mirror(MirrorRequest(("t",), source, target, "copy", create=True)).records == 0
+    assert configs_of(target, "copy") == FOREVER
 
 
 def test_mirror_with_a_pattern_creates_the_topics_that_match(sides: tuple[Properties, Properties]) -> None:
