@@ -14,7 +14,7 @@ import threading
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from kctl.client.clock import Clock, Timer, duration_text
@@ -31,7 +31,7 @@ from kctl.client.errors import (
     TransportError,
     WrongPeerError,
 )
-from kctl.client.runtime import Address, Resolver
+from kctl.client.runtime import Address, Lookup, Resolver
 from kctl.client.wording import one_line, place_text
 
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
@@ -77,6 +77,22 @@ class PlainLogin(NamedTuple):
 NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
 
 
+class Connection(Protocol):
+    """Used part of a socket. Calls raise TimeoutError after the time of `settimeout`."""
+
+    def settimeout(self, value: float) -> None:
+        """Set the seconds that each call may wait."""
+        ...
+
+    def connect(self, address: tuple[str, int], /) -> None: ...
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+    def recv_into(self, buffer: memoryview, /) -> int: ...
+
+    def close(self) -> None: ...
+
+
 class HttpClient:
     """Client for HTTP servers with one persistent connection for each server. Not thread-safe.
 
@@ -91,7 +107,7 @@ class HttpClient:
         self._limits = limits
         self._make_context = context
         self._context: ssl.SSLContext | None = None
-        self._idle: dict[tuple[str, str, int], socket.socket] = {}
+        self._idle: dict[tuple[str, str, int], Connection] = {}
 
     def request(
         self,
@@ -137,7 +153,7 @@ class HttpClient:
     def _exchange(
         self,
         exchange: "_Exchange",
-        connection: socket.socket,
+        connection: Connection,
         method: str,
         body: bytes | None,
         headers: Mapping[str, str],
@@ -154,7 +170,7 @@ class HttpClient:
 
     # --- connections ------------------------------------------------------------------------------------------------
 
-    def _connect(self, exchange: "_Exchange") -> socket.socket:
+    def _connect(self, exchange: "_Exchange") -> Connection:
         timer = exchange.timer.sub(self._limits.connect_timeout_ms)
         addresses = self._look_up(exchange, timer)
         failed: KafkaError | None = None
@@ -169,18 +185,30 @@ class HttpClient:
         raise failed
 
     def _look_up(self, exchange: "_Exchange", timer: Timer) -> list[Address]:
-        done = threading.Event()
-        lookup = self._resolver.lookup(exchange.host, exchange.port, done.set)
-        done.wait(timer.remaining_ms / 1000)
+        lookup = self._looked_up(exchange.host, exchange.port, timer)
         if not lookup.done:
             raise exchange.located("dns", "", self._too_slow(exchange, "no DNS response", timer))
         if lookup.error is not None:
             raise exchange.located("dns", "", DnsError(lookup.error, hint=exchange.unreachable_hint))
         return lookup.addresses
 
-    def _dial(self, exchange: "_Exchange", address: Address, timer: Timer) -> socket.socket:
-        family = socket.AF_INET6 if address.is_ipv6 else socket.AF_INET
-        connection = socket.socket(family, socket.SOCK_STREAM)
+    def _looked_up(self, host: str, port: int, timer: Timer) -> Lookup:
+        """Return a lookup when it is done, or at the deadline."""
+        done = threading.Event()
+        lookup = self._resolver.lookup(host, port, done.set)
+        done.wait(timer.remaining_ms / 1000)
+        return lookup
+
+    def _open(self, family: socket.AddressFamily) -> Connection:
+        return socket.socket(family, socket.SOCK_STREAM)
+
+    def _secured(self, connection: Connection, context: ssl.SSLContext, host: str) -> Connection:
+        """Return a connection after the TLS handshake, which owns the given one."""
+        assert isinstance(connection, socket.socket)
+        return context.wrap_socket(connection, server_hostname=host)
+
+    def _dial(self, exchange: "_Exchange", address: Address, timer: Timer) -> Connection:
+        connection = self._open(socket.AF_INET6 if address.is_ipv6 else socket.AF_INET)
         phase = "tcp"
         try:
             connection.settimeout(_seconds(timer))
@@ -190,7 +218,7 @@ class HttpClient:
             phase = "tls"
             timer.update()
             connection.settimeout(_seconds(timer))
-            return self._tls().wrap_socket(connection, server_hostname=exchange.host)
+            return self._secured(connection, self._tls(), exchange.host)
         except OSError as e:
             connection.close()
             raise exchange.located(phase, str(address), self._refused(exchange, phase, e, timer)) from None
@@ -246,7 +274,7 @@ class _Exchange:
         return error
 
     def run(
-        self, connection: socket.socket, method: str, body: bytes | None, headers: Mapping[str, str]
+        self, connection: Connection, method: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[HttpResponse, bool]:
         """Send the request and read the response; return it and whether the connection can be reused."""
         self.timer.update()
@@ -322,9 +350,7 @@ class _Reading(io.RawIOBase):
     Args: most_bytes: size limit including headers and framing.
     """
 
-    def __init__(
-        self, connection: socket.socket, timer: Timer, most_bytes: int, on_received: Callable[[], None]
-    ) -> None:
+    def __init__(self, connection: Connection, timer: Timer, most_bytes: int, on_received: Callable[[], None]) -> None:
         self._connection = connection
         self._timer = timer
         self._left_bytes = most_bytes

@@ -82,6 +82,16 @@ class Decoder:
             raise DecodeError(f"schema {framed.schema} is {kind}, not {wanted}")
         return Decoded(codec.decode(framed.payload), framed.schema, kind)
 
+    def schema_of(self, data: bytes, headers: Sequence[Header]) -> int | UUID | None:
+        """Return the schema ID of bytes, if any. Raises: DecodeError: it is malformed."""
+        framed = read_frame(data, headers, self._header)
+        return None if framed is None else framed.schema
+
+    def load(self, schema: int | UUID) -> None:
+        """Fetch a schema. Raises: KafkaError."""
+        assert self._codecs is not None
+        self._codecs.codec(schema)
+
     def _decode_unframed(self, data: bytes) -> Decoded | None:
         if self._local is not None:
             return Decoded(self._local.decode(data))

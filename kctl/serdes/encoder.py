@@ -116,11 +116,15 @@ class Encoder:
 
         Raises: EncodeError: the value does not fit; KafkaError: from the registry.
         """
+        number, codec = self.schema_of(topic)
+        return write_frame(number, codec.encode(value))
+
+    def schema_of(self, topic: str) -> tuple[int, Codec]:
+        """Return the schema ID and codec of values for a topic, which are fetched once. Raises: KafkaError."""
         target = self._target
         if target.schema_id is not None:
-            return write_frame(target.schema_id, self._codec_of(target.schema_id).encode(value))
-        number, codec = self._found((target.subject or "").replace("{topic}", topic))
-        return write_frame(number, codec.encode(value))
+            return target.schema_id, self._codec_of(target.schema_id)
+        return self._found((target.subject or "").replace("{topic}", topic))
 
     def _encode_of_record(self, data: bytes, schema: int | UUID, headers: Sequence[Header]) -> bytes:
         payload = self._codec_of(schema).encode(read_json(data))

@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from kctl.client.clock import Clock
 from kctl.client.config import AdminConfig, RegistryConfig
 from kctl.client.network.system import system_runtime
 from kctl.serdes.codecs import Codecs
@@ -15,7 +16,38 @@ from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.system_registry import open_system_registry
 from kctl.serdes.wire import KEY_HEADER, VALUE_HEADER, Header
 
+if TYPE_CHECKING:
+    from kctl.serdes.system_registry import MakeHttp
+
 _NO_CLUSTER = {"bootstrap.servers": "registry:1"}
+
+
+class OpenedRegistry(NamedTuple):
+    """Client of a registry and its cache."""
+
+    client: SchemaRegistry
+    store: SchemaStore
+
+    def codecs(
+        self, form: Form, kind: str, schema: str | None, subject: str, *, is_key: bool, reader: str | None = None
+    ) -> tuple[Encoder, Decoder]:
+        """Return the encoder and decoder of a format. Args: as for `Registry.avro`."""
+        target: Target = parse_target(subject, "key" if is_key else "value")
+        if target.is_of_record or (schema is not None and target.subject is None):
+            raise ValueError(f"invalid subject {subject!r}: use topic, record:NAME, or a subject")
+        header = KEY_HEADER if is_key else VALUE_HEADER
+        new = None if schema is None else Schema(kind, schema)
+        encoder = Encoder(target, header, self.client, self.store, new)
+        return encoder, Decoder(form, header, Codecs(self.store, reader))
+
+
+def open_registry(config: Mapping[str, object], clock: Clock, make_http: "MakeHttp | None" = None) -> OpenedRegistry:
+    """Return the registry of properties; see `Registry` and `open_system_registry`."""
+    names = RegistryConfig.names()
+    limits = AdminConfig.parse({**_NO_CLUSTER, **{key: each for key, each in config.items() if key not in names}})
+    own = RegistryConfig.parse({key: each for key, each in config.items() if key in names})
+    client = open_system_registry(own, limits, clock, make_http=make_http)
+    return OpenedRegistry(client, SchemaStore(client, clock, None))
 
 
 class RegistrySerde:
@@ -48,12 +80,8 @@ class Registry:
     """
 
     def __init__(self, config: Mapping[str, object]) -> None:
-        names = RegistryConfig.names()
-        limits = AdminConfig.parse({**_NO_CLUSTER, **{key: each for key, each in config.items() if key not in names}})
-        own = RegistryConfig.parse({key: each for key, each in config.items() if key in names})
-        clock = system_runtime().clock
-        self.client: SchemaRegistry = open_system_registry(own, limits, clock)
-        self._store = SchemaStore(self.client, clock, None)
+        self._opened = open_registry(config, system_runtime().clock)
+        self.client: SchemaRegistry = self._opened.client
         self._lock = threading.Lock()
 
     def avro(
@@ -82,13 +110,9 @@ class Registry:
     def _serde(
         self, form: Form, kind: str, schema: str | None, subject: str, *, is_key: bool, reader: str | None = None
     ) -> RegistrySerde:
-        target: Target = parse_target(subject, "key" if is_key else "value")
-        if target.is_of_record or (schema is not None and target.subject is None):
-            raise ValueError(f"invalid subject {subject!r}: use topic, record:NAME, or a subject")
-        header = KEY_HEADER if is_key else VALUE_HEADER
-        new = None if schema is None else Schema(kind, schema)
-        encoder = Encoder(target, header, self.client, self._store, new)
-        return RegistrySerde(encoder, Decoder(form, header, Codecs(self._store, reader)), self._lock)
+        return RegistrySerde(
+            *self._opened.codecs(form, kind, schema, subject, is_key=is_key, reader=reader), self._lock
+        )
 
     def close(self) -> None:
         """Close the connections to the registry."""

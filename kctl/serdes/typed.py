@@ -14,6 +14,7 @@ from kctl.client.producer.future import Callback
 from kctl.client.producer.record import GivenHeaders
 from kctl.serdes.errors import RecordDecodeError, SerdesError, is_of_data
 from kctl.serdes.formats import Serde
+from kctl.serdes.wire import Header
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -55,6 +56,27 @@ class TypedRecord(Generic[K, V]):
     def __repr__(self) -> str:
         place = f"{self.topic}-{self.partition} offset {self.offset}"
         return f"TypedRecord({place}, key={self.key!r}, value={self.value!r})"
+
+
+def at_record(error: SerdesError, side: str, data: bytes, record: ConsumerRecord) -> RecordDecodeError:
+    """Return the error of a record whose key or value has unusable bytes."""
+    text = f"cannot decode the {side} of {record.topic}-{record.partition} at offset {record.offset}: {error}"
+    return RecordDecodeError(
+        text, topic=record.topic, partition=record.partition, offset=record.offset, side=side, raw=data
+    )
+
+
+def letter_headers(record: ConsumerRecord, error: Exception) -> list[Header]:
+    """Return the headers of a dead letter: the headers of the record, its position, and the error."""
+    reasons = {
+        "topic": record.topic,
+        "partition": str(record.partition),
+        "offset": str(record.offset),
+        "exception.class.name": f"{type(error).__module__}.{type(error).__qualname__}",
+        "exception.message": str(error),
+    }
+    added = [(f"__connect.errors.{name}", text.encode(errors="replace")) for name, text in reasons.items()]
+    return [*record.headers, *added]
 
 
 class _Typed(Generic[C]):
@@ -144,10 +166,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         except SerdesError as error:
             if not is_of_data(error):
                 raise
-            text = f"cannot decode the {side} of {record.topic}-{record.partition} at offset {record.offset}: {error}"
-            raise RecordDecodeError(
-                text, topic=record.topic, partition=record.partition, offset=record.offset, side=side, raw=data
-            ) from error
+            raise at_record(error, side, data, record) from error
 
     def _return_to(self, records: Sequence[ConsumerRecord]) -> None:
         first: dict[TopicPartition, int] = {}
@@ -212,12 +231,4 @@ class DeadLetters:
 
     def send(self, record: ConsumerRecord, error: Exception) -> SendFuture:
         """Send a record. Wait for the result before you commit its offset."""
-        reasons = {
-            "topic": record.topic,
-            "partition": str(record.partition),
-            "offset": str(record.offset),
-            "exception.class.name": f"{type(error).__module__}.{type(error).__qualname__}",
-            "exception.message": str(error),
-        }
-        added = [(f"__connect.errors.{name}", text.encode(errors="replace")) for name, text in reasons.items()]
-        return self._producer.send(self._topic, record.value, record.key, headers=[*record.headers, *added])
+        return self._producer.send(self._topic, record.value, record.key, headers=letter_headers(record, error))

@@ -15,6 +15,10 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+class WouldWait(Exception):
+    """A call outside of a bridge has to wait. It had no effect and can be repeated in a bridge."""
+
+
 class _Bridged(greenlet):
     """A greenlet whose parent is the coroutine that awaits for it."""
 

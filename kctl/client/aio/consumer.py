@@ -19,6 +19,7 @@ from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, OnPoll, RebalanceListener, WaitReason
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
+from kctl.client.consumer.fetched_data import PollResult
 from kctl.client.consumer.group.commit_callbacks import OnCommit
 from kctl.client.errors import ConcurrentModificationError, KafkaError
 from kctl.client.events import EventSink, ignore_events
@@ -125,13 +126,11 @@ class AsyncConsumer:
 
         Lets other tasks run once, even if records are available. Raises: as `Consumer.poll`.
         """
-        await asyncio.sleep(0)
-        result = await self._run(partial(self._client._poll, timeout))
+        result = await self._take(timeout)
         if result is None:
             return []
         records = result.records
-        if self._client._on_poll is not None:
-            self._client._show(records, result)
+        self._show(records, result)
         result.given = result.count  # no await from here to the caller
         return records
 
@@ -140,20 +139,37 @@ class AsyncConsumer:
 
         The position advances with each record: after an early exit, the next poll or iteration returns the rest.
         """
-        data = self._side.data
-        while self._side.close_result is None:
-            await asyncio.sleep(0)
-            result = await self._run(partial(self._client._poll, math.inf))
-            if result is None:
+        while self._is_open:
+            if (result := await self._take(math.inf)) is None:
                 continue
             result.is_one_by_one = True
             for record in result.records:
-                if self._client._on_poll is not None:
-                    self._client._show((record,), result)
+                self._show((record,), result)
                 result.given += 1
                 yield record
-                if data.result is not result:  # a call has read the positions, and may have changed them
+                if not self._has(result):  # a call has read the positions, and may have changed them
                     break
+
+    async def _take(self, timeout: Timeout) -> PollResult | None:
+        """Return the next records, of which `given` of the result counts the returned ones.
+
+        Lets other tasks run once, even if records are available.
+        """
+        await asyncio.sleep(0)
+        return await self._run(partial(self._client._poll, timeout))
+
+    def _has(self, result: PollResult) -> bool:
+        """Return whether a result is the last one, and no call has read the positions since."""
+        return self._side.data.result is result
+
+    def _show(self, records: Sequence[ConsumerRecord], result: PollResult) -> None:
+        """Pass records to the hook, before the application has them."""
+        if self._client._on_poll is not None:
+            self._client._show(records, result)
+
+    @property
+    def _is_open(self) -> bool:
+        return self._side.close_result is None
 
     # --- calls that wait ----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kctl.client.aio.bridge import awaited, is_bridged, run
+from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.awaiting import wakes_of
 from kctl.client.clock import Timer
@@ -34,21 +34,17 @@ from kctl.client.runtime import Runtime
 R = TypeVar("R")
 
 
-class _WouldWait(Exception):
-    """Metadata or memory for a record is missing."""
-
-
 class _Producer(Producer):
     """A producer that waits only in a bridge."""
 
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         if not is_bridged():
-            raise _WouldWait
+            raise WouldWait
         super()._wait_to_accept(partition, record, timer)
 
     def _wait_to_choose(self, topic: str, timer: Timer) -> None:
         if not is_bridged():
-            raise _WouldWait
+            raise WouldWait
         super()._wait_to_choose(topic, timer)
 
     def _send_hooked(
@@ -62,7 +58,7 @@ class _Producer(Producer):
         callback: Callback | None,
     ) -> SendFuture:
         if not is_bridged():
-            raise _WouldWait  # the hook runs once, even if the record has to wait
+            raise WouldWait  # the hook runs once, even if the record has to wait
         return super()._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
 
 
@@ -108,7 +104,7 @@ class AsyncProducer:
         send = self._client.send
         try:
             return send(topic, value, key, partition, headers, timestamp_ms)
-        except _WouldWait:
+        except WouldWait:
             return await run(partial(send, topic, value, key, partition, headers, timestamp_ms))
 
     async def send(
@@ -139,7 +135,7 @@ class AsyncProducer:
         send = self._client.send
         try:
             future = send(topic, value, key, partition, headers, timestamp_ms, on_done)
-        except _WouldWait:
+        except WouldWait:
             future = await run(partial(send, topic, value, key, partition, headers, timestamp_ms, on_done))
         await acknowledged
         return future.result(0)

@@ -1,0 +1,121 @@
+"""AwaitedHttpClient: HTTP requests whose waits are awaits of the event loop."""
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from kctl.client.aio.bridge import WouldWait, await_in_bridge, is_bridged
+from kctl.client.aio.driver import AsyncDriver
+from kctl.client.clock import Clock, Timer
+from kctl.client.http import Connection, HttpClient, HttpLimits, HttpResponse
+from kctl.client.runtime import Lookup, Resolver
+
+T = TypeVar("T")
+
+
+class AwaitedHttpClient(HttpClient):
+    """HTTP client for code in a bridge. Elsewhere, `request` raises WouldWait before it sends anything."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        resolver: Resolver,
+        limits: HttpLimits,
+        context: Callable[[], ssl.SSLContext],
+        driver: AsyncDriver,
+    ) -> None:
+        super().__init__(clock, resolver, limits, context)
+        self._driver = driver
+
+    def request(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Send a request; as `HttpClient.request`."""
+        if not is_bridged():
+            raise WouldWait
+        return super().request(*args, **kwargs)
+
+    def _looked_up(self, host: str, port: int, timer: Timer) -> Lookup:
+        waiter = self._driver.waiter()
+        lookup = self._resolver.lookup(host, port, waiter.notify)
+        self._driver.wait(waiter, timer.deadline_at_ms)
+        return lookup
+
+    def _open(self, family: socket.AddressFamily) -> Connection:
+        return AwaitedSocket(socket.socket(family, socket.SOCK_STREAM))
+
+    def _secured(self, connection: Connection, context: ssl.SSLContext, host: str) -> Connection:
+        assert isinstance(connection, AwaitedSocket)
+        connection.secure(context, host)
+        return connection
+
+
+class AwaitedSocket:
+    """A socket whose waits are awaits of the event loop; in a bridge only."""
+
+    def __init__(self, below: socket.socket) -> None:
+        below.setblocking(False)
+        self._below = below
+        self._seconds = 0.0
+
+    def settimeout(self, value: float) -> None:
+        self._seconds = value
+
+    def connect(self, address: tuple[str, int], /) -> None:
+        with suppress(BlockingIOError):
+            self._below.connect(address)
+            return
+        self._await(asyncio.get_running_loop().time() + self._seconds, is_write=True)
+        failed = self._below.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if failed:
+            raise OSError(failed, os.strerror(failed))
+
+    def secure(self, context: ssl.SSLContext, host: str) -> None:
+        """Do the TLS handshake."""
+        self._below = secured = context.wrap_socket(self._below, server_hostname=host, do_handshake_on_connect=False)
+        self._repeat(secured.do_handshake)
+
+    def sendall(self, data: bytes, /) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._repeat(partial(self._below.send, left), is_write=True) :]
+
+    def recv_into(self, buffer: memoryview, /) -> int:
+        return self._repeat(partial(self._below.recv_into, buffer))
+
+    def close(self) -> None:
+        self._below.close()
+
+    def _repeat(self, call: Callable[[], T], *, is_write: bool = False) -> T:
+        """Call until the socket is ready for it. Raises: TimeoutError."""
+        until_s = asyncio.get_running_loop().time() + self._seconds
+        while True:
+            try:
+                return call()
+            except BlockingIOError:
+                self._await(until_s, is_write=is_write)
+            except ssl.SSLWantReadError:
+                self._await(until_s, is_write=False)
+            except ssl.SSLWantWriteError:
+                self._await(until_s, is_write=True)
+
+    def _await(self, until_s: float, *, is_write: bool) -> None:
+        loop, number = asyncio.get_running_loop(), self._below.fileno()
+        ready: asyncio.Future[bool] = loop.create_future()
+
+        def end(is_ready: bool) -> None:
+            if not ready.done():
+                ready.set_result(is_ready)
+
+        add, remove = (loop.add_writer, loop.remove_writer) if is_write else (loop.add_reader, loop.remove_reader)
+        add(number, end, True)
+        timer = loop.call_at(until_s, end, False)
+        try:
+            if not await_in_bridge(ready):
+                raise TimeoutError
+        finally:
+            timer.cancel()
+            remove(number)

@@ -1,0 +1,167 @@
+"""AsyncRegistry: formats with a schema registry whose requests are awaits of the event loop."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from kctl.client.aio.bridge import WouldWait, awaited, run
+from kctl.client.aio.http import AwaitedHttpClient
+from kctl.client.aio.surroundings import async_runtime
+from kctl.client.runtime import Runtime
+from kctl.serdes.decoder import Decoder, Form
+from kctl.serdes.encoder import Encoder
+from kctl.serdes.registry import AVRO, JSON, PROTOBUF, SchemaRegistry
+from kctl.serdes.registry_formats import open_registry
+from kctl.serdes.wire import Header
+
+R = TypeVar("R")
+
+
+class _Turns:
+    """Requests of one registry: one at a time, and one for all tasks that need the same schema."""
+
+    def __init__(self) -> None:
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loads: dict[Hashable, asyncio.Task[object]] = {}
+
+    async def run(self, call: Callable[[], R]) -> R:
+        """Run code that may send requests, after earlier calls."""
+        self._check_loop()
+        assert self._turn is not None
+        async with self._turn:
+            return await run(call)
+
+    async def load(self, schema: Hashable, call: Callable[[], object]) -> None:
+        """Fetch a schema, or wait for the task that does. The fetch goes on if this task is cancelled."""
+        self._check_loop()
+        loading = self._loads.get(schema)
+        if loading is None:
+            loading = self._loads[schema] = asyncio.ensure_future(self.run(call))
+            loading.add_done_callback(partial(self._end, schema))
+        await asyncio.shield(loading)
+
+    def _end(self, schema: Hashable, loading: "asyncio.Task[object]") -> None:
+        if self._loads.get(schema) is loading:
+            del self._loads[schema]
+
+    def _check_loop(self) -> None:
+        """Drop the state of an event loop that was used before."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._turn, self._loop, self._loads = asyncio.Lock(), loop, {}
+
+
+class AsyncRegistrySerde:
+    """Format of JSON values with a schema ID. Waits only for schemas that were not used before."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, turns: _Turns) -> None:
+        self._encoder = encoder
+        self._decoder = decoder
+        self._turns = turns
+
+    async def serialize(self, value: Any, topic: str) -> bytes:
+        """Return the bytes of a value. Raises: EncodeError; KafkaError: from the registry."""
+        encode = partial(self._encoder.encode_value, value, topic)
+        try:
+            return encode()
+        except WouldWait:
+            await self._turns.load((self._encoder, topic), partial(self._encoder.schema_of, topic))
+        return await self._after_load(encode)
+
+    async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
+        """Return the value of bytes. Raises: DecodeError; KafkaError: from the registry."""
+        decode = partial(self._decoder.decode, data, headers)
+        try:
+            decoded = decode()
+        except WouldWait:
+            schema = self._decoder.schema_of(data, headers)
+            assert schema is not None  # the bytes alone need no registry
+            await self._turns.load((self._decoder, schema), partial(self._decoder.load, schema))
+            decoded = await self._after_load(decode)
+        assert decoded is not None  # the form is not AUTO
+        return decoded.value
+
+    async def _after_load(self, call: Callable[[], R]) -> R:
+        try:
+            return call()
+        except WouldWait:  # the cache has dropped the schema in the meantime
+            return await self._turns.run(call)
+
+
+class AsyncSchemaRegistry:
+    """Requests to a schema registry: each method is the method of `SchemaRegistry` with its name.
+
+    Tasks of one event loop may share it. Requests run one after another.
+    """
+
+    def __init__(self, client: SchemaRegistry, turns: _Turns) -> None:
+        self._client = client
+        self._turns = turns
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        return await self._turns.run(call)
+
+    schema = awaited(SchemaRegistry.schema)
+    subjects = awaited(SchemaRegistry.subjects)
+    versions = awaited(SchemaRegistry.versions)
+    version = awaited(SchemaRegistry.version)
+    register = awaited(SchemaRegistry.register)
+    check = awaited(SchemaRegistry.check)
+    delete = awaited(SchemaRegistry.delete)
+    compatibility = awaited(SchemaRegistry.compatibility)
+    set_compatibility = awaited(SchemaRegistry.set_compatibility)
+
+
+class AsyncRegistry:
+    """Schema registry for coroutines, and formats with its schemas.
+
+    Tasks of one event loop may share it.
+    Args: config: as for `Registry`.
+    Attributes: client: requests to the registry, such as `await client.subjects()`.
+    Raises: ConfigError: the URL is missing, or a property is unknown or malformed.
+    """
+
+    def __init__(self, config: Mapping[str, object], runtime: Runtime | None = None) -> None:
+        made, driver = async_runtime(runtime)
+        self._opened = open_registry(config, made.clock, partial(AwaitedHttpClient, driver=driver))
+        self._turns = _Turns()
+        self.client = AsyncSchemaRegistry(self._opened.client, self._turns)
+
+    def avro(
+        self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False, reader: str | None = None
+    ) -> AsyncRegistrySerde:
+        """Return the format for Avro. Args: as for `Registry.avro`."""
+        return self._serde(Form.AVRO, AVRO, schema, subject, is_key=is_key, reader=reader)
+
+    def protobuf(
+        self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False
+    ) -> AsyncRegistrySerde:
+        """Return the format for Protobuf; see `avro`."""
+        return self._serde(Form.PROTOBUF, PROTOBUF, schema, subject, is_key=is_key)
+
+    def json_schema(
+        self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False
+    ) -> AsyncRegistrySerde:
+        """Return the format for JSON Schema; see `avro`. Checks written values."""
+        return self._serde(Form.JSON_SCHEMA, JSON, schema, subject, is_key=is_key)
+
+    def _serde(
+        self, form: Form, kind: str, schema: str | None, subject: str, *, is_key: bool, reader: str | None = None
+    ) -> AsyncRegistrySerde:
+        made = self._opened.codecs(form, kind, schema, subject, is_key=is_key, reader=reader)
+        return AsyncRegistrySerde(*made, self._turns)
+
+    async def close(self) -> None:
+        """Close the connections to the registry."""
+        self._opened.client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()

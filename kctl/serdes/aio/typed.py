@@ -1,0 +1,270 @@
+"""Typed producers and consumers for asyncio."""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from kctl.client import ConsumerRecord, RecordMetadata, SendFuture
+from kctl.client.aio import AsyncConsumer, AsyncProducer
+from kctl.client.consumer.consumer import Timeout
+from kctl.client.consumer.fetched_data import PollResult
+from kctl.client.producer.record import GivenHeaders
+from kctl.serdes.aio.formats import AsyncSerde, check_serde, settled
+from kctl.serdes.errors import RecordDecodeError, SerdesError, is_of_data
+from kctl.serdes.formats import Serde
+from kctl.serdes.typed import TypedRecord, at_record, letter_headers
+
+K = TypeVar("K")
+V = TypeVar("V")
+C = TypeVar("C", AsyncConsumer, AsyncProducer)
+OnAsyncError = Callable[[ConsumerRecord, RecordDecodeError], object]
+"""Function or coroutine function for records that cannot be decoded. If it raises, the consumer retries the record;
+otherwise it continues."""
+
+
+class _Typed(Generic[C]):
+    """Client with formats. Leaving the `async with` block closes the client."""
+
+    client: C
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.client.__aexit__(kind, error, traceback)
+
+
+class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
+    """Consumer for coroutines that decodes records.
+
+    Use `client` to subscribe, commit, seek, and pause. A call that is cancelled while it decodes returns no record, and
+    no commit includes its records: the next call returns them. Leaving the `async with` block closes the consumer.
+    Args:
+        client: the consumer.
+        key, value: the formats. Null keys and values are None.
+        on_error: handler of records that cannot be decoded; None raises the error.
+    Raises: TypeError: a format blocks the event loop.
+    """
+
+    def __init__(
+        self,
+        client: AsyncConsumer,
+        key: Serde[K] | AsyncSerde[K],
+        value: Serde[V] | AsyncSerde[V],
+        *,
+        on_error: OnAsyncError | None = None,
+    ) -> None:
+        check_serde(key)
+        check_serde(value)
+        self.client = client
+        self._key = key
+        self._value = value
+        self._on_error = on_error
+
+    async def poll(self, timeout: Timeout = None) -> list[TypedRecord[K, V]]:
+        """Return the next decoded records; see `AsyncConsumer.poll`.
+
+        If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
+        stays at the record; seek to skip it. A fetch of schemas may exceed the timeout.
+        Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
+        not respond, or as `AsyncConsumer.poll`.
+        """
+        timer = self.client._client._timer(timeout)
+        while True:
+            timer.update()
+            result = await self.client._take(timer.remaining_ms / 1000)
+            if result is None:
+                return []
+            found = await self._decoded_records(result)
+            if found is not None:
+                return found
+
+    async def _decoded_records(self, result: PollResult) -> list[TypedRecord[K, V]] | None:
+        """Return the records of a poll, which are counted as returned; None if another call changed the positions."""
+        found: list[TypedRecord[K, V]] = []
+        passed = 0
+        for record in result.records:
+            try:
+                typed = await self._decoded(record)
+            except Exception:
+                if not self.client._has(result):
+                    return None
+                if not found:
+                    raise
+                break
+            passed += 1
+            if typed is not None:
+                found.append(typed)
+            elif not found:
+                self._pass(result, passed)  # the handler must not get the record again
+        if not self.client._has(result):
+            return None
+        self.client._show(result.records[:passed], result)
+        result.given = passed  # no await from here to the caller
+        return found
+
+    def _pass(self, result: PollResult, count: int) -> None:
+        if self.client._has(result):
+            result.given = count
+
+    async def __aiter__(self) -> AsyncIterator[TypedRecord[K, V]]:
+        """Yield decoded records without end, as the loop over an `AsyncConsumer`. Raises: see `poll`."""
+        while self.client._is_open:
+            result = await self.client._take(math.inf)
+            if result is None:
+                continue
+            result.is_one_by_one = True
+            for record in result.records:
+                typed = await self._decoded(record)
+                if not self.client._has(result):  # another call changed the positions while a schema was fetched
+                    break
+                self.client._show((record,), result)
+                result.given += 1
+                if typed is not None:
+                    yield typed
+                    if not self.client._has(result):
+                        break
+
+    async def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V] | None:
+        """Return a record; None if the handler processed it."""
+        try:
+            key = await self._read("key", self._key, record.key, record)
+            return TypedRecord(key, await self._read("value", self._value, record.value, record), record)
+        except RecordDecodeError as error:
+            if self._on_error is None:
+                raise
+            await settled(self._on_error(record, error))
+            return None
+
+    @staticmethod
+    async def _read(side: str, serde: Serde[Any] | AsyncSerde[Any], data: bytes | None, record: ConsumerRecord) -> Any:
+        if data is None:
+            return None
+        try:
+            return await settled(serde.deserialize(data, record.topic, record.headers))
+        except SerdesError as error:
+            if not is_of_data(error):
+                raise
+            raise at_record(error, side, data, record) from error
+
+
+class _Turn:
+    """Place of a call in the queue of its topic."""
+
+    __slots__ = ("is_over", "reached")
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.reached: asyncio.Future[None] | None = None
+
+
+class _Turns:
+    """Calls for each topic, in their order."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, deque[_Turn]] = {}
+
+    def take(self, topic: str) -> _Turn:
+        """Return the place of a call behind the earlier ones."""
+        turn = _Turn()
+        self._queues.setdefault(topic, deque()).append(turn)
+        return turn
+
+    async def reach(self, topic: str, turn: _Turn) -> None:
+        """Wait until all earlier calls are over."""
+        if self._queues[topic][0] is not turn:
+            turn.reached = asyncio.get_running_loop().create_future()
+            await turn.reached
+
+    def leave(self, topic: str, turn: _Turn) -> None:
+        """End a call, at any place of the queue."""
+        turn.is_over = True
+        queue = self._queues[topic]
+        while queue and queue[0].is_over:
+            queue.popleft()
+        if not queue:
+            del self._queues[topic]
+        elif (reached := queue[0].reached) is not None and not reached.done():
+            reached.set_result(None)
+
+
+class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
+    """Producer for coroutines that encodes records; any number of tasks may share it.
+
+    Records of one topic are accepted in the order of the calls, even while schemas are fetched. If a call is cancelled
+    before its record was accepted, the record is not sent. Use `client` to flush and for transactions. Leaving the
+    `async with` block closes the producer.
+    Args:
+        client: the producer.
+        key, value: the formats. None is sent as null.
+    Raises: TypeError: a format blocks the event loop.
+    """
+
+    def __init__(self, client: AsyncProducer, key: Serde[K] | AsyncSerde[K], value: Serde[V] | AsyncSerde[V]) -> None:
+        check_serde(key)
+        check_serde(value)
+        self.client = client
+        self._key = key
+        self._value = value
+        self._turns = _Turns()
+
+    async def enqueue(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        partition: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
+    ) -> SendFuture:
+        """Return the future of a record after it was accepted; see `AsyncProducer.enqueue`.
+
+        Raises: EncodeError: key or value does not fit its format. KafkaError: from the registry, or as
+        `AsyncProducer.enqueue`.
+        """
+        turn = self._turns.take(topic)
+        try:
+            value_bytes = None if value is None else await settled(self._value.serialize(value, topic))
+            key_bytes = None if key is None else await settled(self._key.serialize(key, topic))
+            await self._turns.reach(topic, turn)
+            return await self.client.enqueue(topic, value_bytes, key_bytes, partition, headers, timestamp_ms)
+        finally:
+            self._turns.leave(topic, turn)
+
+    async def send(
+        self,
+        topic: str,
+        value: V | None = None,
+        key: K | None = None,
+        partition: int | None = None,
+        headers: GivenHeaders | None = (),
+        timestamp_ms: int | datetime | None = None,
+    ) -> RecordMetadata:
+        """Send a record and return its place after it was acknowledged; see `AsyncProducer.send`.
+
+        Raises: as `enqueue`, or KafkaError: reason why the record was not delivered.
+        """
+        return await (await self.enqueue(topic, value, key, partition, headers, timestamp_ms))
+
+
+class AsyncDeadLetters:
+    """Handler that sends records to a dead letter topic; as `DeadLetters`, for coroutines.
+
+    Args:
+        producer: sends the records; is not closed.
+        topic: the dead letter topic.
+    """
+
+    def __init__(self, producer: AsyncProducer, topic: str) -> None:
+        self._producer = producer
+        self._topic = topic
+
+    async def __call__(self, record: ConsumerRecord, error: Exception) -> RecordMetadata:
+        """Send a record and wait for its acknowledgment, so that its offset can be committed."""
+        return await self._producer.send(self._topic, record.value, record.key, headers=letter_headers(record, error))
