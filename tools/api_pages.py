@@ -18,6 +18,7 @@ PUBLIC_MODULES = (
     "kctl.client.producer",
     "kctl.client.records",
     "kctl.serdes",
+    "kctl.serdes.aio",
     "kctl.testing",
 )
 """Public modules with a list of names. `kctl.client.errors` has a class for each error code instead."""

@@ -1,4 +1,5 @@
-"""Pages of the site that `kctl explain` has the text of: exit codes, failures, timeouts, findings, options for Spark.
+"""Pages of the site that `kctl explain` has the text of: exit codes, failures, timeouts, findings, options for Spark;
+and pages of names: the API, and the names of other Python clients.
 
 A hook of mkdocs adds them when the site is built (mkdocs.yml), so that no copy is kept in docs/.
 """
@@ -18,6 +19,7 @@ from kctl.pipeline.source.option_table import OPTIONS
 from kctl.why.finding import is_command
 from kctl.why.table import FINDINGS, rights_of
 from tools.api_pages import API_PAGES, api_page
+from tools.other_clients import python_clients
 
 
 def exit_codes() -> str:
@@ -141,6 +143,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "timeouts.md": timeouts,
     "findings.md": findings,
     "pipeline-options.md": pipeline_options,
+    "python-clients.md": python_clients,
     **{page: partial(api_page, module) for page, module in API_PAGES.items()},
 }
 

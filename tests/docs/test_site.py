@@ -32,7 +32,7 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     (tmp_path / "tools").mkdir()
-    for name in ("site_pages.py", "api_pages.py"):
+    for name in ("site_pages.py", "api_pages.py", "other_clients.py"):
         shutil.copy(ROOT / "tools" / name, tmp_path / "tools")
     with (tmp_path / "docs" / "bench.md").open("a") as page:
         page.write("\n[nowhere](no-such-page.md), [no anchor](consume.md#no-such-anchor)\n")

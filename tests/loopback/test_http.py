@@ -1,15 +1,23 @@
 """HttpClient against real sockets: responses, reused connections, and slow, silent, wrong or hostile servers."""
 
+import asyncio
 import re
 import socket
 import ssl
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kctl.client.aio.bridge import run
+from kctl.client.aio.http import AwaitedHttpClient
+from kctl.client.aio.surroundings import async_runtime
 from kctl.client.clock import SystemClock, Timer
 from kctl.client.errors import (
     ApiTimeout,
@@ -23,10 +31,12 @@ from kctl.client.errors import (
     TransportError,
     WrongPeerError,
 )
-from kctl.client.http import HttpClient, HttpLimits, read_json
+from kctl.client.http import HttpClient, HttpLimits, HttpResponse, read_json
 from kctl.client.network.resolver import ThreadResolver
 from tests.support.bounds import bound
 from tests.support.faults.peers import refused
+from tests.support.kafka.certificates import Certificates, make_certificates
+from tests.support.kafka.requirements import have
 
 CLOCK = SystemClock()
 UNREACHABLE_HINT = "check a.url, and whether its server runs"
@@ -72,16 +82,42 @@ def server(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[tuple[
 OPEN: list[HttpClient] = []
 
 
-@pytest.fixture(autouse=True)
-def closing() -> Iterator[None]:
+@pytest.fixture(autouse=True, params=["blocking", "awaited"])
+def client_class(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test runs with the client of threads and with the client of event loops."""
+    monkeypatch.setattr(sys.modules[__name__], "is_awaited", request.param == "awaited")
     yield
     while OPEN:
         OPEN.pop().close()
 
 
-def client(*, connect_ms: int = 5000, request_ms: int = 5000, most_bytes: int = 1000) -> HttpClient:
+is_awaited = False
+
+
+class OnEventLoop(AwaitedHttpClient):
+    """Client whose requests are awaited, one event loop for each."""
+
+    def request(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        watched: set[int] = set()
+
+        async def main() -> HttpResponse:
+            try:
+                return await run(partial(AwaitedHttpClient.request, self, *args, **kwargs))
+            finally:
+                watched.update(asyncio.get_running_loop()._selector.get_map())  # type: ignore[attr-defined]
+
+        try:
+            return asyncio.run(main())
+        finally:
+            assert len(watched) == 1, "the event loop watches sockets that nobody awaits"
+
+
+def client(
+    *, connect_ms: int = 5000, request_ms: int = 5000, most_bytes: int = 1000, trusted: Path | None = None
+) -> HttpClient:
     limits = HttpLimits(connect_ms, request_ms, most_bytes)
-    http = HttpClient(CLOCK, ThreadResolver(), limits, ssl.create_default_context)
+    given = CLOCK, ThreadResolver(), limits, partial(ssl.create_default_context, cafile=trusted)
+    http = OnEventLoop(*given, async_runtime()[1]) if is_awaited else HttpClient(*given)
     OPEN.append(http)
     return http
 
@@ -283,6 +319,39 @@ def test_plaintext_server_of_an_https_url() -> None:
     with server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as (port, _), pytest.raises(KafkaError) as raised:
         client().request("GET", f"https://127.0.0.1:{port}/", Timer(CLOCK, 5000), setting="a.url")
     assert type(raised.value).__name__ == "TlsError"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    folder = tmp_path_factory.mktemp("certificates")
+    return have(lambda: make_certificates(folder))
+
+
+def test_large_request_and_response_over_tls_on_one_connection(certificates: Certificates) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.broker)
+    size, received = 3_000_000, []
+
+    def respond(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secured, secured.makefile("rwb") as stream:
+            for _ in range(2):
+                while stream.readline() != b"\r\n":
+                    pass
+                received.append(stream.read(size))
+                stream.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"y" * size)
+                stream.flush()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = threading.Thread(target=lambda: respond(listener.accept()[0]))
+        serving.start()
+        http = client(most_bytes=size, trusted=certificates.ca)
+        url = f"https://localhost:{listener.getsockname()[1]}/"
+        for _ in range(2):
+            given = http.request("POST", url, Timer(CLOCK, bound(20_000)), setting="a.url", body=b"x" * size)
+            assert given.body == b"y" * size
+        http.close()
+        serving.join(bound(10))
+    assert received == [b"x" * size] * 2
 
 
 BEGIN = b"HTTP/1.1 200 OK\r\n"
