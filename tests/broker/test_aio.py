@@ -7,12 +7,13 @@ from random import Random
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 
 from examples import fastapi_service
 from kctl.client import Consumer, ConsumerRecord, OffsetAndMetadata, Producer, TopicPartition
 from kctl.client.aio import AsyncAdmin, AsyncConsumer, AsyncProducer
 from tests.support.bounds import bound
-from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 
 pytestmark = pytest.mark.nightly
 CANCELLATIONS = 200
@@ -126,7 +127,7 @@ def test_calls_that_are_cancelled_at_random_lose_and_repeat_nothing(kafka_newest
     stored = [record.value for record in read_all(servers, topic, sum(reader.offsets.values()))]
     assert len(set(stored)) == len(stored), "a record was written twice"
     assert set(acknowledged) <= set(stored)
-    assert {tp.partition: each.offset for tp, each in committed.items() if each} == {
+    assert {tp.partition: each.offset for tp, each in committed.items() if each and each.offset} == {
         partition: offset for partition, offset in reader.offsets.items() if offset
     }
 
@@ -142,56 +143,65 @@ def read_all(servers: str, topic: str, count: int) -> list[ConsumerRecord]:
     return found
 
 
-def test_service_under_load_acknowledges_orders_after_a_broker_was_killed(kafka_three: KafkaCluster) -> None:
-    servers = kafka_three.bootstrap()
-    topic = kafka_three.create_topic(partitions=PARTITIONS, configs={"min.insync.replicas": "2"})
-    victim = kafka_three.leader(topic, 0)
-    app = fastapi_service.make_app(servers, topic, topic)
-    places: dict[bytes, tuple[int, int]] = {}
-    """Where each acknowledged order is."""
-    statuses: Counter[int] = Counter()
+class Orders:
+    """Orders that tasks send to the service. Attributes: places: where each acknowledged order is."""
 
-    async def order(http: httpx2.AsyncClient, customer: int) -> None:
+    def __init__(self) -> None:
+        self.places: dict[bytes, tuple[int, int]] = {}
+        self.statuses: Counter[int] = Counter()
+        self.enough = RECORDS
+
+    async def send(self, http: httpx2.AsyncClient, customer: int) -> None:
+        """Send orders one after another until the service has acknowledged enough."""
         number = 0
-        while len(places) < enough:
+        while len(self.places) < self.enough:
             body = b"%d-%d" % (customer, number)
             number += 1
             response = await http.post(f"/orders/{customer}", content=body)
-            statuses[response.status_code] += 1
+            self.statuses[response.status_code] += 1
             if response.status_code == 200:
-                places[body] = response.json()["partition"], response.json()["offset"]
+                self.places[body] = response.json()["partition"], response.json()["offset"]
 
-    async def main() -> dict[str, int]:
-        nonlocal enough
+    async def send_while_killed(self, app: FastAPI, victim: KafkaNode) -> int:
+        """Send orders, kill a broker, and go on; return the number of orders that the service has counted."""
         transport = httpx2.ASGITransport(app=app)
         async with (
             asyncio.timeout(PATIENCE_S),
             app.router.lifespan_context(app),
             httpx2.AsyncClient(transport=transport, base_url="http://service", timeout=PATIENCE_S) as http,
         ):
-            clients = [asyncio.create_task(order(http, number)) for number in range(CLIENTS)]
-            while len(places) < AFTER_KILL:
+            clients = [asyncio.create_task(self.send(http, number)) for number in range(CLIENTS)]
+            while len(self.places) < AFTER_KILL:
                 await asyncio.sleep(0.01)
             victim.kill()
-            enough = len(places) + AFTER_KILL
+            self.enough = len(self.places) + AFTER_KILL
             await asyncio.gather(*clients)
-            while (counts := (await http.get("/orders")).json()) and sum(counts.values()) < len(places):
+            while await counted(http) < len(self.places):
                 await asyncio.sleep(0.1)
             await asyncio.sleep(1)  # a record that is repeated would be counted by now
-            found: dict[str, int] = (await http.get("/orders")).json()
-            return found
+            return await counted(http)
 
-    enough = 1_000_000_000
+
+async def counted(http: httpx2.AsyncClient) -> int:
+    return sum((await http.get("/orders")).json().values())
+
+
+def test_service_under_load_acknowledges_orders_after_a_broker_was_killed(kafka_three: KafkaCluster) -> None:
+    servers = kafka_three.bootstrap()
+    topic = kafka_three.create_topic(partitions=PARTITIONS, configs={"min.insync.replicas": "2"})
+    victim, orders = kafka_three.leader(topic, 0), Orders()
     try:
-        counts = asyncio.run(main())
+        count = asyncio.run(orders.send_while_killed(fastapi_service.make_app(servers, topic, topic), victim))
     finally:
         victim.start()
-    stored = read_all(servers, topic, len(places))
+    stored = read_all(servers, topic, len(orders.places))
     by_place = {(record.partition, record.offset): record.value for record in stored}
-    assert {body: by_place.get(place) for body, place in places.items()} == {body: body for body in places}
+    assert {body: by_place.get(place) for body, place in orders.places.items()} == {
+        body: body for body in orders.places
+    }
     assert len({record.value for record in stored}) == len(stored), "an order was written twice"
-    assert sum(counts.values()) == len(stored), "the service has counted each order once"
-    assert set(statuses) <= {200, 503}
+    assert count == len(stored), "the service has counted each order once"
+    assert set(orders.statuses) <= {200, 503}
 
 
 def resident_bytes() -> int:
