@@ -80,6 +80,9 @@ def show(mode: str, rounds: dict[str, list[dict[str, float]]]) -> bool:
             worst = [one["stall_max_ms"] for one in found]
             line += f"  stall {statistics.median(worst):.1f} ms ({min(worst):.1f} to {max(worst):.1f})"
             line += f", p99.9 {statistics.median(one['stall_p999_ms'] for one in found):.1f} ms"
+            slices = [one["slice_max_ms"] for one in found]
+            line += f"; CPU between turns {statistics.median(slices):.1f} ms ({min(slices):.1f} to {max(slices):.1f})"
+            line += f", p99.9 {statistics.median(one['slice_p999_ms'] for one in found):.1f} ms"
         print(line, flush=True)
     ratio = rates["kctl"] / rates["aiokafka"]
     print(f"{mode:13} {ratio:.2f} x aiokafka", flush=True)

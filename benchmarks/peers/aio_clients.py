@@ -4,12 +4,14 @@
 
 `consume` reads all records with the loop that documents of the client show; `consume-many` reads lists. `produce` hands
 over all records and waits for their acknowledgements; `send` awaits each of them, in 500 tasks. `flow` writes and reads
-at a rate of 100,000 records/s each, and reports the longest stall of the event loop. Runs in the environment of each
-client: needs nothing else of kctl's.
+at a rate of 100,000 records/s each, and reports the longest stall of the event loop: on the clock, and as the CPU time
+of all threads of the program, which the load of the machine does not change. Runs in the environment of each client:
+needs nothing else of kctl's. SWITCH_MS sets the interval in which Python passes its lock to another thread.
 """
 
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -184,13 +186,15 @@ async def flow(client: Any, count: int) -> dict[str, float]:
     writer, reader = await client.writer(), await client.reader()
     await client.to_end(reader)
     stalls: list[float] = []
+    slices: list[float] = []
     is_over = False
 
     async def tick() -> None:
         while not is_over:
-            begun = time.perf_counter()
+            begun, cpu_s = time.perf_counter(), time.process_time()
             await asyncio.sleep(TICK_S)
             stalls.append(time.perf_counter() - begun - TICK_S)
+            slices.append(time.process_time() - cpu_s)
 
     async def write() -> None:
         begun = time.perf_counter()
@@ -217,9 +221,12 @@ async def flow(client: Any, count: int) -> dict[str, float]:
     await client.stop(writer)
     await client.stop(reader)
     stalls.sort()
+    slices.sort()
     return {
         "stall_max_ms": 1000 * stalls[-1],
         "stall_p999_ms": 1000 * stalls[len(stalls) * 999 // 1000],
+        "slice_max_ms": 1000 * slices[-1],
+        "slice_p999_ms": 1000 * slices[len(slices) * 999 // 1000],
         **span.per_record(count),
     }
 
@@ -236,6 +243,8 @@ MODES: dict[str, Callable[[Any, int], Awaitable[dict[str, float]]]] = {
 def main() -> None:
     name, mode, servers, topic, count, *loop = sys.argv[1:]
     client = {"kctl": Kctl, "aiokafka": Aiokafka}[name](servers, topic)
+    if interval := os.environ.get("SWITCH_MS"):
+        sys.setswitchinterval(float(interval) / 1000)
 
     async def measured() -> None:
         print(json.dumps(await MODES[mode](client, int(count))), flush=True)
