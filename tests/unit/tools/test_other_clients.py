@@ -1,16 +1,10 @@
 """The page for programs that use another Python client: its names are those of the installed clients."""
 
 import re
+import warnings
 from typing import Any
 
-import confluent_kafka
-import kafka
-import kafka.errors
 import pytest
-from confluent_kafka import admin as confluent_admin
-from confluent_kafka import aio as confluent_aio
-from confluent_kafka import schema_registry
-from confluent_kafka.schema_registry import avro as confluent_avro
 
 import kctl.client
 import kctl.serdes
@@ -18,6 +12,16 @@ import kctl.testing
 from kctl.client import Admin, Consumer, Producer, aio, otel
 from kctl.client.config import ConsumerConfig, ProducerConfig
 from tools.other_clients import ADMIN, CONSUMER, OTHER, PRODUCER, SECTIONS, SETTINGS, Row, python_clients
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of their imports
+    import confluent_kafka
+    import kafka
+    import kafka.errors
+    from confluent_kafka import admin as confluent_admin
+    from confluent_kafka import aio as confluent_aio
+    from confluent_kafka import schema_registry
+    from confluent_kafka.schema_registry import avro as confluent_avro
 
 LEAST_ROWS = 60
 CONFLUENT = (confluent_kafka, confluent_kafka.cimpl, confluent_admin, schema_registry, confluent_avro)
