@@ -133,7 +133,7 @@ SETTINGS = (
     Row(
         "queue.buffering.max.kbytes",
         "",
-        "buffer_memory",
+        "",
         "buffer.memory",
         "librdkafka's names are errors with the name.",
     ),
