@@ -1,4 +1,4 @@
-"""Page of the site for programs that use another Python client: its calls and settings, and those of kctl.client.
+"""Page of the site for programs that use another Python client: names of its calls and settings in kctl.client.
 
 A table of names, such as the API pages: tests/unit/tools/test_other_clients.py compares each name with the installed
 clients.
@@ -37,7 +37,7 @@ PRODUCER = (
     Row("produce_batch", "create_batch, send_batch", "", "send_columns", "One future for many records."),
     Row("flush", "flush", "flush", "flush", "Raises if records were not delivered."),
     Row("close", "stop", "close", "close", "Returns the numbers of delivered and failed records."),
-    Row("purge", "", "", "close(timeout=0)", "Drops what is not delivered, and counts it."),
+    Row("purge", "", "", "close(timeout=0)", "Drops undelivered records, and counts them."),
     Row("list_topics", "partitions_for", "partitions_for", "partitions_for"),
     Row("", "", "metrics", "metrics"),
     Row("", "", "bootstrap_connected", "", "Use `kctl probe`, or the events of the client."),
@@ -57,7 +57,7 @@ CONSUMER = (
     Row("subscribe", "subscribe", "subscribe", "subscribe", "A pattern is `re.compile(...)`."),
     Row("subscribe(on_assign=)", "subscribe(listener=)", "subscribe(listener=)", "subscribe(listener=)"),
     Row("unsubscribe", "unsubscribe", "unsubscribe", "unsubscribe"),
-    Row("assign", "assign", "assign", "assign", "The position is the committed offset, or that of the reset policy."),
+    Row("assign", "assign", "assign", "assign", "Starts at the committed offset, or by auto.offset.reset."),
     Row("incremental_assign", "", "", "assign", "Pass all partitions."),
     Row("unassign, incremental_unassign", "", "", "unassign"),
     Row("assignment", "assignment", "assignment", "assignment", "A property."),

@@ -46,6 +46,11 @@ def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
         waiter.notify()
 
 
+MOST_AT_ONCE = 256
+"""Number of functions that one turn of an event loop runs: thousands of acknowledgments may arrive together, and each
+lets a task run."""
+
+
 class LoopWakes:
     """Functions that other threads pass to an event loop, which is woken once for several of them.
 
@@ -71,8 +76,12 @@ class LoopWakes:
 
     def _run(self) -> None:
         self._is_called = False  # before the queue is read, so that later posts schedule again
-        while self._posted:
+        for _ in range(min(len(self._posted), MOST_AT_ONCE)):
             self._posted.popleft()()
+        loop = self.loop()
+        if self._posted and not self._is_called and loop is not None:
+            self._is_called = True
+            loop.call_soon(self._run)
 
 
 _wakes: list[LoopWakes] = []

@@ -11,7 +11,7 @@
             async for record in consumer:
                 print(record.key, record.value["id"])
 
-Formats are those of `kctl.serdes`, or classes whose methods are coroutines (`AsyncSerde`).
+Formats are the formats of `kctl.serdes`, or classes whose methods are coroutines (`AsyncSerde`).
 """
 
 from kctl.serdes.aio.formats import AsyncMapped, AsyncSerde

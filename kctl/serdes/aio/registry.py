@@ -35,7 +35,7 @@ class _Turns:
             return await run(call)
 
     async def load(self, schema: Hashable, call: Callable[[], object]) -> None:
-        """Fetch a schema, or wait for the task that does. The fetch goes on if this task is cancelled."""
+        """Fetch a schema, or wait for the task that does. The fetch continues if this task is cancelled."""
         self._check_loop()
         loading = self._loads.get(schema)
         if loading is None:

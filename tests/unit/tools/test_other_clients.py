@@ -1,4 +1,4 @@
-"""The page for programs that use another Python client: its names are those of the installed clients."""
+"""Page for programs that use another Python client: the installed clients have its names."""
 
 import re
 import warnings
