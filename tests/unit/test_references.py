@@ -76,7 +76,7 @@ def members() -> dict[str, set[str]]:
                 names = found.setdefault(each.name, set())
                 names.update(f"<{ast.unparse(base).partition('[')[0]}" for base in each.bases)
                 for part in ast.walk(each):
-                    if isinstance(part, ast.FunctionDef | ast.ClassDef):
+                    if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                         names.add(part.name)
                     elif isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Store):
                         names.add(part.id if isinstance(part, ast.Name) else part.attr)
