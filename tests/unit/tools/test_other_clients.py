@@ -11,6 +11,7 @@ import kctl.serdes
 import kctl.testing
 from kctl.client import Admin, Consumer, Producer, aio, otel
 from kctl.client.config import ConsumerConfig, ProducerConfig
+from kctl.client.config.property import Property
 from tools.other_clients import ADMIN, CONSUMER, OTHER, PRODUCER, SECTIONS, SETTINGS, Row, python_clients
 
 with warnings.catch_warnings():
@@ -49,10 +50,15 @@ def test_wrong_name_is_found() -> None:
     assert missing("send(...).result, sent, transaction(a, b)", Producer) == ["sent"]
 
 
+def properties_of(config: type[ConsumerConfig] | type[ProducerConfig]) -> list[Property[Any]]:
+    members = [value for base in config.__mro__ for value in vars(base).values()]
+    return [value for value in members if isinstance(value, Property)]
+
+
 def test_settings_are_those_of_the_clients() -> None:
     arguments = {*kafka.KafkaProducer.DEFAULT_CONFIG, *kafka.KafkaConsumer.DEFAULT_CONFIG}
     assert [row.kafka_python for row in SETTINGS if row.kafka_python and row.kafka_python not in arguments] == []
-    properties = {*ConsumerConfig.names(), *ProducerConfig.names(), "sasl.oauthbearer.token.callback"}
+    properties = {each.name for kind in (ConsumerConfig, ProducerConfig) for each in properties_of(kind)}
     own = [row.kctl for row in SETTINGS if "." in row.kctl]
     assert [name for name in own if name not in properties] == []
     for row in SETTINGS:
