@@ -89,8 +89,10 @@ def die_in_the_middle(tasks: Any, attempt: Attempt) -> Iterator[Mirrored]:
         def killed(self: Producer, timeout: float | None = None) -> None:
             done.append(1)
             if len(done) == 2:  # transactions have 16,384 to 32,767 records, by how many a fetch brings
-                self.flush(30)
-                os.kill(os.getpid(), signal.SIGKILL)
+                try:
+                    self.flush(30)
+                finally:  # the worker dies in any case: Spark would use it for the second attempt
+                    os.kill(os.getpid(), signal.SIGKILL)
             commit(self, timeout)
 
         Producer.commit_transaction = killed  # type: ignore[method-assign,assignment]  # of a worker that dies of it
