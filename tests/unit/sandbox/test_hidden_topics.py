@@ -93,6 +93,7 @@ def test_regular_expression_matches_no_hidden_topic(scenario: Scenario) -> None:
         group_id="g", member_id="m", rebalance_timeout_ms=60_000, subscribed_topic_regex=".*", topic_partitions=[]
     )
     response = scenario.connect().call(join, ConsumerGroupHeartbeatResponse)
+    assert response.assignment is not None
     assert [each.topic_id for each in response.assignment.topic_partitions] == [scenario.topic_id("t")]
 
 
