@@ -15,6 +15,7 @@ from kctl.client.protocol import codec
 from kctl.client.protocol.api import api_name
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest
 from kctl.client.protocol.api.headers import RequestHeader
+from kctl.client.protocol.api.metadata import MetadataRequest
 from kctl.client.protocol.api.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest
 from kctl.client.protocol.forwarding import FORWARDED
 from kctl.client.protocol.framing import (
@@ -141,6 +142,8 @@ class BrokerConnection:
         except ProtocolError as error:
             self._refuse(str(error))
             return
+        if isinstance(request, MetadataRequest) and request.topics is None and self._wire.is_gone:
+            return  # on a large cluster, the responses to clients that timed out would delay all other clients
         encode = partial(encode_response, version=prefix.version, correlation_id=prefix.correlation_id)
         if self._identity.expects_token and prefix.api_key != SaslAuthenticateRequest.API_KEY:
             self._identity.is_refused = True

@@ -50,6 +50,10 @@ class FaultyWire:
     def is_full(self) -> bool:
         return self._wire.is_full
 
+    @property
+    def is_gone(self) -> bool:
+        return self._wire.is_gone
+
     def write(self, data: bytes) -> None:
         """Pass on bytes from the broker, unless a fault prevents it."""
         if self._faults.on_request is OnRequest.SWALLOW:

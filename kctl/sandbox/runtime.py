@@ -41,6 +41,11 @@ class Wire(Protocol):
         """True if the client has to read before more is written. `Endpoint.writable` follows."""
         ...
 
+    @property
+    def is_gone(self) -> bool:
+        """True if the client has disconnected, although `Endpoint.disconnected` was not called yet."""
+        ...
+
     def write(self, data: bytes) -> None:
         """Queue bytes for the client."""
         ...

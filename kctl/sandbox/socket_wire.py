@@ -48,6 +48,15 @@ class SocketWire:
     def is_full(self) -> bool:
         return len(self._unsent) > MOST_UNSENT_BYTES
 
+    @property
+    def is_gone(self) -> bool:
+        try:
+            return not self._sock.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:  # reset by the client, or closed
+            return True
+
     def write(self, data: bytes) -> None:
         if self._is_closed or self._is_closing:
             return

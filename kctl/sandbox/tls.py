@@ -65,6 +65,10 @@ class TlsEnd:
     def is_full(self) -> bool:
         return self._wire.is_full
 
+    @property
+    def is_gone(self) -> bool:
+        return self._wire.is_gone
+
     def write(self, data: bytes) -> None:
         """Encrypt and send bytes."""
         self._channel.write(data)

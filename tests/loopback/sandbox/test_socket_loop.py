@@ -1,5 +1,6 @@
 """The sandbox's own loop: functions from other threads, timers that are never early, mistakes that are kept."""
 
+import select
 import selectors
 import socket
 import threading
@@ -8,6 +9,7 @@ import pytest
 
 from kctl.client.clock import SystemClock
 from kctl.sandbox.socket_loop import SocketLoop, SocketLoopError
+from kctl.sandbox.socket_wire import SocketWire
 from tests.support.bounds import bound
 
 PATIENCE_S = bound(60)
@@ -131,3 +133,22 @@ def test_timer_that_is_due_runs_before_what_has_arrived_since() -> None:
     near.close()
     far.close()
     assert ran == ["timer", "arrived"]
+
+
+def test_client_is_gone_once_it_has_closed_and_all_its_bytes_are_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname())
+        accepted, _ = server.accept()
+    loop = SocketLoop("test-loop")
+    wire = SocketWire(loop, accepted, lambda _wire: None)
+    assert not wire.is_gone
+    client.send(b"request")
+    client.close()
+    assert select.select([accepted], [], [], PATIENCE_S)[0]
+    assert not wire.is_gone
+    assert accepted.recv(100) == b"request"
+    assert select.select([accepted], [], [], PATIENCE_S)[0]
+    assert wire.is_gone
+    accepted.close()
+    assert wire.is_gone
+    loop.stop()

@@ -191,6 +191,11 @@ class Connection:
         """Return False: the simulated kernel accepts all bytes."""
         return False
 
+    @property
+    def is_gone(self) -> bool:
+        """Return False: a FIN calls the broker as soon as it arrives."""
+        return False
+
     def write(self, data: bytes) -> None:
         if self._server is not None:
             self._answers += 1

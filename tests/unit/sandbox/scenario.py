@@ -68,6 +68,7 @@ class WireLog:
         self.is_reset = False
         self.pauses: list[bool] = []
         self.is_full = False
+        self.is_gone = False
 
     def write(self, data: bytes) -> None:
         assert not self.is_closed

@@ -68,6 +68,16 @@ def test_client_that_reads_nothing_is_not_answered_until_it_does() -> None:
     assert client.wire.pauses == [True, False]
 
 
+def test_metadata_of_all_topics_is_not_made_for_client_that_is_gone() -> None:
+    scenario = Scenario(topics={"t": 1})
+    client = scenario.connect()
+    client.wire.is_gone = True
+    client.send(MetadataRequest(topics=None), 9)
+    assert not client.frames
+    client.send(MetadataRequest(topics=[]), 9)
+    assert len(client.frames) == 1
+
+
 def test_unfinished_frames_of_all_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kctl.sandbox.connection.MOST_UNFINISHED_BYTES", 2500)
     scenario = Scenario()
