@@ -7,7 +7,7 @@ from kctl.client.awaiting import DoneCallback
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import FlushTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, ResultTimeout
 from kctl.client.loop.mailbox import Call, CallInterrupted, Mailbox
-from kctl.client.producer.future import ColumnsFuture, SendFuture
+from kctl.client.producer.future import NO_PARTITION, ColumnsFuture, SendFuture
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import is_neighbour
 from kctl.client.runtime import Driver, Waiter
@@ -65,7 +65,7 @@ LONGEST_SLEEP_MS = 100
 Event = list[SendFuture] | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
 """An event as the loop takes it from the mailbox."""
 Posted = SendFuture | Event
-"""An event as application threads post it; consecutive `send` records become lists when taken."""
+"""An event as application threads post it; `send` records of one partition become lists when taken."""
 
 
 class ProducerMailbox(Mailbox[Posted]):
@@ -189,18 +189,31 @@ class ProducerMailbox(Mailbox[Posted]):
         """Do nothing: the loop has handed over the error; see `Failures.handle`."""
 
     def pop_some(self, most: int) -> list[Event]:
-        """Return up to `most` events in order; consecutive records of one partition form a list."""
+        """Return up to `most` events; records of one partition form a list.
+
+        Records keep their order within a partition. No record passes another kind of event, or a record without a
+        partition.
+        """
         events = self._events
         taken: list[Event] = []
         row: list[SendFuture] = []
+        rows: dict[tuple[str, int], list[SendFuture]] = {}
         for _ in range(min(most, len(events))):
             event = events.popleft()
             if type(event) is not SendFuture:
                 row = []
+                rows.clear()
                 taken.append(event)
             elif row and is_neighbour(event, row[0]):
+                row.append(event)
+            elif event.partition != NO_PARTITION and (known := rows.get((event.topic, event.partition))) is not None:
+                row = known
                 row.append(event)
             else:
                 row = [event]
                 taken.append(row)
+                if event.partition == NO_PARTITION:
+                    rows.clear()
+                else:
+                    rows[event.topic, event.partition] = row
         return taken

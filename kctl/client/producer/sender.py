@@ -46,9 +46,9 @@ UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed 
 
 
 class Sender(ClientLoop[Posted]):
-    EVENTS_PER_TURN = 1000
-    """Limit, so that a full mailbox does not delay responses."""
-    MOST_FILLING_EVENTS = 16 * EVENTS_PER_TURN
+    EVENTS_PER_TURN = 4000
+    """Limit, so that a full mailbox does not delay responses. It is some records for each of 1,000 partitions."""
+    MOST_FILLING_EVENTS = 4 * EVENTS_PER_TURN
     """Maximum posted events to take before batches that are not full are sent."""
 
     def __init__(

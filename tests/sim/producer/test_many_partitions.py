@@ -10,6 +10,9 @@ from tests.support.growth import lines_of
 
 RECORDS = 20
 EVENTS = 10
+ROTATED = 1000
+MOST_COST_OF_ROTATION = 1.3
+"""Includes the batches of all partitions."""
 
 
 def batches_sent(cluster: SimCluster, partitions: int, *, linger_ms: int) -> int:
@@ -82,3 +85,26 @@ def test_partition_key_and_timestamp_cost_no_call_of_send() -> None:
             assert lines_of(lambda: producer.send("t", b"v", b"k", 0, [], 7)) <= plain
 
     run(use, topics={"t": 1})
+
+
+def test_records_in_rotation_cost_little_more_than_records_of_one_partition() -> None:
+    def lines(partitions: int) -> int:
+        found: list[int] = []
+
+        def use(cluster: SimCluster) -> None:
+            with cluster.producer({"linger.ms": 100}) as producer:
+                for number in range(partitions):
+                    producer.send("t", b"first", partition=number)
+                producer.flush()
+
+                def send() -> None:
+                    for number in range(ROTATED):
+                        producer.send("t", b"v", partition=number % partitions)
+                    producer.flush()
+
+                found.append(lines_of(send))
+
+        run(use, topics={"t": partitions})
+        return found[0]
+
+    assert lines(ROTATED // 50) <= MOST_COST_OF_ROTATION * lines(1)

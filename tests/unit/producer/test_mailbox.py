@@ -140,6 +140,19 @@ def test_events_come_out_in_order_with_records_of_one_topic_and_partition_as_a_l
     assert box.pop_some(7) == []
 
 
+def test_records_of_partitions_in_rotation_form_a_list_for_each_partition() -> None:
+    clock = ManualClock()
+    box, maker = mailbox(clock), Maker(clock)
+    mark = FlushMark(Timer(clock, 500), Flag())
+    targets = [("t", 0), ("t", 1), ("u", 0), ("t", 0), ("t", NO_PARTITION), ("t", 0), ("t", 1), ("t", 0)]
+    for number, (topic, partition) in enumerate(targets):
+        box.post(maker.record(b"%d" % number, topic=topic, partition=partition))
+    box.post(mark)
+    box.post(maker.record(b"8", topic="t", partition=0))
+    taken = [[each.value for each in event] if isinstance(event, list) else event for event in box.pop_some(20)]
+    assert taken == [[b"0", b"3"], [b"1"], [b"2"], [b"4"], [b"5", b"7"], [b"6"], mark, [b"8"]]
+
+
 def test_records_of_a_run_expire_each_at_its_own_instant() -> None:
     clock = ManualClock()
     box, maker = mailbox(clock), Maker(clock)
