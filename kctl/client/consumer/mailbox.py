@@ -114,8 +114,8 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether there is no close and no consumption to handle: other events were announced, or can wait."""
-        return not self._close_requests and not (self.wants_room and self._events)
+        """Return whether there is no close, nudge or consumption to handle: other events were announced, or can wait."""
+        return not self._close_requests and not self._is_nudged and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
 

@@ -150,6 +150,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _advance(self, now_ms: int) -> None:
         if now_ms >= self._until_ms and now_ms >= self._nearest_deadline_at_ms():
             self._client.poll_arrived()
+            if self._mailbox.awake():  # this poll may have read the wake-up for new events
+                self._take()
         self._notify()  # about events of the last poll
         for call_id, call in list(self.open_calls.items()):
             if now_ms >= call.query.timer.deadline_at_ms:

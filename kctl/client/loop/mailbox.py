@@ -220,9 +220,9 @@ class Mailbox(Generic[E]):
         return not self._events
 
     def fall_asleep(self) -> bool:
-        """Announce that the loop will wait; return False if there are events or closes to take first."""
+        """Announce that the loop will wait; return False if there is an event, a close or a nudge to handle first."""
         self._is_loop_asleep = True
-        return not self._events and not self._close_requests
+        return not self._events and not self._close_requests and not self._is_nudged
 
     def awake(self) -> bool:
         """Announce that the loop needs no wake-up; return whether it has an event, a close or a nudge."""

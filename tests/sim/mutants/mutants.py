@@ -201,6 +201,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if",
     ),
     Mutant(
+        "a wake-up that the poll before a deadline reads is lost",
+        f"{_CONSUMER}/network_loop.py",
+        "            if self._mailbox.awake():  # this poll may have read the wake-up for new events\n"
+        "                self._take()\n",
+        "",
+    ),
+    Mutant(
         "a commit refused during a join ends the membership",
         f"{_GROUP}/commits.py",
         "        is_outdated = code in OUTDATED and self._membership.is_joining",

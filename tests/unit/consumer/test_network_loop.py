@@ -74,6 +74,16 @@ def test_a_start_of_fetching_ends_the_look_up_of_the_position() -> None:
     assert scenario.turn(StartFetch(T0, 2, 5)) == ["Fetch"]
 
 
+def test_event_whose_wake_up_the_poll_before_a_deadline_reads_is_handled_in_that_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = Scenario()
+    scenario.turn(scenario.query(AskTopics(1, None, 1000)))
+    monkeypatch.setattr(scenario.client, "poll_arrived", lambda: scenario.mailbox.post(StartFetch(T0, 2, 5)))
+    scenario.client.clock.advance(1000)
+    assert scenario.turn() == ["Fetch"]
+
+
 def test_a_look_up_of_the_position_ends_fetching() -> None:
     scenario = Scenario()
     assert scenario.turn(StartFetch(T0, 1, 5), ResolvePosition(T0, 2, -2)) == ["ListOffsets"]

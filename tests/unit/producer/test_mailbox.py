@@ -28,6 +28,15 @@ def test_one_wake_up_for_all_that_is_posted_while_the_loop_sleeps() -> None:
     assert len(wakes) == 1
 
 
+def test_loop_that_is_nudged_during_a_turn_does_not_sleep() -> None:
+    box = mailbox(ManualClock(), [])
+    assert not box.awake()
+    box.nudge()
+    assert not box.fall_asleep()
+    assert box.awake()
+    assert box.fall_asleep()
+
+
 def test_record_that_may_linger_beyond_the_next_turn_wakes_the_loop_when_a_batch_may_be_full() -> None:
     clock, wakes = ManualClock(), list[int]()
     box, maker = mailbox(clock, wakes, linger_ms=5), Maker(clock)
@@ -95,11 +104,13 @@ def test_sender_that_waits_for_memory_wakes_the_loop_unless_nothing_can_be_sent_
 
     box.expect(5, 10_000, awaiting_responses=frozenset({"t"}))
     assert wakes_after_nudge() == 1  # the loop is in its turn, and may have looked already
+    assert box.awake()
     assert box.fall_asleep()
     assert wakes_after_nudge() == 0
     clock.advance(LONGEST_SLEEP_MS + 1)
     assert wakes_after_nudge() == 1
     box.expect(clock.now_ms() + 5, 10_000, now_ms=clock.now_ms(), awaiting_responses=frozenset({"t"}))
+    assert box.awake()
     assert box.fall_asleep()
     box.post_record(maker.record(topic="u"))  # it lingers, which ends when memory is waited for
     assert wakes_after_nudge() == 1
