@@ -21,7 +21,7 @@ from kctl.cli.options import Common
 from kctl.cli.output_options import Output
 from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
-from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, remove_throttle, set_throttle
+from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, other_rates, remove_throttle, set_throttle
 from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOVED, NOT_MOVED, SETTLE_MS, View, Watch, view_of
 from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
@@ -32,7 +32,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import AdminConfig
 from kctl.client.errors import KafkaError
 from kctl.client.network.system import system_runtime
-from kctl.client.wording import counted, listed
+from kctl.client.wording import counted, listed, size_text
 
 COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
 CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
@@ -172,11 +172,21 @@ class _Move:
         copies = {key: copy_of(before.replicas[key], self._targets[key], before.moves.get(key)) for key in keys}
         used = {each for copy in copies.values() for each in (*copy.sources, *copy.targets)}
         self._throttled = used & self._brokers
+        self._note_other_rates(keys, rate)
         failed = set_throttle(self._admin, copies, rate, self._brokers)
         if failed:
             self._unthrottle()
             self._common.say(f"{self._common.environment.program}: the throttle could not be set; nothing was moved")
             raise failed[0]
+
+    def _note_other_rates(self, keys: list[TopicPartition], rate: int) -> None:
+        """Name brokers whose rate another move set: a broker has one rate for all moves."""
+        others = {each: was for each, was in other_rates(self._admin, keys, self._throttled).items() if was != rate}
+        for broker, was in others.items():
+            self._common.say(
+                f"{self._common.environment.program}: note: broker {broker} limits another move to "
+                f"{size_text(was)}/s; both have {size_text(rate)}/s now"
+            )
 
     def _start(self, keys: list[TopicPartition]) -> list[TopicPartition]:
         if not keys:

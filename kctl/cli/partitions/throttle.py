@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from kctl.client.admin import Admin, ConfigResource, ListChange, Reassignment, ResourceType
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition, by_topic
 from kctl.client.errors import KafkaError
 from kctl.grammar.integers import integer_in
@@ -40,11 +41,13 @@ def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignmen
 def set_throttle(
     admin: Admin, copies: Mapping[TopicPartition, Copy], bytes_per_s: int, brokers: Collection[int]
 ) -> list[KafkaError]:
-    """Limit copies, and return the errors.
+    """Limit copies, and return the errors. Changes nothing if the present lists are unknown: they may name other moves.
 
     Args: brokers: brokers that are up; the others copy nothing.
     """
-    found = _lists(admin, copies)
+    found, unread = _lists(admin, copies)
+    if unread:
+        return unread
     changes: dict[ConfigResource, dict[str, str | ListChange | None]] = {}
     for topic, wanted in _entries(copies).items():
         present = found.get(topic, {})
@@ -80,12 +83,30 @@ def _entries(copies: Mapping[TopicPartition, Copy]) -> dict[str, dict[str, list[
 
 
 def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int]) -> int | None:
-    """Return the throttle of a started move in bytes per second, or None."""
+    """Return the throttle of a started move in bytes per second, or None.
+
+    Raises: KafkaError: the configs that would show a throttle cannot be described.
+    """
     keys = list(partitions)
-    if not _ours(_lists(admin, keys), keys):
-        return None
-    values = (integer_in(value) for found in _rates(admin, brokers).values() for value in found.values())
-    return max((value for value in values if value is not None), default=None)
+    lists, unread = _lists(admin, keys)
+    if _ours(lists, keys):
+        rates, unread = _rates(admin, brokers)
+        values = (integer_in(value) for found in rates.values() for value in found.values())
+        known = [value for value in values if value is not None]
+        if known:
+            return max(known)
+    if unread:
+        raise unread[0]
+    return None
+
+
+def other_rates(admin: Admin, keys: Collection[TopicPartition], brokers: Collection[int]) -> dict[int, int]:
+    """Return the lowest rate of each broker that limits a move of other partitions, without unknown ones."""
+    needed, _ = _needed_by_others(admin, keys)
+    limited = needed & set(brokers)
+    rates, _ = _rates(admin, limited) if limited else ({}, [])
+    found = {each: [rate for value in values.values() if (rate := integer_in(value))] for each, values in rates.items()}
+    return {each: min(values) for each, values in found.items() if values}
 
 
 class ThrottleRemoval(NamedTuple):
@@ -112,15 +133,17 @@ def remove_throttle(
         used: further brokers whose rates were set, up or down.
     """
     keys = list(partitions)
-    lists = _lists(admin, keys)
+    lists, failed = _lists(admin, keys)
     ours = _ours(lists, keys)
     left_on = sorted((_named(ours) | set(used)) - set(brokers))
     if not ours and not used:
-        return ThrottleRemoval(False, [], left_on)
-    wanted = {each for each, found in _rates(admin, brokers).items() if found} | set(used)
-    wanted -= _needed_by_others(admin, keys)
+        return ThrottleRemoval(False, failed, left_on)
+    found, unread = _rates(admin, set(brokers) - set(used))
+    wanted = {each for each, values in found.items() if values} | set(used)
+    needed, unknown = _needed_by_others(admin, keys)
+    failed += unknown if used else [*unread, *unknown]  # of brokers whose rates this run set, nothing is unknown
+    wanted = set() if unknown else wanted - needed
     rates: dict[str, str | ListChange | None] = dict.fromkeys(RATES)
-    failed: list[KafkaError] = []
     if wanted:
         failed += admin.alter_configs({_broker(each): rates for each in sorted(wanted)}).failed.values()
     changes: dict[ConfigResource, dict[str, str | ListChange | None]] = {}
@@ -149,11 +172,11 @@ def _ours(
     return found
 
 
-def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> set[int]:
-    """Return brokers whose rates limit a move of other partitions."""
+def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> tuple[set[int], list[KafkaError]]:
+    """Return brokers whose rates limit a move of other partitions, and errors that leave this unknown."""
     others = [key for key in admin.list_partition_reassignments() if key not in set(keys)]
-    lists = _lists(admin, others)
-    return _named(_ours(lists, others))
+    lists, unread = _lists(admin, others)
+    return _named(_ours(lists, others)), unread
 
 
 def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
@@ -162,29 +185,33 @@ def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
     return {broker for each in items if (broker := integer_in(each)) is not None}
 
 
-def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> dict[str, dict[str, list[str]]]:
-    """Return the throttle lists of each topic, without topics that cannot be described."""
+def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> tuple[dict[str, dict[str, list[str]]], list[KafkaError]]:
+    """Return the throttle lists of each topic that exists, and errors of topics that cannot be described."""
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in by_topic(keys)]
-    found = _set_values(admin, resources, LISTS)
-    return {
+    found, unread = _set_values(admin, resources, LISTS)
+    lists = {
         resource.name: {name: [each for each in text.split(",") if each] for name, text in values.items()}
         for resource, values in found.items()
     }
+    return lists, unread
 
 
-def _rates(admin: Admin, brokers: Collection[int]) -> dict[int, dict[str, str]]:
-    """Return the rates of each broker, without brokers that cannot be described."""
-    found = _set_values(admin, [_broker(each) for each in sorted(brokers)], RATES)
-    return {int(resource.name): values for resource, values in found.items()}
+def _rates(admin: Admin, brokers: Collection[int]) -> tuple[dict[int, dict[str, str]], list[KafkaError]]:
+    """Return the rates of each broker, and errors of brokers that cannot be described."""
+    found, unread = _set_values(admin, [_broker(each) for each in sorted(brokers)], RATES)
+    return {int(resource.name): values for resource, values in found.items()}, unread
 
 
 def _set_values(
     admin: Admin, resources: list[ConfigResource], names: Collection[str]
-) -> dict[ConfigResource, dict[str, str]]:
+) -> tuple[dict[ConfigResource, dict[str, str]], list[KafkaError]]:
     if not resources:
-        return {}
-    results = admin.describe_configs(resources)
-    return {
+        return {}, []
+    try:
+        results = admin.describe_configs(resources)
+    except KafkaError as error:  # brokers that do not respond
+        return {}, [error]
+    values = {
         resource: {
             name: entry.value or ""
             for name in names
@@ -192,6 +219,8 @@ def _set_values(
         }
         for resource, entries in results.done.items()
     }
+    gone = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return values, [error for error in results.failed.values() if getattr(error, "code", None) != gone]
 
 
 def _broker(broker_id: int) -> ConfigResource:

@@ -3,13 +3,16 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from kctl.cli.environment import Environment
+from kctl.cli.exit_codes import ExitCode
 from kctl.cli.interrupts import Interrupted
-from kctl.client.admin import Admin, ConfigResource, ResourceType
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.admin import Admin, ConfigResource, ResourceType, Results
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
@@ -202,6 +205,70 @@ def test_items_of_other_partitions_and_rates_of_other_moves_stay(with_moves: Wit
         assert moves.results("--throttle", "10MB") == ["moved"]
         assert moves.topic_throttle() == {LEADERS: "2:3", FOLLOWERS: "2:1"}
         assert moves.rates().keys() == {1, 3}
+
+    with_moves(use)
+
+
+def test_rate_of_another_move_that_changes_is_named(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        topic, broker = ConfigResource(ResourceType.TOPIC, "t"), ConfigResource(ResourceType.BROKER, "1")
+        moves.admin.alter_configs({topic: {FOLLOWERS: "2:1"}, broker: {LEADER_RATE: "7"}}).raise_first()
+        moves.sandbox.hold_moves()
+        moves.admin.alter_partition_reassignments({TopicPartition("t", 2): [1]}).raise_first()
+        moves.world.at(2_000, moves.sandbox.release_moves)
+        moves.write({T1: [1]})
+        ended = moves.run("--throttle", "10MB")
+        assert "note: broker 1 limits another move to 7 B/s; both have 10 MB/s now\n" in ended.stderr
+
+    with_moves(use)
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_throttle_is_not_set_over_lists_that_cannot_be_described(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        topic = ConfigResource(ResourceType.TOPIC, "t")
+        moves.admin.alter_configs({topic: {LEADERS: "2:3", FOLLOWERS: "2:1"}}).raise_first()
+        moves.write({T1: [3]})
+        before = moves.replicas(T1)
+        moves.sandbox.fail_requests("DescribeConfigs", DENIED)
+        ended = moves.run("--throttle", "10MB")
+        assert ended.code == ExitCode.NOT_AUTHORIZED, ended
+        assert "the throttle could not be set; nothing was moved\n" in ended.stderr
+        assert (moves.topic_throttle(), moves.replicas(T1)) == ({LEADERS: "2:3", FOLLOWERS: "2:1"}, before)
+
+    with_moves(use)
+
+
+@pytest.mark.parametrize("failed", [1, 2, 3])
+def test_throttle_that_cannot_be_described_is_a_failure_of_its_removal(failed: int, with_moves: WithMoves) -> None:
+    """The lists of the topic, the rates of brokers, or the lists of another move."""
+
+    def use(moves: Moves) -> None:
+        moves.kill_after_start("--throttle", "10MB")
+        moves.sandbox.release_moves()
+        other: dict[Any, Any] = {ConfigResource(ResourceType.TOPIC, "u"): {FOLLOWERS: "0:1"}}
+        moves.admin.alter_configs(other).raise_first()
+        moves.sandbox.hold_moves()
+        (at,) = moves.replicas(TopicPartition("u", 0))
+        moves.admin.alter_partition_reassignments({TopicPartition("u", 0): [at % 3 + 1]}).raise_first()
+        described = Admin.describe_configs
+        calls = iter(range(1, 9))
+
+        def describe(admin: Admin, *given: Any, **options: Any) -> Any:
+            results = described(admin, *given, **options)
+            if next(calls) != failed:
+                return results
+            return Results({}, dict.fromkeys(results.done, broker_error(DENIED, "describe configs")))
+
+        with patch.object(Admin, "describe_configs", describe):
+            ended = moves.run("--cancel")
+        assert ended.code == ExitCode.PARTIAL_FAILURE, ended
+        assert "TOPIC_AUTHORIZATION_FAILED" in ended.stderr
+        assert moves.has_throttle()
+        assert moves.run("--cancel").code == ExitCode.OK
+        assert not moves.topic_throttle()
 
     with_moves(use)
 
