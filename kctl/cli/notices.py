@@ -63,6 +63,10 @@ class _Ending(NamedTuple):
     since_ms: int
     """When attempts began to end in this kind of error, retriable or not."""
 
+    def is_retried(self, now_ms: int) -> bool:
+        """Return whether the client tries again: an error that is fatal ends the command before."""
+        return self.error.retriable or now_ms - self.since_ms >= REPORT_AFTER_MS
+
 
 class Waits:
     """Waits of a client, taken from its events; any thread. Its only time is the time of the events."""
@@ -209,8 +213,11 @@ class Waits:
         with self._lock:
             if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
                 return []
-            found = [(place, each.error) for place, each in self._endings.items()]
-            return [f"{place}: {_brief(place, error)}" for place, error in found if not isinstance(error, _UNREACHED)]
+            return [
+                f"{place}: {_brief(place, each.error)}"
+                for place, each in self._endings.items()
+                if not isinstance(each.error, _UNREACHED) and each.is_retried(now_ms)
+            ]
 
     def _causes(self, now_ms: int) -> list[str]:
         if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
@@ -223,9 +230,9 @@ class Waits:
         for place, until_ms in self._throttled.items():
             if until_ms > now_ms:
                 found.setdefault(place, "the broker throttles this client (a quota)")
-        for place, (error, since_ms) in self._endings.items():
-            if error.retriable or now_ms - since_ms >= REPORT_AFTER_MS:  # a fatal error ends the command before
-                found.setdefault(place, _brief(place, error))
+        for place, ending in self._endings.items():
+            if ending.is_retried(now_ms):
+                found.setdefault(place, _brief(place, ending.error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
                 found.setdefault(attempt.target.place, f"no progress {attempt.where} of connecting")
@@ -288,7 +295,7 @@ class WaitNotices:
     def _on_event_once(self, event: Event) -> None:
         """Learn from an event, and say once that servers are not usable; the task that would look is not needed."""
         self._waits.on_event(event)
-        if isinstance(event, Failed | Lost) and not self._is_stopping:
+        if isinstance(event, Failed | Lost) and not self._is_stopping and not self._is_at_its_end(event.at_ms):
             failures = self._waits.failures(event.at_ms)
             if failures:
                 self._is_stopping = True
@@ -325,9 +332,8 @@ class WaitNotices:
 
     def look(self, now_ms: int) -> None:
         """Report a wait: when it is new, at most once a second, and again from time to time."""
-        left_ms = self._started_at_ms + self._present_limit().limit_ms - now_ms
         causes = self._waits.causes(now_ms)
-        if not causes or abs(left_ms) < REPORT_AFTER_MS:
+        if not causes or self._is_at_its_end(now_ms):
             return
         is_new = not set(causes) <= set(self._reported)
         if now_ms - self._reported_at_ms < (REPORT_AFTER_MS if is_new else self._repeat_ms):
@@ -336,6 +342,10 @@ class WaitNotices:
         self._reported = causes
         self._reported_at_ms = now_ms
         self._say(causes)
+
+    def _is_at_its_end(self, now_ms: int) -> bool:
+        """Return whether the error of the command is about to follow."""
+        return abs(self._started_at_ms + self._present_limit().limit_ms - now_ms) < REPORT_AFTER_MS
 
     def _say(self, causes: list[str]) -> None:
         more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""

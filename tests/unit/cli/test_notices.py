@@ -294,6 +294,27 @@ def test_brief_notices_say_once_that_a_server_that_accepts_connections_is_not_us
     assert len(run.said) == 1
 
 
+@pytest.mark.parametrize(("at_ms", "is_said"), [(58_900, True), (59_100, False), (60_000, False)])
+def test_brief_notices_say_nothing_in_the_last_second(at_ms: int, is_said: bool) -> None:
+    run = Run(is_brief=True)
+    run.clock.advance(at_ms)
+    run.on_event(_closed(run))
+    assert bool(run.said) == is_said
+
+
+def test_brief_notices_say_nothing_of_an_error_that_ends_the_command() -> None:
+    run = Run(is_brief=True)
+    run.clock.advance(2_000)
+    error = CertificateExpired(f"{PLACE}: certificate expired")
+    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, error))
+    assert run.said == []
+    run.clock.advance(1_000)
+    run.on_event(Failed(run.clock.now_ms(), _target(), Phase.TLS, 0, error))
+    assert run.said == [
+        f"kctl topics: waiting: {PLACE}: certificate expired, retrying for up to 60s (--api-timeout)"
+    ], "it is retried"
+
+
 def test_brief_notices_say_nothing_of_refused_connections_or_after_the_end() -> None:
     run = Run(is_brief=True)
     for _ in range(5):
