@@ -100,14 +100,16 @@ def test_ctrl_c_tells_what_was_measured_and_cleans_up(cluster: ServedSandbox) ->
     assert _scratch_topics(cluster) == []
 
 
-def test_failures_are_counted() -> None:
+@pytest.mark.parametrize("kind", ["produce", "end-to-end"])
+def test_failures_are_counted_and_have_their_reason(kind: str) -> None:
     with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
         served.sandbox.fail_requests("Produce", ErrorCode.MESSAGE_TOO_LARGE, times=MAX_FAILURES)
-        ended = kctl("bench", "produce", "-b", served.bootstrap, "--topic", "t", "-n", "10", "--output", "json")
+        ended = kctl("bench", kind, "-b", served.bootstrap, "--topic", "t", "-n", "10", "--output", "json")
     assert ended.code == ExitCode.UNDELIVERED
     (figures,) = json.loads(ended.stdout)["rows"]
     assert (figures["records"], figures["failed"], figures["p50_ms"]) == (0, 10, None)
     assert "10 records not delivered" in ended.stderr
+    assert "MESSAGE_TOO_LARGE" in ended.stderr
 
 
 def test_a_topic_that_is_not_there(bootstrap: str) -> None:

@@ -300,8 +300,14 @@ class _Bench:
             producer.flush(self._remaining_s())
         except FlushTimeout:
             raise self._timed_out() from None
+        self._report_undelivered()
+
+    def _report_undelivered(self) -> None:
         if self._first_error is not None:
-            self._common.environment.say_failure(explain(UndeliveredError(self._failed, self._first_error)))
+            self._common.environment.say_failure(explain(self._undelivered(self._first_error)))
+
+    def _undelivered(self, first: KafkaError) -> UndeliveredError:
+        return UndeliveredError(self._failed, first)
 
     # --- consume ------------------------------------------------------------------------------------------------------
 
@@ -364,10 +370,13 @@ class _Bench:
                 max(0, due_at_ms - clock.now_ms()) if pace is not None and sent < self._request.records else 100
             )
             self._receive(consumer, waiting, min(_POLL_S, until_due_ms / 1000, self._remaining_s()))
+        self._report_undelivered()
 
     def _sent_marked(self, waiting: dict[int, int], number: int, future: "SendFuture") -> None:
-        if future.exception(0) is not None and waiting.pop(number, None) is not None:
+        error = future.exception(0)
+        if error is not None and waiting.pop(number, None) is not None:
             self._failed += 1
+            self._first_error = self._first_error or error
 
     def _receive(self, consumer: "Consumer", waiting: dict[int, int], timeout_s: float) -> None:
         for record in consumer.poll(timeout_s):
@@ -424,4 +433,5 @@ class _Bench:
             f"timed out after {duration_text(self._timer.timeout_ms)} (--api-timeout) after {self._records} of "
             f"{self._request.records} records",
             "--api-timeout bounds the whole measurement",
+            () if self._first_error is None else (explain(self._undelivered(self._first_error)).message,),
         )
