@@ -17,7 +17,10 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
         "An unexpected error: a bug, or an error of a broker without a separate exit code.",
-        ("Run it again with -v: an unexpected error then comes with its traceback.",),
+        (
+            "If the message has an error code of Kafka, such as UNKNOWN_SERVER_ERROR, read its page: kctl explain CODE",
+            "Otherwise add -v, and report the bug with the traceback.",
+        ),
     ),
     ExitCode.USAGE: CodePage(
         "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
