@@ -22,6 +22,7 @@ from kctl.cli.environment import Environment, system_environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure, explain
 from kctl.cli.interrupts import Interrupted, Interrupts
+from kctl.cli.limit_names import DerivedLimits
 from kctl.cli.other_tools import command_words, kcat_mode_first
 from kctl.client.errors import ConfigError
 from kctl.version import VERSION
@@ -208,7 +209,7 @@ def main() -> int:
 def run(arguments: Sequence[str], environment: Environment) -> int:
     """Run one command line and return its exit code; what failed is reported in one line and a hint."""
     with ExitStack() as resources:
-        return _run(list(arguments), environment._replace(resources=resources))
+        return _run(list(arguments), environment._replace(resources=resources, limits=DerivedLimits()))
 
 
 def _run(arguments: Sequence[str], environment: Environment) -> int:

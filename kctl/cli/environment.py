@@ -13,7 +13,7 @@ from io import BufferedIOBase, BufferedReader, FileIO, RawIOBase
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from kctl.cli.data_out import RawStream
-from kctl.cli.limit_names import with_options
+from kctl.cli.limit_names import DerivedLimits, with_options
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.wording import one_line
 
@@ -101,6 +101,8 @@ class Environment(NamedTuple):
     """How messages on stderr begin: `kctl consume`, so that two commands in one pipe can be distinguished."""
     errors_as_json: bool = False
     """Whether each failure is one JSON object on stderr, for programs."""
+    limits: DerivedLimits | None = None
+    """Limits that the command derives from others; each command line of `run` has its own."""
 
     @property
     def colour(self) -> bool:
@@ -159,7 +161,7 @@ class Environment(NamedTuple):
             line: stays one line, and steers no terminal, whatever a broker or a member of a group put into it.
             painted: the rest of the line, kctl's own, which may have colours.
         """
-        text = one_line(with_options(self.secrets.masked(line)))
+        text = one_line(self._named(with_options(self.secrets.masked(line))))
         if self.stderr_is_tty and not painted:
             from kctl.cli.view.notices import terminal_notice  # wanted on a terminal
 
@@ -169,12 +171,16 @@ class Environment(NamedTuple):
             self.stderr.write(f"{text}{painted}\n")
             self.stderr.flush()
 
+    def _named(self, text: str) -> str:
+        return text if self.limits is None else self.limits.named(text)
+
     def say_failure(self, failure: "Failure", *, is_error: bool = True) -> None:
         """Write what failed, where, and what to do about it."""
         if self.errors_as_json:
             import json  # for programs
 
-            text = json.dumps(failure.masked(self.secrets.masked).fields())
+            failure = failure.masked(lambda text: self._named(self.secrets.masked(text)))
+            text = json.dumps(failure.fields())
             with suppress(OSError):  # as in say()
                 self.stderr.write(f"{text}\n")
                 self.stderr.flush()

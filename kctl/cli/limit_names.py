@@ -30,6 +30,23 @@ _PROTOCOL = re.compile(r"\b(try|use) security\.protocol=")
 _REFUSED = re.compile(r"(?<=\bbootstrap\.refused\.timeout\.ms=-1 )(?=retries)")
 
 
+class DerivedLimits:
+    """Options whose values a command derives from another option, which its messages name."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def derive(self, option: str, name: str) -> None:
+        """Have messages show `name` as the limit in place of an option, such as `--delivery-timeout`."""
+        self._names[option] = name
+
+    def named(self, text: str) -> str:
+        """Return a text with the names of the limits from which others are derived."""
+        for option, name in self._names.items():
+            text = re.sub(rf"\({re.escape(option)}(?=[ )])", lambda _, name=name: f"({name}", text)  # type: ignore[misc]
+        return text
+
+
 def with_options(text: str) -> str:
     """Return a text of the client with the options of the command line for limits and properties."""
     text = _LIMIT.sub(lambda found: found[1] + OPTION_OF_LIMIT[found[2]], text)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.cli.decode.encode_options import NO_ENCODING, EncodeRequest
 from kctl.cli.input.form import STDIN, Form
+from kctl.cli.limit_names import DerivedLimits
 from kctl.cli.setting import Setting
 from kctl.cli.settings import Settings
 from kctl.client.clock import Clock, Timer
@@ -55,21 +56,26 @@ class ProduceRequest(NamedTuple):
         return not self.files or STDIN in self.files
 
 
-def bound_delivery(settings: Settings) -> Settings:
+def bound_delivery(settings: Settings, limits: DerivedLimits | None = None) -> Settings:
     """Return settings in which --api-timeout, given without a delivery timeout, limits the delivery of a record too.
 
     delivery.timeout.ms must not be shorter than linger.ms and request.timeout.ms together, so both are cut to fit.
+
+    Args: limits: names of limits in messages; --api-timeout replaces the limits that it sets.
     """
     given = settings.by_name.get("max.block.ms")
     if given is None or given.origin != _API or "delivery.timeout.ms" in settings.by_name:
         return settings
     api_ms = int(given.value)
     linger_ms = min(_value(settings, "linger.ms", ProducerConfig.linger_ms.default), api_ms // 2)
-    request_ms = min(
-        _value(settings, "request.timeout.ms", ProducerConfig.request_timeout_ms.default), api_ms - linger_ms
-    )
-    limits = {"delivery.timeout.ms": api_ms, "linger.ms": linger_ms, "request.timeout.ms": request_ms}
-    return settings.with_flags({name: Setting(limit_ms, _API) for name, limit_ms in limits.items()})
+    wanted_ms = _value(settings, "request.timeout.ms", ProducerConfig.request_timeout_ms.default)
+    request_ms = min(wanted_ms, api_ms - linger_ms)
+    if limits is not None:
+        limits.derive("--delivery-timeout", _API)
+        if request_ms < wanted_ms:
+            limits.derive("--request-timeout", f"the rest of {_API}")
+    values = {"delivery.timeout.ms": api_ms, "linger.ms": linger_ms, "request.timeout.ms": request_ms}
+    return settings.with_flags({name: Setting(value_ms, _API) for name, value_ms in values.items()})
 
 
 def _value(settings: Settings, name: str, default: int) -> int:

@@ -78,7 +78,7 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
     settings = common.settings if request.reads_stdin else common.fail_fast_settings
     if request.encoding.sides:
         settings = settings.without(RegistryConfig.names())
-    settings = bound_delivery(settings.with_flags(request.flags))
+    settings = bound_delivery(settings.with_flags(request.flags), common.environment.limits)
     if request.is_transaction:
         made_up = f"kctl-produce-{system_runtime().entropy.token_bytes(8).hex()}"
         settings = settings.with_defaults({"transactional.id": made_up})

@@ -43,3 +43,30 @@ def test_input_that_fills_the_memory_of_a_dead_cluster_ends_within_api_timeout(
     assert ended.code == ExitCode.UNDELIVERED, ended
     assert took_ms <= 12_000 + 200, ended.stderr
     assert "nothing after" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "request_limit"),
+    [
+        (("--api-timeout", "1s"), "1s (--api-timeout)", "995ms (the rest of --api-timeout)"),
+        (("--api-timeout", "1s", "--output", "json"), "1s (--api-timeout)", "995ms (the rest of --api-timeout)"),
+        (("--api-timeout", "9s", "--request-timeout", "1s"), "9s (--api-timeout)", "1s (--request-timeout)"),
+        (("--delivery-timeout", "9s", "--request-timeout", "1s"), "9s (--delivery-timeout)", "1s (--request-timeout)"),
+    ],
+)
+def test_message_names_the_limit_that_the_user_gave(options: tuple[str, ...], limit: str, request_limit: str) -> None:
+    ended: list[Ended] = []
+    with Hub(seed=3) as hub:
+        cluster = SimCluster(hub, topics={"t": 1})
+
+        def app() -> None:
+            leader = cluster.sandbox.cluster.topics["t"].partitions[0].leader_id
+            other = next(each for each in cluster.sandbox.cluster.nodes if each != leader)
+            cluster.sandbox.start_fault(leader, Fault.FREEZE)
+            words = ("produce", "t", "-b", f"10.0.0.{other}:9092", *options)
+            ended.append(run_in_process(*words, stdin=b"a\n", runtime=cluster.runtime))
+
+        cluster.run(app)
+    assert ended[0].code == ExitCode.ADVERTISED_ADDRESS, ended
+    assert f"timed out after {limit} while waiting for a connection to node" in ended[0].stderr
+    assert f"no ApiVersions response within {request_limit} [phase apiversions]" in ended[0].stderr

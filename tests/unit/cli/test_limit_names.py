@@ -3,7 +3,7 @@
 import pytest
 
 from kctl.cli.failures import explain
-from kctl.cli.limit_names import with_options
+from kctl.cli.limit_names import DerivedLimits, with_options
 from kctl.client.errors import ApiTimeout, CloseTimeout, KafkaTimeoutError, MaxBlockTimeout, RequestTimeout
 
 
@@ -40,3 +40,18 @@ def test_error_of_the_client_is_printed_with_the_option(kind: type[KafkaTimeoutE
 )
 def test_properties_are_options_only_in_advice_and_limits(text: str, printed: str) -> None:
     assert with_options(text) == printed
+
+
+def test_limit_that_is_derived_has_the_name_of_its_source() -> None:
+    limits = DerivedLimits()
+    assert (
+        limits.named("within 995ms (--request-timeout) [phase tcp]") == "within 995ms (--request-timeout) [phase tcp]"
+    )
+    limits.derive("--request-timeout", "the rest of --api-timeout")
+    limits.derive("--delivery-timeout", "--api-timeout")
+    text = (
+        "timed out after 1s (--delivery-timeout 1s): no response within 9ms (--request-timeout); --delivery-timeout"
+    )
+    assert limits.named(text) == (
+        "timed out after 1s (--api-timeout 1s): no response within 9ms (the rest of --api-timeout); --delivery-timeout"
+    )
