@@ -12,7 +12,7 @@ from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
 from kctl.grammar.command_lines import fill_command
 
-OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who"})
+OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "who", "hot"})
 """Fields that may be empty. Their values include punctuation."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"

@@ -72,10 +72,10 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} falls behind on {topic}: {arrived} records arrived in {seconds} and it committed {read}; "
-        "{waiting} wait",
+        "{waiting} wait{hot}",
         leads_to="The lag grows until records expire unread.",
         show="kctl groups lag {group} --topic {topic} --watch",
-        cure="start more consumers (up to the number of partitions), or make each record cheaper to process",
+        cure="{fix}",
         apart_ms=30_000,
     ),
     FindingKind(

@@ -113,7 +113,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{partition} has a record from the future: offset {offset} is dated {date}, {ahead} from now{more}",
         leads_to="Retention by time keeps the segment with that record, and all after it, until then.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
-        cure="kctl configs set topic {topic} message.timestamp.after.max.ms=3600000",
+        cure="{fix}",
     ),
     FindingKind(
         id="records-lost",

@@ -21,8 +21,14 @@ _COMMON: dict[str, Value] = {
     "total": "200 GB", "percent": 6, "path": "/data/kafka", "share": 71, "bytes": 10_000_000_000, "paused": "800ms",
     "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
     "fair": 20, "what": "two processes joined in turn", "fate": "which has left the group", "text": "", "hint": "",
+    "fix": "",
 }  # fmt: skip
 _OF_KIND: dict[str, dict[str, Value]] = {
+    "falling-behind": {
+        "hot": "; orders-2 received 4,800 of the records, and 1,100 wait in it",
+        "fix": "spread the keys of orders, or make each record cheaper to process: orders-2 has one consumer at a time",
+    },
+    "future-timestamps": {"fix": "kctl configs set topic orders message.timestamp.after.max.ms=3600000"},
     "poison-record": {"reason": "Its value is 9.4 MB, 3,000 times the size of the others"},
     "no-leader": {"reason": "its replicas are on brokers 2 and 3, which do not run"},
     "coordinator-offline": {

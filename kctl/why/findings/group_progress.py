@@ -1,6 +1,6 @@
 """Findings about the progress of groups: no members, stuck, slow, or idle."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
@@ -22,6 +22,8 @@ SLOW_SHARE = 2
 """A group is slow if it commits less than this fraction of the arriving records..."""
 SLOW_LAG_MS = 30_000
 """...and its lag exceeds the records that arrive in this time, in ms."""
+HOT_SHARE, HOT_FACTOR = 0.5, 2
+"""Minimum share of the arriving records of a hot partition, and minimum ratio to the mean of all partitions."""
 IDLE_MS = 3_600_000
 """Minimum time without records for an idle topic, in ms."""
 
@@ -233,13 +235,56 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     "read": read,
                     "seconds": looks.apart,
                     "waiting": waiting,
+                    **_fix_of_slow(looks, now, topic, partitions),
                 },
                 [
                     Evidence("OffsetFetch", f"group {group_id} in both looks", {"committed": read}),
                     Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
+                    Evidence(
+                        "ListOffsets", "arrived by partition", _most_of({tp: looks.arrived(tp) for tp in partitions})
+                    ),
+                    Evidence(
+                        "ListOffsets", "lag by partition", _most_of({tp: looks.lag(now, tp) for tp in partitions})
+                    ),
+                    Evidence("DescribeGroups", f"group {group_id}", {"consumers": _owner_count(now, partitions)}),
                     *_quotas(looks, now.description.members),
                 ],
             )
+
+
+def _most_of(counts: Mapping[TopicPartition, int | None]) -> dict[str, Value]:
+    """Return the largest counts as evidence."""
+    largest = sorted(counts.items(), key=lambda item: -(item[1] or 0))[:MOST_EVIDENCE]
+    return {str(tp): count for tp, count in largest}
+
+
+def _owner_count(group: GroupLook, partitions: list[TopicPartition]) -> int:
+    return len({group.owners[tp].member_id for tp in partitions})
+
+
+def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicPartition | None:
+    """Return the partition that receives most of the records, if there is one."""
+    arrived = {tp: looks.arrived(tp) for tp in partitions}
+    hottest, total = max(partitions, key=lambda tp: arrived[tp]), sum(arrived.values())
+    is_hot = arrived[hottest] >= max(HOT_SHARE * total, HOT_FACTOR * total / len(partitions))
+    return hottest if is_hot and len(partitions) > 1 else None
+
+
+def _fix_of_slow(looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition]) -> dict[str, Value]:
+    """Return what the sentence adds about a hot partition, and the fix: more consumers do not always help."""
+    tp = _hot_partition(looks, partitions)
+    if tp is not None:
+        hot = f"; {tp} received {looks.arrived(tp):,} of the records, and {looks.lag(group, tp) or 0:,} wait in it"
+        fix = f"spread the keys of {topic}, or make each record cheaper to process: {tp} has one consumer at a time"
+        return {"hot": hot, "fix": fix}
+    spare = len(partitions) - _owner_count(group, partitions)
+    if spare > 0:
+        fix = f"start up to {counted(spare, 'more consumer')}, or make each record cheaper to process"
+    else:
+        fix = (
+            "make each record cheaper to process, or add partitions and consumers: each partition has its own consumer"
+        )
+    return {"hot": "", "fix": fix}
 
 
 def _idle(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:

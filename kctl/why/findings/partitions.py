@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kctl.client.cluster import PartitionInfo, TopicPartition
 from kctl.client.wording import brokers_text, counted, size_text
+from kctl.grammar.command_lines import fill_command
 from kctl.grammar.integers import integer_in
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import FUTURE_MS, ConfigValue, Look, Looks, in_sync_missing
@@ -14,6 +15,8 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, date_text, more_text, place, source_text, worst_of
 
 _MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+_TIMESTAMP_TYPE, _BY_BROKERS = "message.timestamp.type", "LogAppendTime"
+_LIMIT = "kctl configs set topic {topic} message.timestamp.after.max.ms=3600000"
 _OLD = {
     "message.format.version": (
         ("0.8", "0.9", "0.10"),
@@ -238,10 +241,34 @@ def _future(look: Look) -> Iterator[Finding]:
                 "offset": newest.offset,
                 "date": date_text(newest.timestamp_ms),
                 "ahead": age_text(ahead[worst]),
+                "fix": _fix_of_future(look, worst),
                 **where,
             },
-            [Evidence("ListOffsets", f"newest timestamps, of {worst} at offset {newest.offset}", evidence)],
+            [
+                Evidence("ListOffsets", f"newest timestamps, of {worst} at offset {newest.offset}", evidence),
+                *_dated_by_brokers(look, worst),
+            ],
         )
+
+
+def _dated_by_brokers(look: Look, tp: TopicPartition) -> list[Evidence]:
+    """Return evidence if the leader dates the records of a topic, otherwise nothing."""
+    kind = look.topic_configs.get(tp.topic, {}).get(_TIMESTAMP_TYPE)
+    info = look.partitions.get(tp)
+    if kind is None or kind.value != _BY_BROKERS or info is None:
+        return []
+    return [
+        Evidence("DescribeConfigs", f"topic {tp.topic}", {_TIMESTAMP_TYPE: kind.value}),
+        Evidence("Metadata", str(tp), {"leader": info.leader_id, "replicas": _ids(info.replicas)}),
+    ]
+
+
+def _fix_of_future(look: Look, tp: TopicPartition) -> str:
+    """Return the fix: a limit rejects dates of clients, and has no effect on dates of brokers."""
+    if not _dated_by_brokers(look, tp):
+        return fill_command(_LIMIT, {"topic": tp.topic})
+    replicas = brokers_text(look.partitions[tp].replicas)
+    return f"synchronize the clocks of {replicas} (NTP): the leader dates the records ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
 
 
 def _settings(topic: str, infos: list[PartitionInfo], configs: Mapping[str, ConfigValue]) -> Iterator[Finding]:

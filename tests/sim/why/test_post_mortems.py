@@ -1,6 +1,9 @@
 """Incidents of public post-mortems: the cause is found, the fix fits, and the finding stays until the fault is gone."""
 
 from typing import Any
+from unittest.mock import patch
+
+import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import ConfigResource, ElectionType, ResourceType
@@ -8,6 +11,8 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from kctl.sandbox import ClusterSettings
+from kctl.sandbox.log import PartitionLog
+from kctl.sandbox.producers import Appended
 from kctl.why import Scope, Selection, diagnose
 from kctl.why.findings.transactions import LOOP_STARTS
 from tests.sim.kit import settle
@@ -16,6 +21,7 @@ from tests.sim.why.story import Story, run_story
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
 NEVER_MS = 1 << 40
+RATES = "--interval 30s"
 MEGABYTE = 1_000_000
 
 
@@ -331,3 +337,88 @@ def test_address_behind_a_port_forward_is_named_by_consume(story: Live) -> Steps
     story.sandbox.advertise(2, "broker-2.invalid", 9092)
     yield
     story.sandbox.advertise(2, "10.0.0.2", 9092)
+
+
+@pytest.mark.slow
+@incident(
+    f"why group g {RATES}",
+    "falling-behind",
+    "t-0 received ",
+    fix="spread the keys of t, or make each record cheaper to process: t-0 has one consumer at a time",
+    topics={"t": 4},
+)
+def test_partition_that_gets_most_of_the_records_is_named(story: Live) -> Steps:
+    """One customer became large, and his key led to one partition; the team doubled its consumers in vain."""
+    is_hot = [False]
+    reached = dict.fromkeys(range(4), 0)
+    members = [story.enter(story.sim.classic_member("g", enable_auto_commit=False)) for _ in range(2)]
+    settle(*members)
+
+    def read(member: Consumer) -> None:
+        member.poll(0.5)
+        for tp in member.assignment:
+            at = member.position(tp) or 0
+            slow = tp.partition == 0 and is_hot[-1]
+            reached[tp.partition] = min(at, reached[tp.partition] + 1) if slow else at
+        member.commit_sync({tp: reached[tp.partition] for tp in member.assignment}, timeout=5)
+
+    def grow() -> None:
+        if is_hot[-1]:
+            for _ in range(50):
+                producer.send("t", b"x" * 10, partition=0)
+        story.pause(runtime, 1_000)
+
+    runtime = story.own_runtime("the customer")
+    producer = story.sim.enter(Producer({"bootstrap.servers": story.sim.bootstrap}, runtime))
+    story.meanwhile(grow)
+    for member in members:
+        story.meanwhile(lambda member=member: read(member))  # type: ignore[misc]
+    story.arrive()
+    story.wait(20_000)
+    yield
+    is_hot.append(True)
+    story.wait(60_000)
+    yield
+    is_hot.append(False)
+    story.wait(20_000)
+
+
+@incident("why cluster", "future-timestamps", "is dated", fix="synchronize the clocks of brokers 1, 2 and 3 (NTP)")
+def test_clock_of_a_broker_that_jumps_ahead_is_found_in_the_dates_of_its_records(story: Live) -> Steps:
+    """A host without NTP was a year ahead, and dated the records of topics with LogAppendTime."""
+    story.create(partitions=1, message_timestamp_type="LogAppendTime")
+    append = PartitionLog.append
+
+    def append_late(log: PartitionLog, records: bytes | None, epoch: int, wall_ms: int) -> Appended:
+        return append(log, records, epoch, wall_ms + 365 * DAY_MS)
+
+    yield
+    with patch.object(PartitionLog, "append", append_late):
+        story.produce(1, "r")
+    yield
+    story.sandbox.delete_records("r", 0, 1)
+
+
+@incident("why group g", "log-truncated", "but its log ends at 3", fix="kctl groups reset-offsets g --topic t:0 ")
+def test_group_of_a_topic_that_was_deleted_and_created_again_is_reset_by_the_fix(story: Live) -> Steps:
+    """A topic was recreated with more partitions; its consumers waited for the offsets of the first one."""
+    story.produce(20)
+    story.sim.commit("g", {("t", 0): 20, ("t", 1): 0})
+    yield
+    story.admin.delete_topics(["t"]).raise_first()
+    story.wait(5_000)
+    story.create("t", 2)
+    story.produce(3)
+    story.sim.commit("g", {("t", 0): 20, ("t", 1): 0})
+    yield
+    story.fix("kctl groups reset-offsets")
+
+
+@incident("why cluster", "log-dir-offline", "broker 3 cannot use its directory", fix="repair the disk of /sandbox")
+def test_directory_that_a_full_disk_has_taken_offline_is_found(story: Live) -> Steps:
+    """The disk of one broker was full; its replicas were offline, and the cluster had one copy fewer."""
+    story.create()
+    yield
+    story.sandbox.set_disk(3, None)
+    yield
+    story.sandbox.heal(3)

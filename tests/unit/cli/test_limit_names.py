@@ -49,9 +49,7 @@ def test_limit_that_is_derived_has_the_name_of_its_source() -> None:
     )
     limits.derive("--request-timeout", "the rest of --api-timeout")
     limits.derive("--delivery-timeout", "--api-timeout")
-    text = (
-        "timed out after 1s (--delivery-timeout 1s): no response within 9ms (--request-timeout); --delivery-timeout"
-    )
+    text = "timed out after 1s (--delivery-timeout 1s): no response within 9ms (--request-timeout); --delivery-timeout"
     assert limits.named(text) == (
         "timed out after 1s (--api-timeout 1s): no response within 9ms (the rest of --api-timeout); --delivery-timeout"
     )

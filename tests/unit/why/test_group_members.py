@@ -1,6 +1,9 @@
 """Findings about members and their progress, from looks made by hand, each with its healthy twin."""
 
-from kctl.why import Look
+from collections.abc import Mapping
+
+from kctl.client.admin import MemberDescription
+from kctl.why import Finding, Look
 from tests.unit.why.looks import NODES, WALL_MS, found_once, group, member, offsets, partition, topic
 
 TOPIC = topic(partition(0, 1), partition(1, 1))
@@ -85,3 +88,30 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
     )
     keeps_up = now._replace(groups=group(member("a", 0, 1), committed={0: 5_900}))
     assert found_once(keeps_up, 30_000, **before) == {}
+
+
+def slow(ends: Mapping[int, int], *members: MemberDescription) -> Finding:
+    """Return the finding about a group that read 1 record of each partition, which ended at 1,001 before."""
+    both = dict.fromkeys(ends, 501)
+    now = look(
+        groups=group(*members, committed=both),
+        starts=offsets(dict.fromkeys(ends, 0)),
+        ends=offsets(ends),
+        stable_ends=offsets(ends),
+    )
+    before = {
+        "groups": group(*members, committed=dict.fromkeys(ends, 500)),
+        "ends": offsets(dict.fromkeys(ends, 1_001)),
+    }
+    return found_once(now, 30_000, **before)["falling-behind"]
+
+
+def test_fix_of_a_slow_group_is_more_consumers_only_if_partitions_are_left_for_them() -> None:
+    even = {0: 2_000, 1: 2_000, 2: 2_000}
+    assert slow(even, member("a", 0, 1, 2)).cure.startswith("start up to 2 more consumers, or make each record")
+    full = slow(even, member("a", 0), member("b", 1), member("c", 2))
+    assert full.cure.startswith("make each record cheaper to process, or add partitions and consumers")
+    hot = slow({0: 1_010, 1: 4_000, 2: 1_010}, member("a", 0, 1, 2))
+    assert hot.sentence.endswith("4,517 wait; t-1 received 2,999 of the records, and 3,499 wait in it")
+    assert hot.cure.startswith("spread the keys of t, or make each record cheaper to process: t-1 has one consumer")
+    assert "t-1" not in slow({0: 1_900, 1: 2_900, 2: 1_900}, member("a", 0, 1, 2)).cure, "half of the records"
