@@ -49,6 +49,12 @@ def member_name(member: MemberDescription) -> str:
     return member.group_instance_id or member.client_id or member.member_id
 
 
+def member_values(member: MemberDescription) -> dict[str, Value]:
+    """Return the names and the host of a member as evidence."""
+    found: dict[str, Value] = {"member": member.member_id, "client_id": member.client_id, "host": member.host}
+    return found if member.group_instance_id is None else found | {"group_instance_id": member.group_instance_id}
+
+
 def source_text(config: ConfigValue) -> str:
     """Return the source of a config value as text."""
     return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "its source is not reported"))

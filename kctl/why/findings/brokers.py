@@ -169,11 +169,13 @@ def _stale(looks: Looks) -> Iterator[Finding]:
                         f"leader epochs as broker {node_id} has them",
                         by_partition({tp: info.leader_epoch for tp, info in behind.items()}),
                     ),
+                    Evidence("Metadata", f"leader as broker {node_id} has it", {str(worst): behind[worst].leader_id}),
                     Evidence(
                         "Metadata",
                         "newest leader epochs in the first look",
                         by_partition({tp: newest[tp][0] for tp in behind}),
                     ),
+                    Evidence("Metadata", "newest leader in the first look", {str(worst): newest[worst][1]}),
                 ],
             )
 

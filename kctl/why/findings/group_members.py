@@ -10,12 +10,14 @@ from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import STABLE, GroupLook, Looks, is_settled
 from kctl.why.table import FINDINGS
-from kctl.why.wording import member_name, named
+from kctl.why.wording import MOST_EVIDENCE, member_name, member_values, named
 
 STORM_EPOCHS = 3
 """Number of membership changes between two looks that a restart does not explain."""
 LOOP_IDS = 3
 """Number of member IDs of a static member between two looks that a restart does not explain."""
+MOST_NAMED = 3
+"""Most members that a rebalance storm names."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 
@@ -47,13 +49,14 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
         changes = f"it was {before.state} and is {now.state}"
     if not changes:
         return
-    names = dict.fromkeys(f"{member_name(each)} ({each.host})" for each in replaced)
+    named_members = {f"{member_name(each)} ({each.host})": each for each in replaced[:MOST_EVIDENCE]}
+    names = list(named_members)[:MOST_NAMED]
     yield FINDINGS["rebalance-storm"].found(
         {
             "group": group_id,
             "changes": changes,
             "seconds": looks.apart,
-            "who": f"; new member ids: {', '.join(list(names)[:3])}" if names else "",
+            "who": f"; new member ids: {', '.join(names)}" if names else "",
             "cause": _cause(steps, is_waiting=2 * unsettled > len(history)),
         },
         [
@@ -63,6 +66,7 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
                 for each in history[1:-1]
             ),
             Evidence("DescribeGroups", "second look", {"state": now.state, "epoch": now.epoch}),
+            *(Evidence("DescribeGroups", "new member", member_values(named_members[name])) for name in names),
         ],
     )
 

@@ -7,10 +7,20 @@ from collections.abc import Iterator, Mapping
 
 from kctl.client.cluster import TopicPartition
 from kctl.grammar.command_lines import Words
-from kctl.why.finding import Evidence, Finding
+from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import GroupLook, Looks
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, all_of, by_partition, each_of, member_name, more_text, place, worst_of
+from kctl.why.wording import (
+    age_text,
+    all_of,
+    by_partition,
+    each_of,
+    member_name,
+    member_values,
+    more_text,
+    place,
+    worst_of,
+)
 
 Offsets = Mapping[TopicPartition, int]
 
@@ -79,7 +89,9 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
     if cut:
         worst, of_worst = worst_of(cut)
         where = f"its log ends at {ends[worst]:,}"
+        read_in: dict[str, Value] = {}
         if worst in epochs:
+            read_in = {f"leader epoch of {worst}": epochs[worst]}
             where = f"leader epoch {epochs[worst]}, in which it read, ends at {ends[worst]:,} in the log"
         committed_at = {tp: each.offset for tp, each in group.committed.items() if each is not None and tp in cut}
         yield FINDINGS["log-truncated"].found(
@@ -93,7 +105,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 **of_worst,
             },
             [
-                Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at)),
+                Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at) | read_in),
                 Evidence(
                     "OffsetForLeaderEpoch" if worst in epochs else "ListOffsets",
                     "ends of the epochs" if worst in epochs else "log ends",
@@ -211,6 +223,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
                 **where,
             },
             [
+                Evidence("DescribeGroups", f"group {group_id}", member_values(member)),
                 Evidence("OffsetFetch", f"group {group_id} in both looks", by_partition(dict.fromkeys(found))),
                 Evidence("ListOffsets", "records that arrived between the samples", by_partition(found)),
             ],

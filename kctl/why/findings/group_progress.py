@@ -11,7 +11,17 @@ from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.findings.group_quotas import quota_evidence, quotas_of
 from kctl.why.look import GroupLook, Looks, frozen_partitions, has_left_for_now
 from kctl.why.table import FINDINGS
-from kctl.why.wording import MOST_EVIDENCE, age_text, by_partition, counts_text, each_of, member_name, more_text, place
+from kctl.why.wording import (
+    MOST_EVIDENCE,
+    age_text,
+    by_partition,
+    counts_text,
+    each_of,
+    member_name,
+    member_values,
+    more_text,
+    place,
+)
 
 REMOVE = "kctl groups remove-members {group} --instance {instance} --execute"
 SHOW = "kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl"
@@ -94,7 +104,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 Evidence(
                     "DescribeGroups",
                     f"group {group_id}",
-                    {"state": group.description.state, "member": member.member_id, "host": member.host},
+                    {"state": group.description.state, **member_values(member)},
                 ),
                 Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, partitions))),
                 Evidence(
@@ -148,6 +158,7 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
             **place(worst),
         },
         [
+            Evidence("DescribeGroups", f"group {group_id}", member_values(member)),
             Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, [worst]))),
             Evidence("Fetch", f"{worst} at offset {committed.offset}", read),
         ],

@@ -12,7 +12,7 @@ from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import Look, Looks
 from kctl.why.table import FINDINGS
-from kctl.why.wording import by_partition, more_text
+from kctl.why.wording import by_partition, member_values, more_text
 
 LEAST = {"consumer_byte_rate": 10_240, "request_percentage": 1}
 """Quotas below which a consumer mostly waits, in bytes per second or percent of a thread."""
@@ -46,6 +46,7 @@ def group_quotas(looks: Looks) -> Iterator[Finding]:
                 },
                 [
                     quota_evidence(looks.now, client_id),
+                    Evidence("DescribeGroups", f"group {group_id}", member_values(members[0])),
                     Evidence("ListOffsets", "lag by partition", by_partition(lags)),
                 ],
             )

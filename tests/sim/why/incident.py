@@ -28,10 +28,10 @@ from tests.sim.kit import SimCluster
 from tests.sim.kit.command_lines import use_hub
 from tests.sim.virtual import Hub, sim_runtime
 from tests.sim.why.story import Story
+from tests.support.finding_evidence import unseen_in
 from tests.support.in_process import Ended, run_in_process
 
 Steps = Iterator[None]
-_NAMED = re.compile(r"\b(?:brokers? (\d+)|offset ([\d,]+)|epoch (\d+)|((?:__)?[a-z]\w*-\d+))\b")
 LASTING_MS = 60_000
 SOON_MS = 2_000
 TICK_MS = 100
@@ -48,10 +48,7 @@ class Report(NamedTuple):
 
     def unseen(self) -> list[str]:
         """Return the partitions, offsets, epochs and ids of brokers in the text that no request has reported."""
-        named = [next(filter(None, found)) for found in _NAMED.findall(self.text)] if self.seen else []
-        return [
-            each for each in named if not re.search(rf"(?<![\w-]){re.escape(each.replace(',', ''))}(?!\w)", self.seen)
-        ]
+        return unseen_in(self.text, self.seen) if self.seen else []
 
 
 class Live(Story):

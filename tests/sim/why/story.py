@@ -8,6 +8,7 @@ from kctl.client.consumer.consumer import Consumer
 from kctl.sandbox import ClusterSettings
 from kctl.why import Diagnosis, Finding, Gatherer, Looks, Scope, Selection, diagnose, take_looks
 from tests.sim.kit import SimCluster, run_with_admin
+from tests.support.finding_evidence import unseen
 
 BUDGET = 200
 TIMEOUT_MS = 30_000
@@ -75,8 +76,10 @@ class Story:
 
 
 def by_id(diagnosis: Diagnosis) -> dict[str, Finding]:
-    """Return the findings by id, after a look without gaps."""
+    """Return the findings by id, after a look without gaps. Their evidence must support their sentences."""
     assert diagnosis.unchecked == ()
+    missing = [(each.sentence, names) for each in diagnosis.findings if (names := unseen(each))]
+    assert missing == [], missing
     return {finding.id: finding for finding in diagnosis.findings}
 
 

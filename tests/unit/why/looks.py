@@ -6,6 +6,7 @@ from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMeta
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.why import Finding, Look, Looks, Scope, diagnose
 from kctl.why.look import GroupLook
+from tests.support.finding_evidence import unseen
 
 WALL_MS = 1_700_000_000_000
 NODES = tuple(Node(node_id, f"b{node_id}", 9092) for node_id in (1, 2, 3))
@@ -43,8 +44,11 @@ def offsets(values: Mapping[int, int]) -> dict[TopicPartition, OffsetAndTimestam
 
 
 def found(now: Look, before: Look | None = None) -> dict[str, Finding]:
-    """Return the findings by id."""
-    return {each.id: each for each in diagnose(Looks(now, before), tuple(Scope)).findings}
+    """Return the findings by id. Their evidence must support their sentences."""
+    findings = diagnose(Looks(now, before), tuple(Scope)).findings
+    missing = [(each.sentence, names) for each in findings if (names := unseen(each))]
+    assert missing == [], missing
+    return {each.id: each for each in findings}
 
 
 def found_once(now: Look, apart_ms: int = 10_000, /, **before: object) -> dict[str, Finding]:
