@@ -48,9 +48,9 @@ COMMANDS = {
     "cluster logdirs": "brokers log-dirs", "cluster metadata": "cluster describe", "cluster nodes": "cluster describe",
     "cluster cluster-id": "cluster describe", "cluster config": "configs show broker ID",
     "configs alter": "configs set", "topics add-partitions": "topics alter --partitions TOTAL",
-    "topics config": "topics alter", "topics describe-storage": "topics describe --size",
-    "topics count": "topics offsets", "delete-records": "topics trim", "topics delete-records": "topics trim",
-    "groups offsets": "groups lag", "groups seek": "groups reset-offsets", "configs use-context": "profile use",
+    "topics describe-storage": "topics describe --size",
+    "delete-records": "topics trim", "topics delete-records": "topics trim",
+    "configs use-context": "profile use",
     "configs get-contexts": "profile list", "partitions reassign": "partitions plan",
     "profile use-context": "profile use", "schemas subject": "schemas list", "schemas subjects": "schemas list",
 }  # fmt: skip
@@ -80,7 +80,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--add": "quotas set KEY=VALUE",
     },
     "users": {"--password": "--password-file FILE"},
-    "partitions": {"--under-replicated": "topics list --under-replicated"},
+    "groups reset-offsets": {"--to": "--to-latest or --to-earliest"},
+    "partitions": {
+        "--under-replicated": "topics list --under-replicated", "--unavailable-partitions": "topics list --offline",
+    },
     "partitions move": {"--execute": "partitions move PLAN, which moves immediately"},
     "profile": {"-s": "-X KEY=VALUE", "--set": "-X KEY=VALUE"},
     "": {

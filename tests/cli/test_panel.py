@@ -187,7 +187,7 @@ NAMED = [
     ("topic add-partitions orders --num 1", "Did you mean 'topics alter --partitions TOTAL'?"),
     ("topic describe-storage orders", "Did you mean 'topics describe --size'?"),
     ("group describe billing --print-summary", "Did you mean 'groups describe GROUP'?"),
-    ("group seek billing --to start", "Did you mean 'groups reset-offsets'?"),
+    ("group seek billing --to start", "Did you mean '--to-latest or --to-earliest'?"),
     ("cluster metadata", "Did you mean 'cluster describe'?"),
     ("cluster config get x", "Did you mean 'configs show broker ID'?"),
     ("cluster logdirs describe", "Did you mean 'brokers log-dirs'?"),
@@ -204,7 +204,7 @@ NAMED = [
     ("consume orders --print-keys --exit", "Did you mean '-f '%k %v\\n''?"),
     ("consume orders -o @1h -e", "write @-1h"),
     ("why nothing-there", "no group or topic has the name 'nothing-there'"),
-    ("topics count", "Did you mean 'topics offsets'?"),
+    ("topics add-partitions", "Did you mean 'topics alter --partitions TOTAL'?"),
     ("metadata", "Did you mean 'probe'?"),
     ("-C t -b {b}", "-C of kcat is a command here: kctl consume TOPIC"),
 ]
