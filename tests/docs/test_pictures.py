@@ -13,13 +13,19 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from kctl.cli.exit_codes import ExitCode
 from kctl.cli.probe.view.frame import Scene, draw
+from kctl.client.admin import Admin
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConnectionRefused, ConnectTimeout
 from kctl.client.events import Phase, Target
-from kctl.sandbox import Sandbox
+from kctl.sandbox import ClusterSettings, Sandbox
 from tests.cli.groups_scene import commit, fill
 from tests.cli.terminal import Terminal
 from tests.docs.pages import ROOT, Shell, Step
+from tests.sim.kit import SimCluster, run_with_admin
+from tests.support.in_process import run_in_process
+from tests.unit.cli.groups.test_lag_frame import drawn_lag
 from tests.unit.cli.probe.view.scenario import NOW_MS, located, ready, report
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -112,8 +118,42 @@ def tables_lines(folder: Path) -> list[Text]:
     return lines
 
 
+def doctor_lines(folder: Path) -> list[Text]:
+    """A run in virtual time: a replica is not in sync, and a group without members is behind."""
+    shown: list[str] = []
+
+    def look(sim: SimCluster, admin: Admin) -> None:
+        with sim.producer() as producer:
+            for number in range(90):
+                producer.send("orders", b"%d" % number, partition=number % 3)
+        committed = {TopicPartition("orders", number): number * 10 for number in range(3)}
+        admin.alter_group_offsets("billing", committed).raise_first()
+        follower = next(node for node in sim.partition(0, "payments").replicas if node != sim.leader(0, "payments"))
+        sim.sandbox.hold_follower("payments", 0, follower)
+        words = ("doctor", "-b", sim.bootstrap, "--api-timeout", "30s", "--request-timeout", "5s")
+        ended = run_in_process(*words, environ={}, runtime=sim.runtime, stdout_is_tty=True, columns=COLUMNS)
+        assert (ended.code, ended.stderr) == (ExitCode.PARTIAL_FAILURE, "")
+        shown.extend(ended.stdout.decode().splitlines())
+
+    settings = ClusterSettings(default_replication_factor=2, min_insync_replicas=2)
+    run_with_admin(look, topics={"orders": 3, "payments": 2}, settings=settings)
+    return [Text("$ kctl doctor", style="bold"), *(Text.from_ansi(line) for line in shown)]
+
+
+def lag_lines(folder: Path) -> list[Text]:
+    """The view of `groups lag --watch` after 16 samples: one partition falls behind, and one catches up."""
+    return [Text("$ kctl groups lag billing --watch", style="bold"), *drawn_lag(COLUMNS)]
+
+
 @pytest.mark.parametrize(
-    ("name", "lines"), [("probe", probe_lines), ("consume", consume_lines), ("tables", tables_lines)]
+    ("name", "lines"),
+    [
+        ("probe", probe_lines),
+        ("consume", consume_lines),
+        ("tables", tables_lines),
+        ("doctor", doctor_lines),
+        ("lag", lag_lines),
+    ],
 )
 def test_pictures_are_what_the_tool_shows(name: str, lines: Callable[[Path], list[Text]], tmp_path: Path) -> None:
     svg = drawn(name, lines(tmp_path))

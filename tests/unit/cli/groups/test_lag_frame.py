@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 from kctl.cli.groups.lag import PartitionLag
 from kctl.cli.groups.lag_frame import draw
@@ -31,13 +32,17 @@ def lags(at: int) -> list[PartitionLag]:
 
 
 def drawn(columns: int, height: int = 24, looks: int = LOOKS) -> list[str]:
+    return [line.plain.rstrip() for line in drawn_lag(columns, height, looks)]
+
+
+def drawn_lag(columns: int, height: int = 24, looks: int = LOOKS) -> list[Text]:
+    """Return the view after some looks, with its styles."""
     samples = LagSamples()
     rates: dict[Key, LagRates] = {}
     for at in range(looks):
         rates = samples.add(lags(at), at * 5000)
     look = LagLook(lags(looks - 1), {}, rates, [], [], True, False)
-    lines = draw(look, samples, plain_summary(look, 0), columns, height)
-    return [line.plain.rstrip() for line in lines]
+    return draw(look, samples, plain_summary(look, 0), columns, height)
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120, 200])

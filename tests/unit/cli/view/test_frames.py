@@ -4,7 +4,7 @@ After a wanted change: `KCTL_STORE_FRAMES=1 python -m pytest tests/unit/cli/view
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,9 @@ from kctl.cli.view.status_texts import ReadFigures, SendFigures, job_standing, s
 from kctl.cli.why.view import _lines
 from kctl.pipeline.running import JobProgress
 from kctl.why import Diagnosis, Evidence, Finding, Looks
+from kctl.why.diagnosis import Unchecked
 from kctl.why.finding import Severity
-from kctl.why.look import Look
+from kctl.why.look import Gap, Look
 
 FRAMES = Path(__file__).parent / "frames"
 WIDTHS = [40, 80, 200]
@@ -65,10 +66,35 @@ def doctor_lines(columns: int) -> Iterator[str]:
     yield from _lines("the cluster", looks, Diagnosis(tuple(found), ("no-leader",), (), ("group-stuck",)), columns)
 
 
+def why_lines(columns: int) -> Iterator[str]:
+    """Yield the page of a finding with an incomplete check, and the page of a group without problems."""
+    found = finding(
+        "group-no-members",
+        "group billing",
+        Severity.WARNING,
+        "billing has no active members, and 70,000 records wait: 68,000 on orders-1, 2,000 on orders-0.",
+        "start the consumers of billing",
+    )
+    reason = "no response from broker 3 (kafka-3.example:9092) within 5s (--request-timeout)"
+    gap = Unchecked(Gap("DescribeProducers", "orders-2", None, reason), ("transaction-hanging",))
+    looks = Looks(Look(0, requests=23))
+    incomplete = Diagnosis((found,), ("group-no-members",), (gap,), ("falling-behind", "group-stuck"))
+    yield from _lines("group billing", looks, incomplete, columns)
+    yield ""
+    yield from _lines("group billing", looks, Diagnosis((), ("no-leader", "lost-data"), (), ()), columns)
+
+
+VIEWS: dict[str, Callable[[int], Iterator[str]]] = {
+    "status": lambda columns: (line.plain for line in status_lines(columns)),
+    "doctor": doctor_lines,
+    "why": why_lines,
+}
+
+
 @pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("name", ["status", "doctor"])
+@pytest.mark.parametrize("name", VIEWS)
 def test_frames(name: str, columns: int) -> None:
-    lines = [line.plain for line in status_lines(columns)] if name == "status" else list(doctor_lines(columns))
+    lines = list(VIEWS[name](columns))
     text = "".join(f"{line[:columns].rstrip()}\n" for line in lines)
     stored = FRAMES / f"{name}_{columns}.txt"
     if os.environ.get("KCTL_STORE_FRAMES"):
@@ -78,8 +104,9 @@ def test_frames(name: str, columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_page_of_doctor_fits_except_for_commands(columns: int) -> None:
-    cut = [line for line in doctor_lines(columns) if len(line) > columns and " kctl " not in line]
+@pytest.mark.parametrize("name", ["doctor", "why"])
+def test_page_of_findings_fits_except_for_commands(name: str, columns: int) -> None:
+    cut = [line for line in VIEWS[name](columns) if len(line) > columns and " kctl " not in line]
     assert cut == []
 
 
