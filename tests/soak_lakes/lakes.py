@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 
 from tests.pipeline.exports import Row, on_topic, produce, rows_of
 from tests.support.kafka.cluster import KafkaCluster
-from tests.support.s3.server import S3Server
+from tests.support.s3.server import RESPONDS_WITHIN_S, S3Server
 
 COMMIT = re.compile(r"(?:\d+-)?(\d+)\.json|(\d+)-[^/]*\.metadata\.json")
 """Names with the number of a commit: manifests, which merges replace by fewer, logs of Delta, metadata of Iceberg."""
@@ -80,7 +80,9 @@ def newest_commit(names: Iterable[str]) -> int:
 def _delta(name: str) -> Any:
     import deltalake
 
-    return deltalake.DeltaTable(f"s3://kafka/{name}", storage_options={"allow_http": "true"}).to_pyarrow_table()
+    return deltalake.DeltaTable(
+        f"s3://kafka/{name}", storage_options={"allow_http": "true", "timeout": f"{RESPONDS_WITHIN_S}s"}
+    ).to_pyarrow_table()
 
 
 def _iceberg(identifier: str) -> Any:
@@ -88,7 +90,8 @@ def _iceberg(identifier: str) -> Any:
     from pyiceberg.utils.config import Config
 
     pyiceberg.catalog._ENV_CONFIG = Config()
-    return pyiceberg.catalog.load_catalog("lake").load_table(identifier).scan().to_arrow()
+    timeouts = {f"s3.{name}-timeout": str(RESPONDS_WITHIN_S) for name in ("connect", "request")}
+    return pyiceberg.catalog.load_catalog("lake", **timeouts).load_table(identifier).scan().to_arrow()
 
 
 def _sorted(path: object, system: object = None) -> list[Row]:

@@ -22,6 +22,8 @@ from tests.support.ports import lease_ports
 
 ACCESS_KEY, SECRET_KEY = "kctl-tests", "canary-of-the-secret-key"
 STARTED_WITHIN_MS = bound(120_000)
+RESPONDS_WITHIN_S = bound(60)
+"""For a foreign reader: the default of pyarrow is 3 s, too short for moto beside other load."""
 
 
 class S3Server:
@@ -117,6 +119,8 @@ class S3Server:
             endpoint_override=self.endpoint,
             scheme="http",
             region="us-east-1",
+            connect_timeout=RESPONDS_WITHIN_S,
+            request_timeout=RESPONDS_WITHIN_S,
         )
 
     def keys(self, prefix: str) -> set[str]:
