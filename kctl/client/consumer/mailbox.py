@@ -114,7 +114,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether there is no close, nudge or consumption to handle: other events were announced, or can wait."""
+        """Return whether no close, nudge or consumption is to be handled: other events were announced, or can wait."""
         return not self._close_requests and not self._is_nudged and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------

@@ -114,7 +114,13 @@ def write(cluster: AioCluster, *values: bytes | None, partition: int = 0) -> Non
 
 
 def ids(records: list[TypedRecord[str, Any]]) -> list[int]:
-    return [each.value["id"] for each in records]
+    return [id_of(each) for each in records]
+
+
+def id_of(record: TypedRecord[str, Any]) -> int:
+    assert record.value is not None
+    number: int = record.value["id"]
+    return number
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -286,7 +292,7 @@ def test_coroutine_sends_dead_letters_and_gets_no_record_twice() -> None:
             consumer.client.seek_to_beginning()
             seen: list[int] = []
             async for record in consumer:
-                seen.append(record.value["id"])
+                seen.append(id_of(record))
                 if len(seen) == 2:
                     break
             assert seen == [1, 3]
@@ -330,7 +336,7 @@ def test_seek_of_another_task_while_records_are_decoded_holds() -> None:
             client.seek(T0, 2)
             assert [each.value for each in await polling] == [3]
             client.seek(T0, 0)
-            reading = asyncio.create_task(anext(aiter(consumer)))
+            reading = asyncio.ensure_future(anext(aiter(consumer)))
             await asyncio.sleep(0.5)
             client.seek(T0, 1)
             assert (await reading).value == 2

@@ -51,7 +51,7 @@ class Queries(_Queries):
         self.batches = SimpleNamespace(result=SimpleNamespace(batches=0), failure=None, reaches=lambda _: not self.ends)
         request: Any = SimpleNamespace(trigger_ms=None)
         session: Any = SimpleNamespace(log_path=None)
-        super().__init__(request, cast("Any", self.batches), session, {}, lambda _: None)
+        super().__init__(request, cast("Any", self.batches), session, dict, lambda _: None)
 
     def _run_query(self) -> None:
         self.batches.failure = end = self.ends.pop(0)

@@ -52,9 +52,12 @@ def test_keys_are_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len({hash(key) for key in keys}) == 1
     kinds: list[type] = []
     to_json = MessagePackCodec._to_json
-    monkeypatch.setattr(
-        MessagePackCodec, "_to_json", lambda codec, value: kinds.append(type(value)) or to_json(codec, value)
-    )
+
+    def noting_kinds(codec: MessagePackCodec, value: Any) -> Any:
+        kinds.append(type(value))
+        return to_json(codec, value)
+
+    monkeypatch.setattr(MessagePackCodec, "_to_json", noting_kinds)
     data = b"\xde" + len(keys).to_bytes(2, "big") + b"".join(msgpack.packb(key) + b"\xc0" for key in keys)
     assert MessagePackCodec().decode(data) == {"map": [[list(key), None] for key in keys]}
     assert kinds[0] is message_pack._Pairs

@@ -13,7 +13,7 @@ from kctl.cli.completion.places import (
     read_places,
     short,
 )
-from kctl.pipeline.export_files.bad_records import POLICIES
+from kctl.pipeline.bad_record_policies import POLICIES
 from kctl.sandbox.faults import Fault
 
 PLACES = {place.path: place for place in read_places()}
