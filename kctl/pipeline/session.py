@@ -110,9 +110,9 @@ def session_over(spark: "SparkSession") -> Session:
     return Session(context, None, is_local=str(context.master).startswith("local"))
 
 
-def check_packages() -> None:
-    """Raise SparkMissingError, with an install command, if a package of jobs is missing."""
-    for module in ("pyspark", "pyarrow"):
+def check_packages(*modules: str) -> None:
+    """Raise SparkMissingError, with an install command, if one of these packages of jobs is missing; all by default."""
+    for module in modules or ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
 

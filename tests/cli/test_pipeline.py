@@ -3,6 +3,7 @@
 With Spark: tests/pipeline.
 """
 
+import importlib.util
 import json
 import re
 import socket
@@ -14,7 +15,14 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import Admin, NewTopic
 from kctl.pipeline.export_files.cluster_facts import ClusterFacts, TopicFacts
 from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedRange, Manifest, manifest_text
-from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, create_positions_topic
+from kctl.pipeline.job_errors import SparkMissingError
+from kctl.pipeline.jobs.mirror_positions import (
+    MirrorPosition,
+    MirrorTarget,
+    create_positions_topic,
+    kept_positions,
+    position_key,
+)
 from kctl.pipeline.jobs.mirror_task import choose_positions
 from kctl.pipeline.resume_point import ResumePoint
 from kctl.sandbox.server import ServedSandbox
@@ -171,9 +179,23 @@ def test_restart_is_not_chosen_before_spark_runs(cluster: ServedSandbox, topic: 
         bound.bind(("127.0.0.1", 0))
         ended = kctl(*mirror, "--restart", "--master", f"spark://127.0.0.1:{bound.getsockname()[1]}")
     assert ended.code == ExitCode.USAGE, ended.stderr
-    planned = kctl(*mirror, "--dry-run", "--output", "json")
-    assert planned.code == ExitCode.OK, planned.stderr
-    assert json.loads(planned.stdout)["rows"] == []
+    assert kept_positions(given) == {position_key(target, 0): MirrorPosition(ResumePoint(4), "")}
+
+
+def test_mirror_with_earlier_positions_says_which_package_it_lacks(
+    cluster: ServedSandbox, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cluster.bootstrap, topic, {0: 4})
+    given = {"bootstrap.servers": cluster.bootstrap}
+    with Admin(given) as admin:
+        admin.create_topics([NewTopic(f"{topic}-copy", 3)]).raise_first()
+        create_positions_topic(admin)
+    target = MirrorTarget(f"{topic}-copy", f"kctl-mirror.m.{topic}")
+    choose_positions(given, target, {0: MirrorPosition(ResumePoint(0), "")})
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyarrow" else find_spec(name))
+    with pytest.raises(SparkMissingError, match="jobs need pyarrow, which is not installed"):
+        kept_positions(given)
 
 
 def test_a_pattern_that_matches_nothing(cluster: ServedSandbox, tmp_path: Path) -> None:

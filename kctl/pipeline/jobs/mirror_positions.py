@@ -19,6 +19,7 @@ from kctl.pipeline import isolation
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
+from kctl.pipeline.session import check_packages
 
 if TYPE_CHECKING:
     from kctl.client.producer import Producer
@@ -213,6 +214,7 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 
     if data.start_offset > 0:
         return True
+    check_packages("pyarrow")
     reading = isolation.of_target(properties)
     return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
 
@@ -231,6 +233,7 @@ def kept_positions(
     reading = isolation.of_target(properties)
     found: dict[bytes, MirrorPosition] = {}
     for each in _kept_ranges(properties, runtime, require_stable=require_stable):
+        check_packages("pyarrow")
         for batch in read_range(reading, each, ("key", "value"), runtime=runtime):
             for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
                 position = _position_in(value)
