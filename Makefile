@@ -29,12 +29,12 @@ STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls sim-hostile $(STATIC)
 TESTED := broker cli sim-calls unit sim-chaos sim-hostile sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
 NIGHTLY_QUICK := sim-hostile sim-calls unit sim-seeds dist sim-chaos fuzz $(STATIC)
-NIGHTLY := broker pipeline-jobs conformance pipeline-source installed packages binary release-files faultlab docs loopback foreign replication pipeline-versions versions
+NIGHTLY := broker pipeline-jobs conformance pipeline-source installed artifacts faultlab docs loopback foreign replication pipeline-versions versions
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 SIM_HOSTILE := tests/sim/hostile
 # Tiers that are skipped, and count as failed, when the packages cannot be built.
-NEED_DIST := packages installed binary
+NEED_DIST := artifacts installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
 KERBEROS := $(shell command -v krb5-config > /dev/null && echo ,kerberos)
 FAILED := build/failed-tiers
@@ -42,7 +42,7 @@ FAILED := build/failed-tiers
 FOUR_PROCESSES := -n 4 --dist loadfile
 AT_A_TIME = $(MAKE) --no-print-directory --output-sync=target --jobs
 
-.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-hostile sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site packages reproducible installed binary release-files versions bench bench-cli bench-lateness bench-peers clean
+.PHONY: help dist run test nightly check format lint types layers generated unit sim sim-chaos sim-hostile sim-calls sim-seeds sim-fresh sim-long sim-mutants fuzz loopback cli faultlab broker pipeline pipeline-source pipeline-jobs pipeline-versions soak soak-lakes replication conformance foreign docs site artifacts packages reproducible installed binary release-files versions bench bench-cli bench-lateness bench-peers clean
 
 help:  ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -191,14 +191,19 @@ dist/.built: $(READY) setup.py pyproject.toml MANIFEST.in tools/build_packages.p
 site: $(READY)  ## docs/ as a site in build/site; every link is checked
 	$(BIN)/mkdocs build --quiet --strict
 
-packages: dist/.built  ## sdist, wheels and zipapp in dist/, checked in empty environments
-	KCTL_PACKAGES=dist $(PYTEST) tests/packages
+artifacts: $(READY)  ## build and test all that a release has, and build it again: packages, binary, deb, image, manifests
+	@$(AT_A_TIME) 2 binary packages reproducible release-files
 
-binary: build/binary/SHA256SUMS  ## kctl with Python: directory, archive, one file; checked in a file system without Python (root)
-	$(PYTEST) tests/binary
+packages: dist/.built $(RELEASE)/.ready  ## sdist, wheels and zipapp in dist/, checked in empty environments
+	KCTL_PACKAGES=dist $(PYTEST) --ignore=tests/packages/test_same_bytes.py tests/packages
+
+binary: build/binary/SHA256SUMS $(RELEASE)/.ready  ## kctl with Python: directory, archive, one file, deb, image; checked where no Python is (root)
+	@command -v debootstrap > /dev/null && command -v lintian > /dev/null \
+	|| apt-get install --yes --quiet --no-install-recommends debootstrap lintian
+	$(PYTEST) --ignore=tests/binary/test_same_bytes.py tests/binary
 	KCTL_TEST_COMMAND=$(abspath build/binary/made/kctl/kctl) $(PYTEST) tests/broker/test_kerberos.py
 
-build/binary/SHA256SUMS: dist/.built tools/build_binary.py tools/binary.spec tools/binary_start.py
+build/binary/SHA256SUMS: dist/.built tools/build_binary.py tools/build_deb.py tools/bill_of_materials.py tools/channels.py tools/binary.spec tools/binary_start.py
 	$(BIN)/python tools/build_binary.py \
 	"$$(echo dist/*-cp$(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep="")')-*.whl)"
 
@@ -212,8 +217,8 @@ $(RELEASE)/.ready: requirements/release.txt
 	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/release.txt
 	@touch $@
 
-reproducible: dist/.built  ## the compiled wheel too is the same in another folder
-	KCTL_PACKAGES=dist KCTL_REPRODUCE=wheel $(PYTEST) tests/packages -k same_bytes
+reproducible: dist/.built build/binary/SHA256SUMS  ## packages, binary and deb have the same bytes if they are built again in another directory
+	KCTL_PACKAGES=dist $(PYTEST) tests/packages/test_same_bytes.py tests/binary/test_same_bytes.py
 
 installed: dist/.built  ## the cli tier against a wheel that is installed in an empty environment
 	rm -rf build/installed

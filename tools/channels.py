@@ -28,6 +28,7 @@ class Archive(NamedTuple):
 
     Attributes:
         runner: the machine of the release workflow that builds it.
+        debian: the architecture of the Debian package, empty if the machine builds none.
         krew: system and processor in krew's manifest, empty if kubectl plugins are not for this archive.
         brew: the blocks of a formula, empty if Homebrew does not run there.
         nix: the system of a flake, empty if Nix does not run there.
@@ -39,18 +40,51 @@ class Archive(NamedTuple):
     krew: tuple[str, str] | tuple[()] = ()
     brew: tuple[str, str] | tuple[()] = ()
     nix: str = ""
+    debian: str = ""
 
     @property
     def name(self) -> str:
-        return f"kctl-{VERSION}-{self.platform}{self.end}"
+        return f"{self._stem}{self.end}"
+
+    @property
+    def one_file(self) -> str:
+        return f"{self._stem}.exe" if self.platform.startswith("windows") else self._stem
+
+    @property
+    def bill(self) -> str:
+        return f"{self._stem}.sbom.json"
+
+    @property
+    def deb(self) -> str | None:
+        return f"kctl_{VERSION}_{self.debian}.deb" if self.debian else None
+
+    @property
+    def files(self) -> list[str]:
+        """Names of all files that the machine builds with the archive."""
+        return [self.name, self.one_file, self.bill, *([self.deb] if self.deb else [])]
+
+    @property
+    def _stem(self) -> str:
+        return f"kctl-{VERSION}-{self.platform}"
 
 
-ARCHIVES = (
-    Archive("linux-x86_64", ".tar.gz", "ubuntu-24.04", ("linux", "amd64"), ("linux", "intel"), "x86_64-linux"),
-    Archive("linux-arm64", ".tar.gz", "ubuntu-24.04-arm", ("linux", "arm64"), ("linux", "arm"), "aarch64-linux"),
-    Archive("macos-arm64", ".tar.gz", "macos-15", ("darwin", "arm64"), ("macos", "arm"), "aarch64-darwin"),
-    Archive("windows-x86_64", ".zip", "windows-2025"),
+_X86 = Archive(
+    "linux-x86_64", ".tar.gz", "ubuntu-24.04", ("linux", "amd64"), ("linux", "intel"), "x86_64-linux", "amd64"
 )
+_ARM = Archive(
+    "linux-arm64", ".tar.gz", "ubuntu-24.04-arm", ("linux", "arm64"), ("linux", "arm"), "aarch64-linux", "arm64"
+)
+_MAC = Archive("macos-arm64", ".tar.gz", "macos-15", ("darwin", "arm64"), ("macos", "arm"), "aarch64-darwin")
+_WINDOWS = Archive("windows-x86_64", ".zip", "windows-2025")
+ARCHIVES = (_X86, _ARM, _MAC, _WINDOWS)
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+_PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def archive_of(system: str, machine: str) -> Archive:
+    """Return the archive for a system and a processor, as `sys.platform` and `platform.machine()` name them."""
+    name = f"{_SYSTEMS.get(system, system)}-{_PROCESSORS.get(machine.lower(), machine.lower())}"
+    return next((archive for archive in ARCHIVES if archive.platform == name), Archive(name, ".tar.gz", ""))
 
 
 class Release(NamedTuple):

@@ -53,25 +53,37 @@ def debian_root(suite: str, packages: Sequence[str]) -> Path:
 
 
 def command_in(
-    root: Path, command: Sequence[str], *, tree: Path | None = None, environ: Mapping[str, str] = {}
+    root: Path,
+    command: Sequence[str],
+    *,
+    tree: Path | None = None,
+    environ: Mapping[str, str] = {},
+    kept: Sequence[str] = (),
+    user: str = "",
+    is_read_only: bool = False,
 ) -> list[str]:
     """Return the command that runs `command` with `root` as its file system.
 
     Args:
         tree: a folder of this machine that is /src there and the working folder, otherwise /.
-        environ: all variables of the command but PATH and HOME.
+        environ: all variables of the command but PATH, HOME, and those of `kept`.
+        kept: names of variables that the command has from its caller.
+        user: user and group, `65532:65532`; otherwise root.
+        is_read_only: whether no file of `root` can change.
     """
     at = shlex.quote(str(root))
-    steps = [f"mount -t proc proc {at}/proc", f"mount --rbind /dev {at}/dev"] if (root / "proc").is_dir() else []
+    steps = [f"mount --bind {at} {at}", f"mount -o remount,ro,bind {at}"] if is_read_only else []
+    steps += [f"mount -t proc proc {at}/proc", f"mount --rbind /dev {at}/dev"] if (root / "proc").is_dir() else []
     if tree is not None:
         steps += [f"mkdir -p {at}/src", f"mount --bind {shlex.quote(str(tree))} {at}/src"]
     variables = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root", **environ}
-    entered = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    inside = [*entered, "chroot", str(root)]
+    entered = ["env", "-i", *(shlex.quote(f"{name}={value}") for name, value in variables.items())]
+    entered += [f'${{{name}+"{name}=${name}"}}' for name in kept]
+    entered += ["chroot", *([f"--userspec={user}"] if user else []), at]
     if tree is not None:
-        inside += ["sh", "-c", 'cd /src && exec "$@"', "sh"]
-    script = "; ".join(["set -e", *steps, 'exec "$@"'])
-    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *inside, *command]
+        entered += ["sh", "-c", """'cd /src && exec "$@"'""", "sh"]
+    script = "; ".join(["set -e", *steps, f'exec {" ".join(entered)} "$@"'])
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *command]
 
 
 def _run(command: Sequence[str]) -> None:

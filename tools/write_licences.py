@@ -9,12 +9,13 @@ ends it with 1: it has to be looked at by somebody.
 import argparse
 import re
 import sys
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
 from kctl.version import DISTRIBUTION
+from tools.bill_of_materials import licence_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "licences.md"
@@ -44,16 +45,6 @@ def closure() -> dict[str, list[str]]:
                 waiting.append(name)
             found[name].append(asking)
     return found
-
-
-def licence_of(found: Distribution) -> str:
-    """Return the licence as the package states it: expression, classifier, or text."""
-    metadata = found.metadata.json
-    if "license_expression" in metadata:
-        return str(metadata["license_expression"])
-    classifiers = [c.rpartition(" :: ")[2] for c in metadata.get("classifier", ()) if c.startswith("License ::")]
-    stated = [c for c in classifiers if c != "OSI Approved"]
-    return ", ".join(stated) or str(metadata.get("license", "not stated")).splitlines()[0]
 
 
 def page() -> str:

@@ -1,12 +1,13 @@
-"""The binary in a file system that has the C library, zlib, the binary, and nothing else: no Python, no shell."""
+"""Each form of the binary where no Python is: the directory and the one file in a file system without a shell, the
+package on Debian, and the image with a read-only file system.
+"""
 
+import json
 import os
 import select
-import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,93 +16,16 @@ from kctl.client import Producer
 from kctl.client.security.tls import server_context
 from kctl.sandbox import ListenerSecurity, Sandbox
 from kctl.version import VERSION
+from tests.binary.conftest import ROOT, Binary
 from tests.cli.processes import BOUND_S, address_of
 from tests.cli.test_sandbox_security import login
+from tests.docs.pages import first_look
 from tests.support.kafka.certificates import make_certificates
 from tools.binary_start import prepare
-from tools.debian_root import command_in
+from tools.channels import Archive
 
-ROOT = Path(__file__).parents[2]
 MOST_BYTES = 35_000_000
-"""Of the archive."""
-
-
-@pytest.fixture(scope="session")
-def built() -> Path:
-    """Return the directory with the results of `make binary`; that target builds them first."""
-    return Path(os.environ.get("KCTL_BINARY", ROOT / "build" / "binary")).resolve()
-
-
-@pytest.fixture(scope="session")
-def root(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file system."""
-    root = tmp_path_factory.mktemp("root")
-    listed = subprocess.run(
-        ["dpkg", "-L", "libc6", "zlib1g"], check=True, capture_output=True, text=True
-    ).stdout.split()
-    for path in map(Path, listed):
-        if path.parent.name.endswith("-linux-gnu") and ".so" in path.name:
-            target = root / "lib" / path.parent.name / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path.resolve(), target)
-    loader = Path("/lib64/ld-linux-x86-64.so.2")
-    (root / "lib64").mkdir()
-    shutil.copy2(loader.resolve(), root / "lib64" / loader.name)
-    for name in ("dev", "proc", "tmp", "data", "root"):
-        (root / name).mkdir()
-    shutil.copytree(built / "made" / "kctl", root / "opt" / "kctl", symlinks=True)
-    [one_file] = built.glob(f"kctl-{VERSION}-linux-*[!z]")
-    shutil.copy2(one_file, root / "opt" / "one-file")
-    return root
-
-
-class Binary:
-    """One form of the binary in the file system."""
-
-    def __init__(self, root: Path, program: str) -> None:
-        self.root = root
-        self.program = program
-
-    def command(self, *arguments: str, environ: dict[str, str] | None = None) -> list[str]:
-        return command_in(self.root, [self.program, *arguments], environ=environ or {})
-
-    def run(
-        self, *arguments: str, stdin: bytes = b"", code: int = 0, environ: dict[str, str] | None = None
-    ) -> tuple[str, str]:
-        """Return stdout and stderr of a run, which exits with `code`."""
-        done = subprocess.run(
-            self.command(*arguments, environ=environ), input=stdin, capture_output=True, timeout=BOUND_S, check=False
-        )
-        stdout, stderr = done.stdout.decode(), done.stderr.decode()
-        assert done.returncode == code, (arguments, done.returncode, stdout, stderr)
-        assert "Traceback" not in stderr
-        return stdout, stderr
-
-    def file(self, name: str, content: bytes) -> str:
-        """Write a file and return its path as the binary sees it."""
-        (self.root / "data" / name).write_bytes(content)
-        return f"/data/{name}"
-
-    @contextmanager
-    def running(self, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-        process = subprocess.Popen(
-            self.command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.communicate(timeout=BOUND_S)
-
-
-@pytest.fixture(params=["/opt/kctl/kctl", "/opt/one-file"])
-def binary(root: Path, request: pytest.FixtureRequest) -> Binary:
-    return Binary(root, request.param)
-
-
-@pytest.fixture
-def folder(root: Path) -> Binary:
-    return Binary(root, "/opt/kctl/kctl")
+"""Of each compressed file."""
 
 
 def test_version_says_that_records_are_compiled(binary: Binary) -> None:
@@ -109,16 +33,14 @@ def test_version_says_that_records_are_compiled(binary: Binary) -> None:
     assert "record module: compiled" in binary.run("--version", "-v")[0]
 
 
-def test_first_commands_of_the_readme(binary: Binary) -> None:
-    with binary.running("sandbox", "start", "--port", "0", "-q") as sandbox:
-        environ = {"KCTL_BOOTSTRAP_SERVERS": address_of(sandbox)}
-        _, stderr = binary.run("produce", "greetings", stdin=b"hello\nkafka\n", environ=environ)
-        assert stderr.endswith("kctl produce: 2 records delivered (greetings-0: 2)\n")
-        printed, _ = binary.run("consume", "greetings", "-o", "start", "-e", "-f", r"%t-%p@%o %v\n", environ=environ)
-        assert printed == "greetings-0@0 hello\ngreetings-0@1 kafka\n"
-        assert binary.run("probe", "-q", environ=environ)[0] == "ok: 3 of 3 addresses ready\n"
-        assert binary.run("why", "topic", "greetings", environ=environ)[0] != ""
-        assert binary.run("doctor", environ=environ)[0] != ""
+def test_quick_start_of_the_readme_prints_what_the_page_shows(binary: Binary, tmp_path: Path) -> None:
+    assert first_look(binary.command(), tmp_path) == []
+
+
+def test_why_and_doctor_report(binary: Binary) -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        for command in (("why", "topic", "t"), ("doctor",)):
+            assert binary.run(*command, "-b", served.bootstrap)[0] != ""
 
 
 def test_ctrl_c_ends_the_binary_with_its_exit_code(binary: Binary) -> None:
@@ -218,15 +140,32 @@ def test_pkcs12_trust_store_is_read(folder: Binary, tmp_path: Path) -> None:
         assert folder.run("topics", "list", "--command-config", config)[0].splitlines()[-1].startswith("t ")
 
 
-def test_archive_has_manuals_and_completions_and_is_small(built: Path) -> None:
-    share = built / "made" / "kctl" / "share"
-    manuals = {path.name for path in (ROOT / "man").iterdir()}
-    assert {path.name for path in (share / "man").rglob("kctl*")} == manuals
-    for name in ("bash-completion/completions/kctl", "zsh/site-functions/_kctl", "fish/vendor_completions.d/kctl.fish"):
-        assert (share / name).is_file()
-    [archive] = built.glob("*.tar.xz")
-    assert archive.stat().st_size <= MOST_BYTES
+def test_archive_has_the_directory_with_manuals_and_completions(built: Path, target: Archive) -> None:
+    with tarfile.open(built / target.name) as archive:
+        names = {member.name for member in archive if member.isfile()}
+    made = built / "made" / "kctl"
+    assert names == {f"kctl/{path.relative_to(made)}" for path in made.rglob("*") if path.is_file()}
+    manuals = {f"kctl/share/man/man{path.suffix[1:]}/{path.name}" for path in (ROOT / "man").iterdir()}
+    completions = (
+        "bash-completion/completions/kctl",
+        "zsh/site-functions/_kctl",
+        "fish/vendor_completions.d/kctl.fish",
+    )
+    assert manuals | {f"kctl/share/{name}" for name in completions} | {"kctl/LICENSE", "kctl/sbom.json"} <= names
+
+
+def test_files_have_the_names_of_the_table_and_checksums_and_are_small(built: Path, target: Archive) -> None:
+    listed = [line.split("  ")[1] for line in (built / "SHA256SUMS").read_text().splitlines()]
+    assert listed == target.files
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=built, check=True)
+    assert [name for name in listed if (built / name).stat().st_size > MOST_BYTES] == []
+
+
+def test_kctl_comes_from_the_wheel(built: Path) -> None:
+    sources = [Path(name) for name in json.loads((built / "work/binary/sources.json").read_text())]
+    own = [path for path in sources if "kctl" in path.parts and path.suffix in (".py", ".so")]
+    assert len(own) > 100
+    assert [path for path in own if not path.is_relative_to(built / "env")] == []
 
 
 def test_programs_that_kctl_starts_have_the_libraries_of_the_system() -> None:

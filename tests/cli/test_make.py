@@ -29,7 +29,7 @@ def project(tmp_path: Path) -> Path:
     for name in (
         "kctl/x.py", "man/x", "completions/x", "tools/build_packages.py", "tools/test_versions.sh",
         "tools/build_binary.py", "tools/build_deb.py", "tools/bill_of_materials.py", "tools/binary.spec",
-        "tools/binary_start.py", "requirements/release.txt", "pyproject.toml", "setup.py",
+        "tools/binary_start.py", "tools/channels.py", "requirements/release.txt", "pyproject.toml", "setup.py",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -115,7 +115,7 @@ def test_make_test_runs_the_other_tiers_and_lists_those_that_failed(
 def test_make_nightly_without_packages_fails_the_tiers_that_need_them(project: Path) -> None:
     code, lines, _ = make(project, "nightly", "build_packages")
     assert code != 0
-    assert "failed tiers: binary dist installed packages" in lines
+    assert "failed tiers: artifacts dist installed" in lines
 
 
 def test_tier_that_fails_is_not_run_again(project: Path) -> None:

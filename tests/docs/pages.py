@@ -9,15 +9,18 @@ program. A block is left out only by a comment before it, `<!-- not run: why -->
 import os
 import re
 import select
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 from tests.support.bounds import bound
+from tests.support.ports import leased_ports
 
 ROOT = Path(__file__).parents[2]
 BOUND_S = bound(60)
@@ -92,12 +95,16 @@ def pattern_of(shown: list[str]) -> str:
     return "".join(lines)
 
 
-def kctl_in(folder: Path) -> Path:
-    """Make `kctl` a command of this tree, and return the folder to put on PATH for it."""
+OWN = ("env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "kctl")
+"""kctl of this tree."""
+
+
+def kctl_in(folder: Path, program: Sequence[str] = OWN) -> Path:
+    """Make `kctl` a command that runs `program`, and return the folder to put on PATH for it."""
     bin_folder = folder / ".bin"
     bin_folder.mkdir(exist_ok=True)
     command = bin_folder / "kctl"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m kctl "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
     command.chmod(0o755)
     return bin_folder
 
@@ -105,13 +112,17 @@ def kctl_in(folder: Path) -> Path:
 class Shell:
     """A bash that types the commands of one page; stdout and stderr come as they would on a terminal.
 
-    Args: ports: what stands on the page, and what is used instead.
+    Args:
+        ports: what stands on the page, and what is used instead.
+        program: what runs as `kctl`.
     """
 
-    def __init__(self, folder: Path, environ: dict[str, str], ports: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, environ: dict[str, str], ports: dict[str, str], program: Sequence[str] = OWN
+    ) -> None:
         self._ports = ports
         self._left = ""
-        bin_folder = kctl_in(folder)
+        bin_folder = kctl_in(folder, program)
         ours = {name: value for name, value in os.environ.items() if not name.startswith("KCTL_")}
         path = f"{bin_folder}:{Path(sys.executable).parent}:{ours['PATH']}"
         home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / ".config")}
@@ -197,3 +208,16 @@ def mistakes(shell: Shell, page_blocks: list[Block]) -> Iterator[str]:
             ):
                 shown = "\n".join(step.shown)
                 yield f"line {step.line}: $ {step.command}\n-- shown\n{shown}\n-- came\n{output}"
+
+
+@contextmanager
+def free_ports() -> Iterator[dict[str, str]]:
+    """The ports that pages use, and free ones."""
+    with leased_ports() as lease:
+        yield {str(9092 + i): str(lease.take()) for i in range(3)}
+
+
+def first_look(program: Sequence[str], folder: Path) -> list[str]:
+    """Type the quick start of README with `program` as kctl, and return what did not come as it is shown."""
+    with free_ports() as ports, Shell(folder, {}, ports, program) as shell:
+        return list(mistakes(shell, blocks(ROOT / "README.md")))

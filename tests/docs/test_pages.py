@@ -9,8 +9,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from kctl.sandbox import Sandbox
-from tests.docs.pages import PAGES, ROOT, Block, Shell, Step, blocks, mistakes, pattern_of, replaced, steps
-from tests.support.ports import leased_ports
+from tests.docs.pages import PAGES, ROOT, Block, Shell, Step, blocks, free_ports, mistakes, pattern_of, replaced, steps
 
 OWN_TEST = {ROOT / "docs" / "formats.md": "tests/unit/cli/formats/test_docs.py runs its examples on documented records"}
 PLAIN = {"", "text", "json", "jsonl", "toml", "properties", "ini", "yaml", "html", "make"}
@@ -34,8 +33,8 @@ def _with(kind: str) -> list[ParameterSet]:
 @pytest.fixture
 def ports() -> Iterator[dict[str, str]]:
     """The ports that pages use, and free ones."""
-    with leased_ports() as lease:
-        yield {str(9092 + i): str(lease.take()) for i in range(3)}
+    with free_ports() as found:
+        yield found
 
 
 def _starts_a_sandbox(page: Path) -> bool:

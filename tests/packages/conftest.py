@@ -12,6 +12,7 @@ import pytest
 from tests.support.bounds import bound
 from tools.build_packages import build
 
+ROOT = Path(__file__).parents[2]
 MINUTES_S = bound(900)
 """pip downloads and compilers run here; a hang ends after this."""
 
@@ -31,6 +32,20 @@ class Installed:
         )
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+
+def tracked() -> set[str]:
+    """Return the files of this tree that git tracks."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+
+
+def clone_into(folder: Path) -> Path:
+    """Copy the files that git tracks, and return the folder."""
+    for name in tracked():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder
 
 
 def bare_environ() -> dict[str, str]:

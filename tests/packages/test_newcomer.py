@@ -1,19 +1,14 @@
 """A newcomer's path from a fresh clone, in five commands: run, profile, probe, produce, consume."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 from kctl.sandbox import Sandbox
-from tests.packages.conftest import MINUTES_S, bare_environ
-from tests.packages.test_packages import ROOT, tracked
+from tests.packages.conftest import MINUTES_S, bare_environ, clone_into
 
 
 def test_from_a_fresh_clone_to_the_first_records_in_five_commands(tmp_path: Path) -> None:
-    clone = tmp_path / "kctl"
-    for name in tracked():
-        (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, clone / name)
+    clone = clone_into(tmp_path / "kctl")
     environ = {**bare_environ(), "HOME": str(tmp_path), "KCTL_RUN_PORT": "23092"}
     environ["PATH"] = f"{clone / '.venv' / 'bin'}:{environ['PATH']}"
 

@@ -1,6 +1,5 @@
 """What is published: what is in it, that it installs with and without a compiler, and that it runs from there."""
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -13,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from kctl.version import VERSION
-from tests.packages.conftest import MINUTES_S, Installed, bare_environ
-from tools.build_packages import build
+from tests.docs.pages import first_look
+from tests.packages.conftest import MINUTES_S, ROOT, Installed, bare_environ, clone_into, tracked
+from tests.support.release_tools import release_tool
 
-ROOT = Path(__file__).parents[2]
 COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "clang++", "x86_64-linux-gnu-gcc", "aarch64-linux-gnu-gcc")
 IS_COMPILED = "from kctl.client.records._hot import is_compiled; print(is_compiled())"
 
@@ -46,12 +45,6 @@ def wheel(packages: list[Path]) -> Path:
 @pytest.fixture(scope="session")
 def zipapp(packages: list[Path]) -> Path:
     return _one(packages, end=".pyz")
-
-
-def tracked() -> set[str]:
-    """Return the files of this tree that git tracks."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
 
 def test_the_sdist_has_what_is_needed_to_build_and_test(sdist: Path) -> None:
@@ -92,68 +85,56 @@ def test_a_wheel_has_the_package_and_nothing_else(kind: str, request: pytest.Fix
     }
 
 
-def test_the_same_tree_gives_the_same_bytes(packages: list[Path], tmp_path: Path) -> None:
-    def digests(paths: list[Path]) -> dict[str, str]:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-
-    kinds = (
-        "sdist",
-        os.environ.get("KCTL_REPRODUCE", "pure"),
-        "zipapp",
-    )  # the compiler's time is for make reproducible
-    again = digests(build(tmp_path / "again", kinds))
-    before = digests(packages)
-    assert again == {name: before[name] for name in again}
-
-
-def _try_out(kctl: Path | str, run: Callable[..., str]) -> None:
-    """Produce to a sandbox and read it back, with what is installed and nothing else."""
-    program = (
-        "from kctl.sandbox import Sandbox\n"
-        "import subprocess, sys\n"
-        "with Sandbox(nodes=1, topics={'t': 1}).serve() as served:\n"
-        "    for line in (['produce', 't'], ['consume', 't', '-o', 'start', '-e']):\n"
-        "        done = subprocess.run([*sys.argv[1:], *line, '-b', served.bootstrap], input=b'hello\\n', check=True,\n"
-        "                              stdout=subprocess.PIPE)\n"
-        "print(done.stdout.decode(), end='')\n"
-    )
-    assert run("-c", program, *([str(kctl)] if isinstance(kctl, Path) else kctl.split("\n"))) == "hello\n"
-
-
-def test_a_wheel_in_an_empty_environment(wheel: Path, install: Callable[..., Installed]) -> None:
-    installed = install(wheel)
+@pytest.mark.parametrize(
+    ("package", "is_compiled"), [("wheel", True), ("sdist", True), ("pure", False)], ids=["wheel", "sdist", "pure"]
+)
+def test_package_in_an_empty_environment_has_the_quick_start_of_the_readme(
+    package: str,
+    is_compiled: bool,
+    request: pytest.FixtureRequest,
+    install: Callable[..., Installed],
+    tmp_path: Path,
+) -> None:
+    installed = install(request.getfixturevalue(package))
     assert installed.run(str(installed.kctl), "--version") == f"kctl {VERSION}\n"
-    assert installed.run(str(installed.python), "-c", IS_COMPILED) == "True\n"
-    _try_out(installed.kctl, lambda *words: installed.run(str(installed.python), *words))
+    assert installed.run(str(installed.python), "-c", IS_COMPILED) == f"{is_compiled}\n"
+    assert first_look([str(installed.kctl)], tmp_path) == []
 
 
-def test_the_sdist_with_a_compiler(sdist: Path, install: Callable[..., Installed]) -> None:
-    installed = install(sdist)
-    assert installed.run(str(installed.python), "-c", IS_COMPILED) == "True\n"
-
-
-def test_a_pure_wheel_in_an_empty_environment(pure: Path, install: Callable[..., Installed]) -> None:
-    installed = install(pure)
-    assert installed.run(str(installed.python), "-c", IS_COMPILED) == "False\n"
-    _try_out(installed.kctl, lambda *words: installed.run(str(installed.python), *words))
-
-
-def test_pipx_takes_a_wheel(pure: Path, tmp_path: Path) -> None:
-    """Into an environment of its own: the command and its manual pages are where pipx puts them, and it goes again."""
+@pytest.mark.parametrize("source", ["wheel", "checkout"])
+def test_pipx_installs_command_and_manuals_and_removes_them(source: str, pure: Path, tmp_path: Path) -> None:
     places = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
     environ = {**bare_environ(), **{name: str(tmp_path / folder) for name, folder in places.items()}}
+    folder = tmp_path if source == "wheel" else clone_into(tmp_path / "clone")
 
     def run(*words: str) -> str:
-        done = subprocess.run(words, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=MINUTES_S)
+        done = subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, timeout=MINUTES_S)
         assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
         return done.stdout
 
     pipx, kctl = (sys.executable, "-m", "pipx"), tmp_path / "bin" / "kctl"
-    run(*pipx, "install", str(pure))
-    assert run(str(kctl), "--version") == f"kctl {VERSION}\n"
+    run(*pipx, "install", str(pure) if source == "wheel" else ".")
+    assert first_look([str(kctl)], tmp_path) == []
     assert (tmp_path / "man" / "man1" / "kctl-consume.1").is_file()
     run(*pipx, "uninstall", "kctl-kafka")
     assert not kctl.exists()
+
+
+def test_uvx_runs_the_checkout(tmp_path: Path) -> None:
+    clone = clone_into(tmp_path / "clone")
+    own = {"UV_CACHE_DIR": str(tmp_path / "cache"), "UV_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"}
+    uvx = [release_tool("uvx"), "--from", ".", "kctl"]
+    done = subprocess.run(
+        [*uvx, "--version"],
+        cwd=clone,
+        env={**bare_environ(), **own},
+        capture_output=True,
+        text=True,
+        timeout=MINUTES_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"kctl {VERSION}\n"), done.stderr
+    assert first_look(["env", *(f"{name}={value}" for name, value in own.items()), *uvx], clone) == []
 
 
 @pytest.fixture(scope="session")
@@ -185,12 +166,8 @@ def test_the_sdist_without_a_compiler(
     assert tests.returncode == 0, tests.stdout
 
 
-def test_the_zipapp_is_one_file_that_runs(
-    zipapp: Path, pure: Path, install: Callable[..., Installed], tmp_path: Path
-) -> None:
-    installed = install(pure)  # for a sandbox to talk to; the zipapp itself has all it needs
-    environ = {**bare_environ(), "SHIV_ROOT": str(tmp_path)}
-    alone = (sys.executable, "-I", str(zipapp))
-    assert installed.run(*alone, "--version", environ=environ) == f"kctl {VERSION}\n"
-    run: Callable[..., str] = lambda *words: installed.run(str(installed.python), *words, environ=environ)  # noqa: E731 - short for what follows
-    _try_out("\n".join(alone), run)
+def test_zipapp_is_one_file_that_runs(zipapp: Path, tmp_path: Path) -> None:
+    alone = ["env", f"SHIV_ROOT={tmp_path / 'unpacked'}", sys.executable, "-I", str(zipapp)]
+    done = subprocess.run([*alone, "--version"], env=bare_environ(), capture_output=True, text=True, timeout=MINUTES_S)
+    assert (done.returncode, done.stdout) == (0, f"kctl {VERSION}\n"), done.stderr
+    assert first_look(alone, tmp_path) == []

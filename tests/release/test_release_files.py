@@ -6,11 +6,14 @@
 import json
 import re
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from kctl.version import VERSION
 from tests.support.bounds import bound
 from tools.channels import ARCHIVES, Release, write_channels
 
@@ -35,6 +38,12 @@ def check(*command: str, folder: Path = ROOT) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=MINUTES_S, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def steps_of(job: str) -> list[dict[str, Any]]:
+    """Return the steps of a job of the workflow."""
+    steps: list[dict[str, Any]] = yaml.safe_load(WORKFLOW.read_text())["jobs"][job]["steps"]
+    return steps
 
 
 def test_workflow_is_valid() -> None:
@@ -62,9 +71,65 @@ def test_page_lists_the_settings_that_the_workflow_reads() -> None:
     assert settings <= set(re.findall(r"`(\w+)`", (ROOT / "docs" / "releasing.md").read_text()))
 
 
-def test_attested_bills_are_those_that_the_binary_has() -> None:
-    bills = re.findall(r"sbom-path: files/kctl-\S+ \S+ \S+-(linux-\w+)\.sbom\.json", WORKFLOW.read_text())
-    assert bills == [archive.platform for archive in ARCHIVES if archive.platform.startswith("linux")]
+BUILT = {name for archive in ARCHIVES for name in archive.files}
+"""Files of tools/build_binary.py; tests/binary compares them with those that it writes."""
+PACKAGES = {
+    f"kctl_kafka-{VERSION}.tar.gz",
+    f"kctl_kafka-{VERSION}-py3-none-any.whl",
+    f"kctl_kafka-{VERSION}-cp311-cp311-linux_x86_64.whl",
+    "kctl-py311.pyz",
+}
+"""Files of tools/build_packages.py; tests/packages finds them by these ends."""
+NAMED = re.compile(r"[\w./-]*kctl[-_*\[][^\s'\"`|,]*")
+
+
+def patterns_of(text: str) -> list[str]:
+    """Return the names and patterns of files of a release in a text, without directories."""
+    version = text.replace("${{ steps.files.outputs.version }}", VERSION).replace('"${TARGETARCH}"', "amd64")
+    return [word.rpartition("/")[2] for word in NAMED.findall(version)]
+
+
+def matched(patterns: list[str], names: set[str]) -> dict[str, set[str]]:
+    return {pattern: {name for name in names if fnmatch(name, pattern)} for pattern in patterns}
+
+
+@pytest.mark.parametrize("page", [WORKFLOW, ROOT / "Containerfile"], ids=lambda page: page.name)
+def test_each_file_that_is_named_is_built(page: Path) -> None:
+    found = matched(patterns_of(page.read_text()), BUILT | PACKAGES)
+    assert found
+    assert [pattern for pattern, names in found.items() if not names] == []
+
+
+def test_workflow_keeps_all_that_the_binary_job_builds() -> None:
+    [step] = [step for step in steps_of("binary") if step.get("uses", "").startswith("actions/upload-artifact@")]
+    folder, _, pattern = step["with"]["path"].rpartition("/")
+    assert folder == "build/binary"
+    assert matched([pattern], BUILT)[pattern] == BUILT
+
+
+def test_workflow_attests_each_file_of_linux_with_its_bill() -> None:
+    attested = [step["with"] for step in steps_of("release") if step.get("uses", "").startswith("actions/attest-sbom@")]
+    linux = [archive for archive in ARCHIVES if archive.platform.startswith("linux")]
+    assert len(attested) == len(linux)
+    for archive, step in zip(linux, attested, strict=True):
+        assert patterns_of(step["sbom-path"]) == [archive.bill]
+        found = matched(patterns_of(step["subject-path"]), BUILT)
+        assert set().union(*found.values()) == set(archive.files)
+
+
+def test_page_lists_the_files_of_a_release() -> None:
+    rows = [
+        line.split("|")[1] for line in (ROOT / "docs" / "releasing.md").read_text().splitlines() if line[:3] == "| `"
+    ]
+    found = matched(re.findall(r"`([^`]*\*[^`]*)`", "".join(rows)), BUILT | PACKAGES)
+    assert [pattern for pattern, names in found.items() if not names] == []
+    assert set().union(*found.values()) == BUILT | PACKAGES
+
+
+def test_each_script_of_the_workflow_exists() -> None:
+    named = re.findall(r"\b(?:tools|requirements)/[\w.]+|\bContainerfile\b", WORKFLOW.read_text())
+    assert {"tools/build_binary.py", "tools/build_packages.py", "Containerfile"} <= set(named)
+    assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.parametrize(

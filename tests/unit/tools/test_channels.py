@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from kctl.version import VERSION
-from tools.channels import ARCHIVES, Archive, Release, formula, main, read_sums, scoop_manifest, write_channels
+from tools.channels import (
+    ARCHIVES,
+    Archive,
+    Release,
+    archive_of,
+    formula,
+    main,
+    read_sums,
+    scoop_manifest,
+    write_channels,
+)
 
 HOME = "https://forge.example/kctl"
 SUMS = {archive.name: f"{number:064x}" for number, archive in enumerate(ARCHIVES)}
@@ -58,3 +68,18 @@ def test_each_archive_has_another_name() -> None:
     names = [archive.name for archive in ARCHIVES]
     assert len(set(names)) == len(names)
     assert all(isinstance(archive, Archive) and archive.runner for archive in ARCHIVES)
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "files"),
+    [
+        ("linux", "x86_64", ["linux-x86_64.tar.gz", "linux-x86_64", "linux-x86_64.sbom.json", "_amd64.deb"]),
+        ("linux", "aarch64", ["linux-arm64.tar.gz", "linux-arm64", "linux-arm64.sbom.json", "_arm64.deb"]),
+        ("darwin", "arm64", ["macos-arm64.tar.gz", "macos-arm64", "macos-arm64.sbom.json"]),
+        ("win32", "AMD64", ["windows-x86_64.zip", "windows-x86_64.exe", "windows-x86_64.sbom.json"]),
+        ("linux", "riscv64", ["linux-riscv64.tar.gz", "linux-riscv64", "linux-riscv64.sbom.json"]),
+    ],
+)
+def test_files_of_a_machine_have_the_names_of_the_table(system: str, machine: str, files: list[str]) -> None:
+    named = [f"kctl_{VERSION}{end}" if end.startswith("_") else f"kctl-{VERSION}-{end}" for end in files]
+    assert archive_of(system, machine).files == named
