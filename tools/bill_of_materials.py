@@ -87,7 +87,7 @@ def parts_of(sources: Iterable[Path], packages: Path) -> list[Part]:
     for source in sources:
         if (owner := owners.get(str(source))) is not None:
             of_python[owner.name] = owner
-        elif source.is_relative_to(sys.base_prefix) and "site-packages" not in source.parts:
+        elif _is_of_python(source):
             with_python = True
         elif source.is_relative_to(packages):
             raise UnknownOriginError(f"{source} belongs to no installed package")
@@ -98,6 +98,13 @@ def parts_of(sources: Iterable[Path], packages: Path) -> list[Part]:
     parts += [_python()] if with_python else []
     parts += _parts_of_system(of_system)
     return sorted(parts, key=lambda part: part.name.lower())
+
+
+def _is_of_python(source: Path) -> bool:
+    """Return whether a file comes with Python; on Debian, its prefix has the libraries of all packages too."""
+    own = sysconfig.get_path("stdlib") if sys.platform.startswith("linux") else sys.base_prefix
+    is_package = not {"site-packages", "dist-packages"}.isdisjoint(source.parts)
+    return not is_package and (source.is_relative_to(own) or source.name.startswith("libpython"))
 
 
 def _part_of_python(found: Distribution) -> Part:
