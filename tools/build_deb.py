@@ -33,7 +33,7 @@ Comment: usr/lib/kctl/lib has Python and other packages, with licenses of their 
  them, and /usr/share/doc/kctl/licenses has the texts.
 
 Files: *
-Copyright: kctl contributors
+Copyright: 2026 kctl contributors
 License: {LICENSE}
 
 License: {LICENSE}
@@ -43,7 +43,13 @@ OVERRIDES = """# The package has the libraries of the tested versions, and runs 
 kctl: embedded-library *
 # Wheels find their own libraries by a path relative to themselves.
 kctl: custom-library-search-path *
+# Modules of Python use symbols of the interpreter alone.
+kctl: library-not-linked-against-libc *
+kctl: shared-library-lacks-prerequisites *
+# The launcher is part of PyInstaller, which distributes it compiled.
+kctl: hardening-no-pie *
 """
+LAUNCHER = Path("usr/lib/kctl/kctl")
 SECTION, PRIORITY = "utils", "optional"
 
 
@@ -72,7 +78,7 @@ def build_deb(folder: Path, deb: Path, architecture: str, epoch: int) -> None:
         )
         for path in [root, *root.rglob("*")]:
             if not path.is_symlink():
-                path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+                path.chmod(0o755 if path.is_dir() or path == root / LAUNCHER else 0o644)
             os.utime(path, (epoch, epoch), follow_symlinks=False)
         options = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]
         _run(["dpkg-deb", *options, str(root), str(deb)], Path(work), epoch)
@@ -120,13 +126,22 @@ def _maintainer() -> str:
 
 
 def _needed(root: Path, work: Path, architecture: str) -> str:
-    """Return the packages of Debian that have the libraries outside the package."""
+    """Return the packages of Debian that have the libraries outside the package.
+
+    The launcher starts without the libraries of the package, so it uses only those. dpkg-shlibdeps also lists the
+    packages of libraries that this package has itself.
+    """
     (work / "debian").mkdir()
     (work / "debian/control").write_text(f"Source: kctl\n\nPackage: kctl\nArchitecture: {architecture}\n")
     programs = [path for path in _files(root / "usr/lib/kctl") if path.read_bytes()[:4] == b"\x7fELF"]
     folders = sorted({f"-l{path.parent}" for path in programs})
-    found = _run(["dpkg-shlibdeps", "-O", "--ignore-missing-info", *folders, *map(str, programs)], work)
-    return found.strip().removeprefix("shlibs:Depends=")
+
+    def packages(*files: Path) -> dict[str, str]:
+        found = _run(["dpkg-shlibdeps", "-O", "--ignore-missing-info", *folders, *map(str, files)], work)
+        return {each.split(" ")[0]: each for each in found.strip().removeprefix("shlibs:Depends=").split(", ")}
+
+    every = packages(*programs)
+    return ", ".join(every[name] for name in sorted(packages(root / LAUNCHER)))
 
 
 def _files(folder: Path) -> list[Path]:
