@@ -16,6 +16,8 @@ from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.waiting import wait_until
 
+pytestmark = pytest.mark.nightly
+
 NOTICED_MS = bound(90_000)
 SILENT = ("--connect-timeout", "2s")
 
