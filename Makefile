@@ -192,7 +192,7 @@ site: $(READY)  ## docs/ as a site in build/site; every link is checked
 	$(BIN)/mkdocs build --quiet --strict
 
 artifacts: $(READY)  ## build and test all that a release has, and build it again: packages, binary, deb, image, manifests
-	@$(AT_A_TIME) 2 binary packages reproducible release-files
+	@MAKEFLAGS= $(AT_A_TIME) 2 binary packages reproducible release-files
 
 packages: dist/.built $(RELEASE)/.ready  ## sdist, wheels and zipapp in dist/, checked in empty environments
 	KCTL_PACKAGES=dist $(PYTEST) --ignore=tests/packages/test_same_bytes.py tests/packages
