@@ -202,7 +202,8 @@ def test_command_that_reads_a_closed_stdin_fails(bootstrap: str, command: str) -
     assert b"cannot read stdin: Bad file descriptor\n" in ended.stderr
 
 
-@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"], ids=["stdin", "stdout", "stderr"])
+@pytest.mark.usefixtures("topic")
 def test_a_stream_that_our_caller_closed(bootstrap: str, stream: str) -> None:
     ended = subprocess.run(
         f"{' '.join(KCTL)} topics list -b {bootstrap} {stream}",
