@@ -20,7 +20,7 @@ BLOCK = b" " * 65536
 MOST_SENT_BYTES = 64 << 20
 """More than the buffers of sockets, and far less than a stranger sends until a timeout."""
 DRIP_S = 0.05
-PATIENCE_S = 1
+LIMIT_S = 1
 
 
 class Service(BaseHTTPRequestHandler):
@@ -107,7 +107,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_METADATA_SERVICE_TIMEOUT", str(PATIENCE_S))
+    monkeypatch.setenv("AWS_METADATA_SERVICE_TIMEOUT", str(LIMIT_S))
 
     def started(base: type[Service] = Service, place: str = "", **attributes: object) -> type[Service]:
         kind = type("Kind", (base,), {"requests": [], "ended": threading.Event(), **attributes})

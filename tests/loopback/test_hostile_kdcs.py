@@ -1,6 +1,6 @@
 """KDCs of a stranger: errors with forged lines, and bytes that are no response, are an error of one line."""
 
-import os
+import random
 import socket
 import struct
 import threading
@@ -79,13 +79,13 @@ class StrangeKdc:
 
 @pytest.fixture
 def login(tmp_path: Path) -> KerberosLogin:
-    """A login with a keytab of a random key."""
+    """A login with a keytab."""
 
     def counted(data: bytes) -> bytes:
         return struct.pack(">H", len(data)) + data
 
     entry = struct.pack(">H", 1) + counted(REALM) + counted(b"alice") + struct.pack(">II", 1, 1) + b"\1"
-    entry += struct.pack(">H", 18) + counted(os.urandom(32))
+    entry += struct.pack(">H", 18) + counted(bytes(range(32)))
     (tmp_path / "keytab").write_bytes(b"\x05\x02" + struct.pack(">i", len(entry)) + entry)
     return KerberosLogin("kafka", "alice@KCTL.TEST", str(tmp_path / "keytab"))
 
@@ -94,7 +94,7 @@ RESPONSES = {
     "an error with lines": krb_error(GENERIC, FORGED + b"x" * 100_000),
     "an error that asks for nonsense": krb_error(PREAUTHENTICATION, b""),
     "another realm": krb_error(WRONG_REALM, b"", FORGED),
-    "random bytes": os.urandom(500_000),
+    "random bytes": random.Random(1).randbytes(500_000),
     "nothing": b"",
 }
 

@@ -1,6 +1,6 @@
 """FakeNetwork: a NetworkClient without connections; a test says who is ready and answers what was sent."""
 
-from collections.abc import Sequence
+from collections.abc import KeysView, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -48,6 +48,10 @@ class FakeStatus(NetworkStatus):
     @property
     def attempts(self) -> int:
         return 0
+
+    @property
+    def connecting(self) -> KeysView[int]:
+        return dict[int, None]().keys()
 
     def node_error(self, node_id: int) -> KafkaError | None:
         return self.failures.get(node_id)

@@ -142,7 +142,7 @@ def test_killed_at_any_point_each_round_counts_once_and_the_next_run_goes_on(
     for step in range(1, 200):
         path = tmp_path / str(step)
         shutil.copytree(before.path, path, copy_function=link)
-        folder = taken(path)
+        folder = taken(path, "killed")
         disk.calls, disk.dies_at = 0, step
         try:
             add(folder, prepared)
