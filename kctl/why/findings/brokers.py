@@ -98,7 +98,9 @@ def _missing(look: Look) -> Iterator[Finding]:
             [
                 Evidence("Metadata", "registered brokers", {"brokers": _ids(sorted(registered))}),
                 Evidence(
-                    "Metadata", "replicas", by_partition({tp: _ids(look.partitions[tp].replicas) for tp in replicas})
+                    "Metadata",
+                    "replicas",
+                    by_partition({tp: _ids(look.topics[tp.topic][tp.partition].replicas) for tp in replicas}),
                 ),
             ],
         )

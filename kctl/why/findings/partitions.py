@@ -254,7 +254,7 @@ def _future(look: Look) -> Iterator[Finding]:
 def _dated_by_brokers(look: Look, tp: TopicPartition) -> list[Evidence]:
     """Return evidence if the leader dates the records of a topic, otherwise nothing."""
     kind = look.topic_configs.get(tp.topic, {}).get(_TIMESTAMP_TYPE)
-    info = look.partitions.get(tp)
+    info = look.topics.get(tp.topic, {}).get(tp.partition)
     if kind is None or kind.value != _BY_BROKERS or info is None:
         return []
     return [
@@ -267,7 +267,7 @@ def _fix_of_future(look: Look, tp: TopicPartition) -> str:
     """Return the fix: a limit rejects dates of clients, and has no effect on dates of brokers."""
     if not _dated_by_brokers(look, tp):
         return fill_command(_LIMIT, {"topic": tp.topic})
-    replicas = brokers_text(look.partitions[tp].replicas)
+    replicas = brokers_text(look.topics[tp.topic][tp.partition].replicas)
     return f"synchronize the clocks of {replicas} (NTP): the leader dates the records ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
 
 

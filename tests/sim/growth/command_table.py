@@ -125,7 +125,7 @@ ROWS = (
     Row("brokers", "cluster describe", ONCE),
     Row("topics", "cluster describe", ONCE),
     Row("brokers", "cluster quorum", ONCE),
-    Row("brokers", "brokers log-dirs", ONCE),
+    Row("brokers", "brokers log-dirs", Exponents(1, 1, 1)),
     Row("partitions", "brokers log-dirs", ONCE),
     Row("groups", "why group g0", FLAT),
     Row("offsets", "why group g", ONCE),

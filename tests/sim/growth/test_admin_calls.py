@@ -36,6 +36,7 @@ from tests.support.share_members import share_heartbeat
 
 SIZE = 20
 LOCAL = Exponents(0, 0, 0)
+EACH_BROKER = Exponents(1, 1, 1)
 OF_ALL_BROKERS = Exponents(1.35, 1, 2)
 """Each broker reports all brokers."""
 
@@ -171,7 +172,7 @@ ROWS = (
     Row("describe_configs", "topics", lambda a, n: a.describe_configs(_resources(n))),
     Row("describe_features", "topics", lambda a, _: a.describe_features(), FLAT),
     Row("describe_groups", "groups", lambda a, n: a.describe_groups(_names("g", n))),
-    Row("describe_log_dirs", "brokers", lambda a, n: a.describe_log_dirs(range(1, n + 1))),
+    Row("describe_log_dirs", "brokers", lambda a, n: a.describe_log_dirs(range(1, n + 1)), EACH_BROKER),
     Row("describe_log_dirs", "partitions", lambda a, _: a.describe_log_dirs([1, 2, 3])),
     Row("describe_producers", "partitions", lambda a, n: a.describe_producers(_tps(n))),
     Row("describe_quorum", "brokers", lambda a, _: a.describe_quorum()),
@@ -199,7 +200,7 @@ ROWS = (
     Row("list_group_offsets", "offsets", lambda a, n: a.list_group_offsets("g", _tps(n))),
     Row("list_group_offsets", "topics", lambda a, _: a.list_group_offsets("g"), FLAT),
     Row("list_groups", "groups", lambda a, _: a.list_groups()),
-    Row("list_groups", "brokers", lambda a, _: a.list_groups()),
+    Row("list_groups", "brokers", lambda a, _: a.list_groups(), EACH_BROKER),
     Row("list_offsets", "partitions", lambda a, n: a.list_offsets(_numbers(n, LATEST))),
     Row("list_offsets_of_groups", "groups", lambda a, n: a.list_offsets_of_groups(_names("g", n))),
     Row("list_partition_reassignments", "partitions", lambda a, _: a.list_partition_reassignments(), ONCE, _move),
