@@ -51,7 +51,7 @@ def serve() -> Iterator[Serve]:
                     connection.recv(65536)
                     connection.sendall(answer)
                     if is_closed:
-                        connection.close()
+                        connection.shutdown(socket.SHUT_WR)  # close() resets it if a part of the request is unread
 
         threads.append(threading.Thread(target=run, daemon=True))
         threads[-1].start()
