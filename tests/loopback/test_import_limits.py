@@ -137,7 +137,7 @@ def state_no_bytes(scene: Scene, path: Path) -> None:
 
 
 def rewrite(scene: Scene, path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    pq.write_table(change(pq.read_table(path)), path)
+    pq.write_table(change(pq.read_table(path)), path, use_dictionary=False)
     scene.stated(path)
 
 
