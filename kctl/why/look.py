@@ -199,6 +199,10 @@ class Look(NamedTuple):
         """All partitions."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
+    def partition(self, tp: TopicPartition) -> PartitionInfo | None:
+        """Return a partition; None if it is not known. For one partition, use this: `partitions` reads all of them."""
+        return self.topics.get(tp.topic, {}).get(tp.partition)
+
     def groups_of(self, tp: TopicPartition) -> list[str]:
         """Return the groups with a committed offset in a partition."""
         return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]

@@ -75,7 +75,8 @@ def _silence(silence: Silence) -> dict[str, Value]:
 def _missing(look: Look) -> Iterator[Finding]:
     registered = {node.node_id for node in look.nodes}
     of_broker: dict[int, list[TopicPartition]] = {}
-    for tp, info in look.partitions.items():
+    partitions = look.partitions
+    for tp, info in partitions.items():
         for node_id in info.replicas:
             if node_id not in registered:
                 of_broker.setdefault(node_id, []).append(tp)
@@ -97,11 +98,7 @@ def _missing(look: Look) -> Iterator[Finding]:
             {"broker": node_id, "partitions": counted(len(replicas), "partition"), **place(replicas[0])},
             [
                 Evidence("Metadata", "registered brokers", {"brokers": _ids(sorted(registered))}),
-                Evidence(
-                    "Metadata",
-                    "replicas",
-                    by_partition({tp: _ids(look.topics[tp.topic][tp.partition].replicas) for tp in replicas}),
-                ),
+                Evidence("Metadata", "replicas", by_partition({tp: _ids(partitions[tp].replicas) for tp in replicas})),
             ],
         )
 

@@ -236,38 +236,40 @@ def _future(look: Look) -> Iterator[Finding]:
         worst, where = worst_of(ahead)
         newest = look.newest[worst]
         evidence = by_partition({tp: look.newest[tp].timestamp_ms for tp in ahead})
+        leader = _dating_leader(look, worst)
         yield FINDINGS["future-timestamps"].found(
             {
                 "offset": newest.offset,
                 "date": date_text(newest.timestamp_ms),
                 "ahead": age_text(ahead[worst]),
-                "fix": _fix_of_future(look, worst),
+                "fix": _fix_of_future(worst, leader),
                 **where,
             },
             [
                 Evidence("ListOffsets", f"newest timestamps, of {worst} at offset {newest.offset}", evidence),
-                *_dated_by_brokers(look, worst),
+                *([] if leader is None else _evidence_of_dates(worst, leader)),
             ],
         )
 
 
-def _dated_by_brokers(look: Look, tp: TopicPartition) -> list[Evidence]:
-    """Return evidence if the leader dates the records of a topic, otherwise nothing."""
+def _dating_leader(look: Look, tp: TopicPartition) -> PartitionInfo | None:
+    """Return the partition with its leader if the leader dates the records, otherwise None."""
     kind = look.topic_configs.get(tp.topic, {}).get(_TIMESTAMP_TYPE)
-    info = look.topics.get(tp.topic, {}).get(tp.partition)
-    if kind is None or kind.value != _BY_BROKERS or info is None:
-        return []
+    return look.partition(tp) if kind is not None and kind.value == _BY_BROKERS else None
+
+
+def _evidence_of_dates(tp: TopicPartition, info: PartitionInfo) -> list[Evidence]:
     return [
-        Evidence("DescribeConfigs", f"topic {tp.topic}", {_TIMESTAMP_TYPE: kind.value}),
+        Evidence("DescribeConfigs", f"topic {tp.topic}", {_TIMESTAMP_TYPE: _BY_BROKERS}),
         Evidence("Metadata", str(tp), {"leader": info.leader_id, "replicas": _ids(info.replicas)}),
     ]
 
 
-def _fix_of_future(look: Look, tp: TopicPartition) -> str:
+def _fix_of_future(tp: TopicPartition, leader: PartitionInfo | None) -> str:
     """Return the fix: a limit rejects dates of clients, and has no effect on dates of brokers."""
-    if not _dated_by_brokers(look, tp):
+    if leader is None:
         return fill_command(_LIMIT, {"topic": tp.topic})
-    replicas = brokers_text(look.topics[tp.topic][tp.partition].replicas)
+    replicas = brokers_text(leader.replicas)
     return f"synchronize the clocks of {replicas} (NTP): the leader dates the records ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
 
 
