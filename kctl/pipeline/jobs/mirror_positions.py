@@ -7,7 +7,7 @@ the newer position of both.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kctl.client.admin import EARLIEST, Admin, ConfigResource, NewTopic, OffsetAndMetadata, ResourceType
@@ -22,6 +22,8 @@ from kctl.pipeline.resume_point import NO_LOG_END, ResumePoint
 from kctl.pipeline.session import check_packages
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kctl.client.producer import Producer
 
 POSITIONS_TOPIC: Final = "kctl-mirror-positions"
@@ -210,13 +212,17 @@ def _with_committed_data(
 
 def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: Runtime | None) -> bool:
     """Return whether a partition has or had committed records; a killed run may have left only aborted ones."""
+    return data.start_offset > 0 or next(_read_target(properties, data, ("offset",), runtime), None) is not None
+
+
+def _read_target(
+    properties: Mapping[str, object], data: OffsetRange, columns: tuple[str, ...], runtime: Runtime | None
+) -> "Iterator[pa.RecordBatch]":
+    """Return the committed records of a range of the target. Raises: SparkMissingError: pyarrow is missing."""
+    check_packages("pyarrow")
     from kctl.pipeline.range_reader import read_range
 
-    if data.start_offset > 0:
-        return True
-    check_packages("pyarrow")
-    reading = isolation.of_target(properties)
-    return next(read_range(reading, data, ("offset",), runtime=runtime), None) is not None
+    return read_range(isolation.of_target(properties), data, columns, runtime=runtime)
 
 
 def kept_positions(
@@ -228,13 +234,9 @@ def kept_positions(
 
     Args: require_stable: wait for the end of open transactions; raises ApiTimeout if they do not end.
     """
-    from kctl.pipeline.range_reader import read_range
-
-    reading = isolation.of_target(properties)
     found: dict[bytes, MirrorPosition] = {}
     for each in _kept_ranges(properties, runtime, require_stable=require_stable):
-        check_packages("pyarrow")
-        for batch in read_range(reading, each, ("key", "value"), runtime=runtime):
+        for batch in _read_target(properties, each, ("key", "value"), runtime):
             for key, value in zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True):
                 position = _position_in(value)
                 if key is not None and position is not None:
