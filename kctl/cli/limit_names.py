@@ -42,9 +42,8 @@ class DerivedLimits:
 
     def named(self, text: str) -> str:
         """Return a text with the names of the limits from which others are derived."""
-        for option, name in self._names.items():
-            text = re.sub(rf"\({re.escape(option)}(?=[ )])", lambda _, name=name: f"({name}", text)  # type: ignore[misc]
-        return text
+        options = "|".join(map(re.escape, self._names))
+        return re.sub(rf"\(({options})(?=[ )])", lambda found: f"({self._names[found[1]]}", text) if options else text
 
 
 def with_options(text: str) -> str:
