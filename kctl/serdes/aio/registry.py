@@ -19,7 +19,7 @@ from kctl.serdes.wire import Header
 R = TypeVar("R")
 
 
-class _Turns:
+class _SchemaRequests:
     """Requests of one registry: one at a time, and one for all tasks that need the same schema."""
 
     def __init__(self) -> None:
@@ -57,10 +57,10 @@ class _Turns:
 class AsyncRegistrySerde:
     """Format of JSON values with a schema ID. Waits only for schemas that were not used before."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, turns: _Turns) -> None:
+    def __init__(self, encoder: Encoder, decoder: Decoder, requests: _SchemaRequests) -> None:
         self._encoder = encoder
         self._decoder = decoder
-        self._turns = turns
+        self._requests = requests
 
     async def serialize(self, value: Any, topic: str) -> bytes:
         """Return the bytes of a value. Raises: EncodeError; KafkaError: from the registry."""
@@ -68,7 +68,7 @@ class AsyncRegistrySerde:
         try:
             return encode()
         except WouldWait:
-            await self._turns.load((self._encoder, topic), partial(self._encoder.schema_of, topic))
+            await self._requests.load((self._encoder, topic), partial(self._encoder.schema_of, topic))
         return await self._after_load(encode)
 
     async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
@@ -79,7 +79,7 @@ class AsyncRegistrySerde:
         except WouldWait:
             schema = self._decoder.schema_of(data, headers)
             assert schema is not None  # the bytes alone need no registry
-            await self._turns.load((self._decoder, schema), partial(self._decoder.load, schema))
+            await self._requests.load((self._decoder, schema), partial(self._decoder.load, schema))
             decoded = await self._after_load(decode)
         assert decoded is not None  # the form is not AUTO
         return decoded.value
@@ -88,7 +88,7 @@ class AsyncRegistrySerde:
         try:
             return call()
         except WouldWait:  # the cache has dropped the schema in the meantime
-            return await self._turns.run(call)
+            return await self._requests.run(call)
 
 
 class AsyncSchemaRegistry:
@@ -97,12 +97,12 @@ class AsyncSchemaRegistry:
     Tasks of one event loop may share it. Requests run one after another.
     """
 
-    def __init__(self, client: SchemaRegistry, turns: _Turns) -> None:
+    def __init__(self, client: SchemaRegistry, requests: _SchemaRequests) -> None:
         self._client = client
-        self._turns = turns
+        self._requests = requests
 
     async def _run(self, call: Callable[[], R]) -> R:
-        return await self._turns.run(call)
+        return await self._requests.run(call)
 
     schema = awaited(SchemaRegistry.schema)
     subjects = awaited(SchemaRegistry.subjects)
@@ -127,8 +127,8 @@ class AsyncRegistry:
     def __init__(self, config: Mapping[str, object], runtime: Runtime | None = None) -> None:
         made, driver = async_runtime(runtime)
         self._opened = open_registry(config, made.clock, partial(AwaitedHttpClient, driver=driver))
-        self._turns = _Turns()
-        self.client = AsyncSchemaRegistry(self._opened.client, self._turns)
+        self._requests = _SchemaRequests()
+        self.client = AsyncSchemaRegistry(self._opened.client, self._requests)
 
     def avro(
         self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False, reader: str | None = None
@@ -152,7 +152,7 @@ class AsyncRegistry:
         self, form: Form, kind: str, schema: str | None, subject: str, *, is_key: bool, reader: str | None = None
     ) -> AsyncRegistrySerde:
         made = self._opened.codecs(form, kind, schema, subject, is_key=is_key, reader=reader)
-        return AsyncRegistrySerde(*made, self._turns)
+        return AsyncRegistrySerde(*made, self._requests)
 
     async def close(self) -> None:
         """Close the connections to the registry."""
