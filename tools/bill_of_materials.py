@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kctl.version import DISTRIBUTION, VERSION
+from tools.channels import LICENSE
 
 LOADER = "pyinstaller"
 """Package of the program that starts Python in the binary."""
@@ -193,7 +194,7 @@ def bill_of(parts: Iterable[Part], platform_name: str, epoch: int) -> str:
         "version": 1,
         "metadata": {
             "timestamp": datetime.fromtimestamp(epoch, UTC).isoformat().replace("+00:00", "Z"),
-            "component": {**own, "licenses": [{"license": {"id": "Apache-2.0"}}]},
+            "component": {**own, "licenses": [{"license": {"id": LICENSE}}]},
         },
         "components": sorted({each["bom-ref"]: each for each in components}.values(), key=lambda each: each["bom-ref"]),
         "dependencies": [{"ref": purl, "dependsOn": references}],
