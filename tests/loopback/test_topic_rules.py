@@ -281,7 +281,7 @@ def test_mirror_waits_until_brokers_know_the_topics_that_it_creates(
     def created(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
         refused = create_topics(admin, missing)
         unknown = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "describe topic copy")
-        describe, late = topics._described, [unknown] * 3  # one call asks two brokers
+        describe, late = topics._described, [unknown] * 3  # one call queries two brokers
 
         def described(call: Any, behind: Any, names: list[str], broker_id: int | None = None) -> Any:
             return {"copy": late.pop()} if late and names == ["copy"] else describe(call, behind, names, broker_id)

@@ -15,7 +15,7 @@ from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = bound(600_000)
-"""For what a job does, or all of it: half a minute takes ten times as long beside other load."""
+"""For what a job does, or all of it: half a minute takes ten times as long on a loaded machine."""
 _SMALL_STEPS = """
 import sys
 from kctl.pipeline.jobs import export_rounds, mirror

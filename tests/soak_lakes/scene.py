@@ -18,7 +18,7 @@ from tests.support.s3.server import S3Server
 
 _numbers = count(1)
 TIMEOUTS = ("--api-timeout", f"{bound(120)}s", "--request-timeout", f"{bound(10)}s")
-"""Longer than a blow lasts, also beside other load, so that no job ends because the machine is slow."""
+"""Longer than a blow lasts, even on a loaded machine, so that no job ends because the machine is slow."""
 
 
 class Case(NamedTuple):

@@ -23,7 +23,7 @@ WITHIN_MS = bound(1_800_000)
 LOST = ("another export has taken over", "another export wrote to")
 """Texts of a run to a folder, and of a run to a store or a table."""
 OVERLOADED = "the machine is overloaded"
-"""Text of a run that has lost nothing: Spark waits 10 s for a Python worker, too short beside much other load."""
+"""Text of a run that has lost nothing: Spark waits 10 s for a Python worker, which is too short on a loaded machine."""
 ONE_CORE = ("--master", "local[1]")
 SMALL = (*ONE_CORE, "--range-size", "20000B")
 each_case = pytest.mark.parametrize(

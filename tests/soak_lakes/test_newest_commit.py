@@ -1,4 +1,4 @@
-"""The number of the newest commit grows with each commit, also when manifests are merged."""
+"""The number of the newest commit grows with each commit, even if manifests are merged."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ _TITLED = ("exit code", "fault", "broker error")
 def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[str]:
     """Return the lines of text output.
 
-    Args: asked: the subject of the question; empty for the list of exit codes.
+    Args: asked: subject; empty for the list of exit codes.
     Raises: CommandError: unknown subject. The hint has similar names.
     """
     if is_list:

@@ -161,10 +161,10 @@ class ExportFolder:
                 return
             temporary.mkdir(exist_ok=True)
             self._run = temporary / run_id
-            self._run.mkdir()  # before the listing, so that of two claims at least one finds the other's directory
+            self._run.mkdir()  # before the listing: at least one of two claims finds the other directory
             for other in sorted(set(temporary.iterdir()) - {self._run}):
                 gone = temporary / f".gone-{run_id}-{other.name}"[:200]
-                with suppress(FileNotFoundError):  # its run has ended, or a third run removes it, too
+                with suppress(FileNotFoundError):  # its run has ended, or a third run also removes it
                     other.rename(gone)  # atomic: from now on no other run can rename files out of it
                     shutil.rmtree(gone)
             sync(temporary)
@@ -208,7 +208,7 @@ class ExportFolder:
         try:
             for path in _data_files(self.path):
                 shown = path.with_name(path.name.removeprefix("."))
-                with suppress(FileNotFoundError):  # another run settles it, too
+                with suppress(FileNotFoundError):  # another run also settles it
                     if str(shown.relative_to(self.path)) not in known or (shown != path and shown.exists()):
                         if not self.run.exists():
                             raise self._taken()
