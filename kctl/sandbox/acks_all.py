@@ -1,8 +1,7 @@
-"""Produce requests with acks=all that wait until the in-sync replicas have the records.
+"""Produce requests with acks=all that wait for the in-sync replicas.
 
-Source: DelayedProduce. Since KIP-966 the high watermark does not advance while too few replicas are in sync, so these
-requests mostly fail with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after
-replication.
+Source: DelayedProduce. Since KIP-966 the high watermark stops while too few replicas are in sync, so these requests
+mostly fail with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
 """
 
 from collections.abc import Callable
@@ -52,7 +51,7 @@ class AcksAll:
         self._timer: Handle | None = None
 
     def start(self, timeout_ms: int) -> None:
-        """Respond when all batches are complete, or after `timeout_ms`, the timeout of the request."""
+        """Respond when all batches are complete, or after `timeout_ms`."""
         self._call.on_abandoned = self._stop
         self._timer = self._call.cluster.scheduler.call_later(max(0, timeout_ms), self._expire)
         for one in self._left:

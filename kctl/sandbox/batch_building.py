@@ -1,6 +1,6 @@
 """Record batches that brokers write: transaction markers, coordinator records, and compacted batches.
 
-The format is implemented independently of `kctl.client.records`, to detect mistakes in either.
+Independent of `kctl.client.records`, to detect mistakes in either.
 """
 
 import struct
@@ -40,7 +40,6 @@ def content_of(key: bytes, value: bytes | None) -> bytes:
 
 
 def record_bytes(timestamp_delta: int, offset_delta: int, content: bytes) -> bytes:
-    """Return an encoded record."""
     body = b"\0" + varint(timestamp_delta) + varint(offset_delta) + content
     return varint(len(body)) + body
 
@@ -57,7 +56,7 @@ def varint(number: int) -> bytes:
 
 
 def batch_of(header: BatchHeader, payload: bytes) -> bytes:
-    """Return the batch of a header and its encoded records, with the length and CRC computed."""
+    """Return a batch with its length and CRC computed."""
     checked = struct.pack(">hiqqqhii", *header[5:]) + payload
     length = len(checked) + CRC_STARTS_AT - LENGTH_STARTS_AT
     crc = google_crc32c.value(checked)
@@ -65,7 +64,7 @@ def batch_of(header: BatchHeader, payload: bytes) -> bytes:
 
 
 def kept_batch(header: BatchHeader, records: Sequence[tuple[int, int, bytes]], delete_horizon_ms: int | None) -> bytes:
-    """Return a compacted batch: these records with the offsets and the producer of the header.
+    """Return a compacted batch of records with the offsets and producer of the header.
 
     Args:
         records: offset delta, timestamp, and content of each record; an empty list returns an empty batch.

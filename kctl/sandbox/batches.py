@@ -42,8 +42,6 @@ class BatchRefused(Exception):
 
 
 class BatchHeader(NamedTuple):
-    """Fields of a batch header."""
-
     base_offset: int
     length: int
     leader_epoch: int
@@ -60,7 +58,6 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the last record."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -70,12 +67,10 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        """True for records and markers of transactions."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """True for transaction markers."""
         return bool(self.attributes & CONTROL)
 
     @property
@@ -85,8 +80,6 @@ class BatchHeader(NamedTuple):
 
 
 class StoredBatch(NamedTuple):
-    """Header and bytes of a batch in a log."""
-
     header: BatchHeader
     data: bytes
 
@@ -107,7 +100,7 @@ def produced_batch(records: bytes | None) -> BatchHeader:
 
 
 def _only_header(records: bytes) -> BatchHeader:
-    """Return the header of the bytes, which must be exactly one batch."""
+    """Return the header of exactly one batch. Raises: BatchRefused."""
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))
@@ -134,7 +127,7 @@ def _check_content(header: BatchHeader) -> None:
 
 
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:
-    """Return the batch as stored: with offset, leader epoch, and, unless None, `append_time_ms`."""
+    """Return the batch as stored, with offset, leader epoch, and, unless None, `append_time_ms`."""
     batch = bytearray(records)
     struct.pack_into(">q", batch, 0, base_offset)
     struct.pack_into(">i", batch, LENGTH_STARTS_AT, leader_epoch)
@@ -147,5 +140,4 @@ def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms
 
 
 def header_of(batch: bytes) -> BatchHeader:
-    """Return the header of a stored batch."""
     return BatchHeader._make(_HEADER.unpack_from(batch))

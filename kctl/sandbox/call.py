@@ -1,7 +1,6 @@
 """A pending request, and the handler of an API.
 
-Handlers get the call and the request and return the response. A handler that responds later returns None and calls
-`Call.answer`; `Call.answer(None)` completes the call without a response.
+Handlers return the response, or return None and later call `Call.answer`.
 """
 
 from collections.abc import Callable
@@ -62,14 +61,15 @@ class Call:
         self._answer(response)
 
     def abandon(self) -> None:
-        """Cancel waiting, because the client disconnected."""
+        """Cancel the wait of a disconnected client."""
         self.is_abandoned = True
         if self.on_abandoned is not None:
             self.on_abandoned()
 
     def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
-        """Charge `taken_bytes` to a quota. Return the throttle time in ms, which the connection applies after the
-        response.
+        """Charge `taken_bytes` to a quota, and return the throttle time in ms.
+
+        The connection applies it after the response.
         """
         self.charge(quota, taken_bytes)
         limit = self._limit(quota)
@@ -85,7 +85,7 @@ class Call:
             self.node.quotas.charge(limit, size_bytes, self.cluster.scheduler.now_ms())
 
     def _limit(self, quota: Quota) -> Limit | None:
-        """Return the limit of the client: from the node, otherwise from the client quotas of the cluster."""
+        """Return the limit of the client: the node's, otherwise the cluster's client quota."""
         user, client_id = self.identity.user or ANONYMOUS, self.client_id or ""
         own = self.node.quotas.limit_of(quota, client_id)
         if own is not None:
@@ -96,7 +96,6 @@ class Call:
         return Limit(quota, account_of(found.source, user, client_id), max(1, int(found.value)))
 
     def asker(self) -> Asker:
-        """Return the waiting client, for group code that responds later."""
         return Asker(self.client_id or "", self.version, self.answer)
 
     def led_partition(self, topic: str, index: int) -> Partition | ErrorCode:
@@ -110,10 +109,7 @@ class Call:
 
 
 class Handler(NamedTuple, Generic[Q]):
-    """Handler of an API: its request class, its versions, and its function.
-
-    `advertised_from` is the lowest version in ApiVersions, if lower than `first`.
-    """
+    """Handler of an API. `advertised_from` is the lowest version in ApiVersions, if lower than `first`."""
 
     request: type[Q]
     first: int

@@ -1,7 +1,7 @@
 """Schedule of compaction and retention. An idle cluster has no timer.
 
-Differs: Kafka checks logs every log.cleaner.backoff.ms and log.retention.check.interval.ms. The sandbox schedules a
-check if a batch is stored.
+Differs: Kafka checks logs every log.cleaner.backoff.ms and log.retention.check.interval.ms, the sandbox only after a
+batch is stored.
 """
 
 from typing import TYPE_CHECKING

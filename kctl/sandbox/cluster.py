@@ -1,7 +1,4 @@
-"""State that all nodes share: nodes, topics, leaders, groups, and producer IDs.
-
-Does no I/O. The scheduler supplies the time.
-"""
+"""Shared state of all nodes: topics, leaders, groups, and producer IDs. Does no I/O."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -65,7 +62,6 @@ class ClusterNode:
 
     @property
     def is_running(self) -> bool:
-        """True unless the broker process is down."""
         return not self.faults.is_down
 
 
@@ -79,8 +75,6 @@ class Topic(NamedTuple):
 
 
 class Cluster:
-    """Shared state of all nodes."""
-
     def __init__(self, nodes: list[ClusterNode], settings: ClusterSettings | None = None) -> None:
         if not nodes:
             raise ValueError("a cluster has at least one node")
@@ -130,9 +124,9 @@ class Cluster:
 
     @property
     def forwarding_id(self) -> int:
-        """The broker that Metadata and DescribeCluster return as controller. In KRaft, any broker forwards requests.
+        """Node ID of the controller in Metadata and DescribeCluster. In KRaft, any broker forwards requests.
 
-        This is the last registered node without a fault, so it seldom leads the quorum.
+        The last registered node without a fault, seldom the quorum leader.
         """
         live = [each.node_id for each in self.nodes.values() if each.state.is_listed and not each.faults.active]
         return live[-1] if live else next(iter(self.nodes))
@@ -149,10 +143,11 @@ class Cluster:
         assignment: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> Topic:
-        """Create a topic and return it; -1 uses the cluster's default.
+        """Create a topic and return it; a count of -1 uses the cluster's default.
 
         Args:
             assignment: node IDs of each partition, leader first; determines both counts.
+
         Raises:
             TopicRefused: the topic exists, or the name, counts, assignment, or properties are invalid.
         """
@@ -199,6 +194,7 @@ class Cluster:
         """Increase the partitions of a topic to `count`.
 
         Args: assignment: node IDs of each new partition, leader first.
+
         Raises:
             TopicRefused: the topic does not exist, the count is not an increase, or the assignment is invalid.
         """
@@ -272,11 +268,7 @@ class Cluster:
         return stable_uuid(f"{self.settings.cluster_id}/{self._topics_made}/{name}")
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic.
-
-        Raises:
-            KeyError: the topic does not exist.
-        """
+        """Delete a topic. Raises: KeyError: it does not exist."""
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
@@ -288,12 +280,10 @@ class Cluster:
             partition.log.wake()
 
     def topic_of_id(self, topic_id: bytes) -> Topic | None:
-        """Return the topic with an ID, or None."""
         name = self._topics_by_id.get(topic_id)
         return None if name is None else self.topics[name]
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """Return a partition, or None."""
         found = self.topics.get(topic)
         return None if found is None else found.partitions.get(index)
 
@@ -335,6 +325,5 @@ class Cluster:
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 
     def new_producer_id(self) -> int:
-        """Return an unused producer ID."""
         self._next_producer_id += 1
         return self._next_producer_id - 1

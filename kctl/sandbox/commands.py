@@ -1,7 +1,4 @@
-"""Commands of a running sandbox, as lines of words.
-
-`carry_out` executes one command; control_socket.py receives them.
-"""
+"""Commands of a running sandbox, as lines of words. control_socket.py receives them."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,8 +19,6 @@ class CommandRefused(Exception):
 
 
 class Command(NamedTuple):
-    """A command."""
-
     arguments: str
     """Argument names; names in brackets are optional."""
     about: str
@@ -47,10 +42,7 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 
 
 def _command(name: str, argument_count: int) -> Command:
-    """Return the command with a name.
-
-    Raises: CommandRefused: the command does not exist or needs another number of arguments.
-    """
+    """Return a command. Raises: CommandRefused: the command is unknown or needs another number of arguments."""
     command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
         raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")

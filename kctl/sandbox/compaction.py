@@ -1,7 +1,6 @@
-"""Log compaction. Keeps the latest record of each key, and tombstones and markers for a limited time.
+"""Log compaction: keeps the latest record of each key, and tombstones and markers for a limited time.
 
-`due` determines the part to compact, and `compacted` the remaining batches; cleaner.py has the schedule.
-Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
+cleaner.py has the schedule. Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +18,6 @@ _COMMIT_KEY = b"\0\0\0\1"
 
 
 class Aborted(NamedTuple):
-    """Aborted transaction in a log."""
-
     producer_id: int
     first_offset: int
     marker_offset: int
@@ -33,7 +30,7 @@ class Due(NamedTuple):
     until_offset: int
     is_due: bool
     may_be_later: bool
-    """True if the log is not due, but can become due without new records."""
+    """True if the log can become due without new records."""
 
 
 def due(log: "PartitionLog", wall_ms: int) -> Due:
@@ -63,7 +60,7 @@ def due(log: "PartitionLog", wall_ms: int) -> Due:
 
 
 class _Transactions:
-    """State of transactions while batches are read in offset order."""
+    """Transactions seen while batches are read in offset order."""
 
     def __init__(self, aborted: Iterable[Aborted]) -> None:
         self._coming = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
@@ -91,7 +88,7 @@ class _Transactions:
         return False
 
     def is_marker_free(self, header: BatchHeader, records: list[RawRecord]) -> bool:
-        """Return whether no batches remain of the transaction that a marker ends."""
+        """Return whether no batches of a marker's transaction remain."""
         self._advance(header)
         if not records:
             return True
@@ -109,7 +106,7 @@ class _Transactions:
 
 
 class Compacted(NamedTuple):
-    """Compaction result: all batches of the log, and the aborted transactions that readers still need."""
+    """All batches of a compacted log, and the aborted transactions that readers still need."""
 
     batches: list[StoredBatch]
     aborted: list[Aborted]
@@ -121,8 +118,8 @@ class Limits(NamedTuple):
     """Limits of a compaction.
 
     Attributes:
-        last_of: by producer ID, the last offset of its last data batch (None if its last batch is a marker) and its
-            epoch. Compaction keeps this batch, possibly empty, because it has the sequence numbers.
+        last_of: by producer ID, the epoch and the last offset of the last data batch; the offset is None if the last
+        batch is a marker. Compaction keeps this batch, possibly empty, for its sequence numbers.
     """
 
     wall_ms: int
@@ -131,7 +128,6 @@ class Limits(NamedTuple):
 
 
 def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
-    """Return the result of compacting a log."""
     latest, end_offset = _latest_offsets(log, due_now)
     transactions = _Transactions(log.aborted)
     kept: list[StoredBatch] = []
@@ -145,7 +141,7 @@ def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
 
 
 def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
-    """Return the latest offset of each key in the dirty part, and the end of the dirty part."""
+    """Return the latest offset of each key in the dirty part, and the end of that part."""
     transactions = _Transactions(one for one in log.aborted if one.marker_offset >= due_now.first_dirty_offset)
     latest: dict[bytes, int] = {}
     end_offset = due_now.first_dirty_offset
@@ -173,7 +169,7 @@ def _kept_records(
     *,
     is_past: bool,
 ) -> tuple[list[RawRecord], bool]:
-    """Return the records of a batch to keep, and whether some of them may be removed later.
+    """Return the records of a batch to keep, and whether a delete horizon applies to some.
 
     Args: is_past: whether the delete horizon has passed.
     """

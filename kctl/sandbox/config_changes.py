@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 def altered(resources: Sequence[A], alter: Callable[[A], None], response_of: Callable[..., R]) -> list[R]:
-    """Alter the resources of a request and return a response for each."""
+    """Alter the resources of a request, and return a response for each."""
     return [
         response_of(
             error_code=code,
@@ -89,7 +89,7 @@ def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
 
 
 def given_value(name: str, value: str | None) -> str:
-    """Return the value of a property. Raises: ChangeRefused: the value is null."""
+    """Return `value`. Raises: ChangeRefused: it is null."""
     if value is None:
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
     return value

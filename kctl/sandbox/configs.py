@@ -1,4 +1,4 @@
-"""Configs of brokers, groups, and client metrics subscriptions, with defaults. Topic configs are in settings.py."""
+"""Configs of brokers, groups, and client metrics subscriptions. Topic configs are in settings.py."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -16,7 +16,7 @@ class Kind(IntEnum):
 
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-"""Cluster-wide default that a new cluster sets, because eligible leader replicas (KIP-966) need it."""
+"""Cluster-wide default of a new cluster; eligible leader replicas (KIP-966) need it."""
 BROKER_PROPERTIES: dict[str, str] = {
     "background.threads": "10",
     "follower.replication.throttled.rate": "9223372036854775807",
@@ -33,7 +33,7 @@ BROKER_PROPERTIES: dict[str, str] = {
     "sasl.kerberos.min.time.before.relogin": "60000",
     "unclean.leader.election.enable": "false",
 }
-"""Dynamic broker properties. They have no effect in the sandbox."""
+"""Dynamic broker properties, without effect in the sandbox."""
 GROUP_PROPERTIES: dict[str, str] = {
     "consumer.heartbeat.interval.ms": "5000",
     "consumer.session.timeout.ms": "45000",
@@ -62,11 +62,9 @@ class ResourceConfigs:
         self._set: dict[tuple[Kind, str], dict[str, str]] = {}
 
     def of(self, kind: Kind, name: str) -> dict[str, str]:
-        """Return the properties of a resource."""
         return dict(self._set.get((kind, name), {}))
 
     def replace(self, kind: Kind, name: str, properties: dict[str, str]) -> None:
-        """Replace the properties of a resource."""
         if properties:
             self._set[kind, name] = properties
         else:

@@ -1,7 +1,7 @@
-"""Broker side of a connection: handles one request at a time, in order.
+"""Broker side of a connection: handles one request at a time, in order. Does no I/O.
 
-Contains framing and the choice of the handler, but not TLS or byte-level faults. Does no I/O: `Wire` sends the bytes,
-and the cluster's scheduler supplies the time. Invalid bytes close the connection and never stop the node.
+`Wire` sends the bytes; TLS and byte-level faults are below it. Invalid bytes close the connection and never stop the
+node.
 """
 
 from collections import deque
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from kctl.sandbox.runtime import Wire
 
 _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
-"""sasl.server.max.receive.size: limits the buffers of unauthenticated clients."""
+"""sasl.server.max.receive.size, which limits the buffers of unauthenticated clients."""
 MOST_UNFINISHED_BYTES = 256 * 1024 * 1024
-"""Limit for incomplete frames of all connections. A connection that exceeds it is closed."""
+"""Limit for incomplete frames of all connections; the connection that exceeds it is closed."""
 MOST_REQUESTS_OF_STRANGERS = 20
-"""Maximum requests of a connection before its login."""
+"""Maximum requests of a connection before login."""
 _BACKLOG = 64
 """Maximum requests read ahead; further requests stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
@@ -68,12 +68,11 @@ class BrokerConnection:
         self._is_paused = False
         self._is_throttled = False
         self._is_mute = False
-        """True after a lost response. Responses are ordered, so no later response may be sent."""
+        """True after a lost response: responses are ordered, so no later one may be sent."""
 
     # --- input --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Process bytes from the client."""
         if self._is_closed:
             return
         try:
@@ -240,7 +239,6 @@ class BrokerConnection:
         self._serve()
 
     def thaw(self) -> None:
-        """Continue with queued requests after a freeze."""
         self._serve()
 
     # --- end ----------------------------------------------------------------------------------------------------------
@@ -272,7 +270,7 @@ def _carry_out(handler: Handler[Any], call: Call, request: Request) -> None:
 
 
 def _bare_token(response: Response) -> bytes:
-    """Encode a response after SaslHandshake version 0: the size and the token. Source: KIP-43.
+    """Encode a response after SaslHandshake version 0: the size and the token (KIP-43).
 
     A failed login sends no bytes; the client sees the connection close.
     """
@@ -285,7 +283,7 @@ def _bare_token(response: Response) -> bytes:
 def _read_request(handler: Handler[Any], frame: bytes, prefix: RequestPrefix) -> tuple[str | None, Request]:
     """Return the client ID and the request of a frame.
 
-    Bytes after the last field are ignored, as in Kafka: librdkafka sends three of them in Metadata version 13.
+    Ignores bytes after the last field, as in Kafka: librdkafka sends three in Metadata version 13.
     """
     header, end = codec.decode_header(RequestHeader, frame, request_header_version(handler.request, prefix.version))
     request, _ = codec.decode_header(handler.request, memoryview(frame)[end:], prefix.version)

@@ -1,6 +1,6 @@
-"""Unix socket that receives commands of a running sandbox. Responses are `ok` or `error: REASON`.
+"""Unix socket that receives commands of a running sandbox, from its own user only.
 
-The response to `status` is one line of JSON. Only the user who runs the sandbox can connect.
+Responses are `ok`, `error: REASON`, or, for `status`, one line of JSON.
 """
 
 import contextlib
@@ -39,10 +39,11 @@ class ControlSocket:
         """Start to listen. Call this in the thread of the loop.
 
         Args:
-            loop: the loop that serves the socket.
-            path: path of the socket; only a stale socket of this user may exist there.
+            loop: serves the socket.
+            path: the socket; only a stale socket of this user may exist there.
             carry_out: executes a command and returns an error text or None.
             report: returns the state as JSON.
+
         Raises:
             OSError: the path is in use, overlong, or cannot be created.
         """
@@ -129,10 +130,7 @@ def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
 
 
 def remove_left_over(path: Path) -> None:
-    """Remove a stale socket of this user. Any other file is left unchanged.
-
-    Raises: OSError: the socket cannot be removed.
-    """
+    """Remove a stale socket of this user, and no other file. Raises: OSError: the socket cannot be removed."""
     if not _is_left_over(path):
         return
     with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder, contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """Error responses for entire requests, derived from the message declarations.
 
-If the response has one error code, that code is set. Otherwise each item of the request gets an item with the code.
+The response gets the code at its top level, or in one item for each item of the request.
 """
 
 import re
@@ -13,7 +13,7 @@ from kctl.client.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code", "partition_error_code")
 _CODE_PER_ITEM = frozenset({"Metadata"})
-"""APIs that report errors for each item although the response also has an error code."""
+"""APIs that report errors by item although the response also has an error code."""
 _IDENTITY = re.compile(r"(^|_)(name|topic|id|index|partition|type)$")
 """Fields that identify an item; the response repeats them."""
 _RENAMED = {"user": "name", "topic_name": "name"}
@@ -23,11 +23,7 @@ _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node
 
 
 def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response that rejects all of `request` with `code`.
-
-    Raises:
-        ValueError: the API has no error codes.
-    """
+    """Return the response that rejects all of `request` with `code`. Raises: ValueError: the API has no error codes."""
     if not has_error_code(type(request)):
         raise ValueError(f"{request.NAME} has no error code")
     response: Any = request.RESPONSE()
@@ -49,7 +45,7 @@ def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
 
 
 def has_error_code(request: type[Request]) -> bool:
-    """Return whether responses of an API can report that the entire request failed."""
+    """Return whether responses of an API have an error code."""
     return _reports(request.RESPONSE)
 
 
@@ -62,7 +58,7 @@ def _is_structs(one: Field) -> bool:
 
 
 def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
-    """Set the top-level error code of a struct. Return whether this version has one."""
+    """Set the error code of a struct. Return whether this version has one."""
     found = [one.name for one in struct.FIELDS if one.name in _CODES and one.is_in(version)]
     for name in found:
         setattr(struct, name, code)
@@ -70,7 +66,7 @@ def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
 
 
 def _refuse_items(answer: Struct, asked: Struct, version: int, code: ErrorCode) -> None:
-    """Fill the error array with one item for each item of the first nonempty array in the request."""
+    """Fill the error array with one item for each item of the request's first nonempty array."""
     arrays = (getattr(asked, one.name) for one in asked.FIELDS if one.is_array and one.is_in(version))
     items: list[object] = next((array for array in arrays if array), [])
     if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, but gets one response

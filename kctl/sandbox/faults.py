@@ -1,8 +1,4 @@
-"""Table of faults, and the active faults of a node.
-
-`NodeFaults` returns the effect on connections, request bytes, and responses, and the errors of failing requests.
-error_answers.py builds the error responses.
-"""
+"""Table of faults, and the active faults of a node."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -42,11 +38,11 @@ class Fault(Enum):
     RESET_ON_REQUEST = "reset-on-request"
     """Connections are reset when the next bytes arrive."""
     SILENCE = "silence"
-    """Connections are accepted and bytes are read. Affected connections never get a response, even after the fault."""
+    """Bytes are read without a response. Affected connections never get one, even after the fault."""
     FREEZE = "freeze"
-    """The process is stopped: connections succeed, and requests wait for the end of the fault."""
+    """Stopped process: connections succeed, and requests wait for the end of the fault."""
     DROP_RESPONSES = "drop-responses"
-    """Requests are executed but responses are lost. An affected connection never gets a response again."""
+    """Requests are executed but responses are lost. Affected connections never get a response again."""
     DELAY = "delay"
     """Each response is delayed by `ms` milliseconds."""
 
@@ -70,7 +66,7 @@ EFFECTS: dict[Fault, Effect] = {
     Fault.DROP_RESPONSES: Effect(loses_answers=True),
     Fault.DELAY: Effect(is_delay=True),
 }
-"""Effect of each fault. If several are active, the first one in the order of `Fault` applies."""
+"""Effect of each fault. Of several active ones, the first in the order of `Fault` applies."""
 
 
 class Failure(NamedTuple):
@@ -81,8 +77,6 @@ class Failure(NamedTuple):
 
 
 class NodeFaults:
-    """Active faults of one node."""
-
     __slots__ = ("_active", "_failures", "_listeners", "active")
 
     def __init__(self) -> None:
@@ -94,32 +88,27 @@ class NodeFaults:
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
-        """Start a fault. Only DELAY needs `ms`, its delay.
-
-        Raises:
-            ValueError: `ms` does not fit the fault.
-        """
+        """Start a fault. Only DELAY needs `ms`, its delay. Raises: ValueError: `ms` does not fit the fault."""
         if EFFECTS[fault].is_delay != (ms > 0):
             raise ValueError(f"fault {fault.value} with ms={ms}: only delay takes milliseconds, and it needs some")
         self._active[fault] = ms
         self._changed()
 
     def stop(self, fault: Fault) -> None:
-        """Stop a fault. No effect if it is not active."""
         if self._active.pop(fault, None) is not None:
             self._changed()
 
     def heal(self) -> None:
-        """Stop all faults and cancel all failures."""
         self._failures.clear()
         if self._active:
             self._active.clear()
             self._changed()
 
     def fail_requests(self, api_key: int, code: ErrorCode, trigger: Trigger) -> None:
-        """Fail requests of an API with `code`, after the failures that were added before.
+        """Fail requests of an API with `code`, after the failures added before.
 
         Args: trigger: selects requests; nodes that share it count together.
+
         Raises:
             ValueError: more than `MAX_FAILURES` failures.
         """
@@ -130,7 +119,7 @@ class NodeFaults:
         ordered.append(Failure(trigger, code))
 
     def pop_error(self, api_key: int) -> ErrorCode | None:
-        """Return the error for a new request of an API, or None, and count the request."""
+        """Count a new request of an API, and return its error or None."""
         ordered = self._failures.get(api_key, [])
         for failure in list(ordered):
             if failure.trigger.left == 0:  # used up, on this or another node
@@ -150,7 +139,6 @@ class NodeFaults:
 
     @property
     def on_connect(self) -> OnConnect:
-        """Effect on connection attempts."""
         for fault in self.active:
             if EFFECTS[fault].on_connect is not OnConnect.ACCEPT:
                 return EFFECTS[fault].on_connect
@@ -158,7 +146,6 @@ class NodeFaults:
 
     @property
     def on_request(self) -> OnRequest:
-        """Effect on arriving bytes."""
         for fault in self.active:
             if EFFECTS[fault].on_request is not OnRequest.ANSWER:
                 return EFFECTS[fault].on_request
@@ -166,7 +153,6 @@ class NodeFaults:
 
     @property
     def loses_answers(self) -> bool:
-        """True if responses are lost."""
         return Fault.DROP_RESPONSES in self._active
 
     @property
@@ -181,5 +167,4 @@ class NodeFaults:
 
     @property
     def delay_ms(self) -> int:
-        """Delay of responses in ms."""
         return self._active.get(Fault.DELAY, 0)

@@ -22,7 +22,6 @@ class FaultyWire:
     # --- input --------------------------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
-        """Pass on bytes from the client, unless a fault prevents it."""
         if self._is_over or self._is_mute:
             return
         effect = self._faults.on_request
@@ -55,7 +54,6 @@ class FaultyWire:
         return self._wire.is_gone
 
     def write(self, data: bytes) -> None:
-        """Pass on bytes from the broker, unless a fault prevents it."""
         if self._faults.on_request is OnRequest.SWALLOW:
             self._is_mute = True
         if not self._is_mute:

@@ -1,8 +1,7 @@
 """Fetch sessions of one node. Source: KIP-227.
 
-A session stores the partitions of a consumer, their fetch parameters, and the state last sent. Its epoch increases with
-each fetch; another epoch means that a response was lost. Differs: Kafka has eight caches, each with an eighth of the
-slots; the sandbox has one.
+A session has the partitions of a consumer and their last sent state. Its epoch increases with each fetch; another epoch
+means that a response was lost. Differs: Kafka divides the slots among eight caches; the sandbox has one.
 """
 
 import zlib
@@ -18,7 +17,7 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _GREATEST = 2**31 - 1
 EVICTION_MS = 120_000
-"""Idle time of a session that can be evicted, and age of a session that a larger one can replace, in ms."""
+"""Idle time after which a session can be evicted, and age after which a larger one can replace it, in ms."""
 _TOPIC_IDS_FROM = 13
 
 Key = tuple[bytes | str, int]
@@ -35,7 +34,7 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The identity of the partition in a session."""
+        """Identity of the partition in a session."""
         return _key(self.topic_id, self.topic or "", self.asked.partition)
 
 
@@ -153,8 +152,6 @@ class _Incremental(FetchContext):
 
 
 class FetchSessions:
-    """Sessions of one node."""
-
     def __init__(self, node_id: int, slots: int) -> None:
         self._node_id = node_id
         self._slots = slots
@@ -168,11 +165,10 @@ class FetchSessions:
 
     @property
     def opened(self) -> int:
-        """The number of sessions opened so far."""
+        """Number of sessions opened so far."""
         return self._opened
 
     def run_on(self, now_ms: Callable[[], int]) -> None:
-        """Set the clock."""
         self._now_ms = now_ms
 
     def clear(self) -> None:
@@ -180,13 +176,7 @@ class FetchSessions:
         self._sessions.clear()
 
     def begin(self, request: FetchRequest, version: int, name_of: NameOf) -> FetchContext | ErrorCode:
-        """Return the context of a fetch, or an error.
-
-        Args:
-            request: the request.
-            version: the version of the request.
-            name_of: returns the name of a topic by ID, or None.
-        """
+        """Return the context of a fetch, or an error. `name_of` returns a topic's name by ID, or None."""
         uses_topic_ids = version >= _TOPIC_IDS_FROM
         wanted = _wanted(request, uses_topic_ids, name_of)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):

@@ -51,10 +51,7 @@ class Authorizer:
         ).is_allowed
 
     def allows_some(self, principal: str, operation: AclOperation, kind: AclResourceType) -> bool:
-        """Return whether a principal may do an operation on any resource of a type.
-
-        Source: Authorizer.authorizeByResourceType.
-        """
+        """Return whether a principal may do an operation on any resource of a type. Source: authorizeByResourceType."""
         if not self.is_enabled or principal in self._super_users:
             return True
         names = [rule.resource_name for rule in self._rules if rule.resource_type is kind]
@@ -82,11 +79,9 @@ class Authorizer:
         self._rules[rule] = None
 
     def matching(self, wanted: AclFilter) -> list[AclRule]:
-        """Return the rules that match a filter."""
         return [rule for rule in self._rules if wanted.matches(rule)]
 
     def delete(self, rules: list[AclRule]) -> None:
-        """Remove rules."""
         for rule in rules:
             self._rules.pop(rule, None)
 

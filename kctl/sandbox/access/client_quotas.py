@@ -21,8 +21,6 @@ class QuotaRefused(Exception):
 
 
 class ClientQuotas:
-    """Quotas by entity."""
-
     def __init__(self) -> None:
         self.of: dict[QuotaEntity, dict[str, float]] = {}
 
@@ -43,7 +41,7 @@ class ClientQuotas:
             del self.of[entity]
 
     def effective(self, key: str, user: str, client_id: str) -> EffectiveQuota | None:
-        """Return the quota that applies to a client."""
+        """Return the quota that applies to a client, or None."""
         if not self.of:
             return None
         return effective_quotas(self.of, user=user, client_id=client_id).get(key)
@@ -74,7 +72,7 @@ def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
 
 
 def account_of(source: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
-    """Return the account that a quota limits: a user, a client ID, or both. The unused part is empty."""
+    """Return the user and client ID whose traffic a quota limits; the unused part is empty."""
     kinds = dict(source.parts)
     return user if USER in kinds else "", client_id if CLIENT_ID in kinds else ""
 

@@ -1,7 +1,4 @@
-"""Permissions that each API requires: for the request, for each item, and to see parts of the response.
-
-Source: KafkaApis. enforcement.py applies the table.
-"""
+"""Permissions that each API requires, for the request, its items, and parts of the response. Source: KafkaApis."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
@@ -35,7 +32,7 @@ class Of(NamedTuple):
     name: str | None = CLUSTER_NAME
 
     def is_given(self, call: Call) -> bool:
-        """Return whether the client has the permission. Without a resource name, the permission is given."""
+        """Return whether the client has the permission; true without a resource name."""
         name = self.name
         return name is None or call.cluster.authorizer.allows(call.identity.principal, self.operation, self.kind, name)
 
@@ -65,7 +62,7 @@ class Demand(NamedTuple):
 
 
 def _topic_name(call: Call, item: Any) -> str | None:
-    """Return the topic name of an item that has a name or an ID; None for an unknown ID."""
+    """Return the topic name of an item; None for an unknown topic ID."""
     if isinstance(item, str):
         return item
     topic_id = getattr(item, "topic_id", ZERO_UUID)
@@ -195,7 +192,7 @@ def _see_topics(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_topic_partitions(call: Call, request: Any, response: Any) -> None:
-    """Hide topics without permission: omit them, or return an error if the request listed topics."""
+    """Omit denied topics; return an error for them if the request lists topics."""
     authorizer, principal = call.cluster.authorizer, call.identity.principal
     hidden = [each for each in response.topics if not _is_visible(call, _T.TOPIC, each.name)]
     response.topics = [each for each in response.topics if each not in hidden]
@@ -221,7 +218,7 @@ def _see_operations_of_groups(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_topics_of_groups(topics_of: Callable[[Any], Iterable[str]], message: str) -> Callable[[Call, Any, Any], None]:
-    """Return a function that replaces groups with topics that the client may not describe by an error."""
+    """Return a censor that replaces groups with hidden topics by an error."""
 
     def see(call: Call, request: Any, response: Any) -> None:
         _see_operations_of_groups(call, request, response)
@@ -256,7 +253,7 @@ def _see_topics_of_transactions(call: Call, _: Any, response: Any) -> None:
 
 
 def _see_share_offsets(call: Call, request: Any, response: Any) -> None:
-    """Hide offsets of topics without permission: omit them, or return an error if the request listed topics."""
+    """Omit offsets of denied topics, or set errors if the request lists topics."""
     lists_all = {each.group_id for each in request.groups if each.topics is None}
     for group in response.groups:
         hidden = [each for each in group.topics if not _is_visible(call, _T.TOPIC, each.topic_name)]
@@ -274,7 +271,7 @@ def _see_share_offsets(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_offsets(call: Call, request: Any, response: Any) -> None:
-    """Hide offsets of topics without permission: omit them, or return an error if the request listed topics."""
+    """Omit offsets of denied topics, or set errors if the request lists topics."""
     asked = {each.group_id: each.topics for each in request.groups}
     parts = [(asked.get(group.group_id), group) for group in response.groups]
     for wanted, part in [*parts, (request.topics, response)]:
@@ -386,4 +383,4 @@ DEMANDS: dict[str, Demand] = {
     "AlterClientQuotas": Demand(_cluster(_O.ALTER_CONFIGS)),
 }
 UNLISTED = Demand(_cluster(_O.ALTER))
-"""Permissions of an API that is not in the table: the strictest."""
+"""Permissions of APIs without an entry: the strictest."""

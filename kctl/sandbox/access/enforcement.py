@@ -1,6 +1,6 @@
-"""Admission of requests: allowed items go to the API's handler, and denied items get an error.
+"""Admission of requests: allowed items go to the handler, denied items get an error.
 
-demands.py has the permissions. Without an authorizer, everything is admitted.
+Without an authorizer, every request is admitted.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def admit(call: Call, request: Request) -> Admission:
 
 
 def _divide(call: Call, request: Request, demand: Demand) -> tuple[Request, list[Response]]:
-    """Return the request without its denied items, and the error responses for the denied items."""
+    """Return the request without denied items, and their error responses."""
     allowed: Any = request
     refusals: list[Response] = []
     for items in demand.items:

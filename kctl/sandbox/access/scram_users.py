@@ -1,4 +1,4 @@
-"""SCRAM credentials of a cluster: from the passwords of a listener, and set by clients."""
+"""SCRAM credentials of a cluster."""
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
@@ -8,7 +8,7 @@ from kctl.sandbox.sasl import ScramCredential
 
 
 class ScramUsers:
-    """Credentials by mechanism and user. Credentials from passwords are computed on first use."""
+    """Credentials by mechanism and user, computed from passwords on first use."""
 
     def __init__(self) -> None:
         self._makers: dict[str, dict[str, Callable[[], ScramCredential]]] = {mechanism: {} for mechanism in HASHES}
@@ -22,7 +22,6 @@ class ScramUsers:
                 self._set(mechanism, user, MIN_ITERATIONS, _maker(mechanism, user, password))
 
     def set(self, mechanism: str, user: str, credential: ScramCredential) -> None:
-        """Set the credential of a user."""
         self._set(mechanism, user, credential.iterations, lambda: credential)
 
     def _set(self, mechanism: str, user: str, iterations: int, make: Callable[[], ScramCredential]) -> None:
@@ -31,13 +30,12 @@ class ScramUsers:
         self._iterations[mechanism, user] = iterations
 
     def delete(self, mechanism: str, user: str) -> None:
-        """Delete the credential of a user. Raises: KeyError: the user has none."""
+        """Delete a credential. Raises: KeyError: it does not exist."""
         del self._makers[mechanism][user]
         self._made.pop((mechanism, user), None)
         del self._iterations[mechanism, user]
 
     def find(self, mechanism: str, user: str) -> ScramCredential | None:
-        """Return the credential of a user, or None."""
         make = self._makers.get(mechanism, {}).get(user)
         if make is None:
             return None

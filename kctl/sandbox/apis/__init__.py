@@ -1,4 +1,4 @@
-"""Supported APIs: every module of this package with a `HANDLER`."""
+"""Handlers of supported APIs: each module's `HANDLER`."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -30,7 +30,7 @@ def offer(handlers: Iterable[Handler[Any]]) -> None:
 
 
 def response(code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
-    """Return the response. With UNSUPPORTED_VERSION it is sent as version 0, which every client can read (KIP-511)."""
+    """Return the response; UNSUPPORTED_VERSION is sent as version 0 (KIP-511)."""
     return ApiVersionsResponse(error_code=code, api_keys=list(_offered))
 
 
@@ -61,7 +61,7 @@ def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> Non
 
 
 def _is_software_word(text: str) -> bool:
-    """Return whether KIP-511 allows a text: letters, digits, dots, and dashes, with no dot or dash first or last."""
+    """Return whether KIP-511 allows a text: letters and digits, dots and dashes only between them."""
     return (
         bool(text)
         and text.isascii()

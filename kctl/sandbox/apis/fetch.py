@@ -1,8 +1,6 @@
 """Fetch: batches of several partitions, immediately or after enough data has arrived, with or without a session.
 
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic IDs), KIP-951 (leaders in errors).
-
-partition_read.py reads a partition; fetch_sessions.py omits unchanged partitions.
 """
 
 from collections.abc import Callable
@@ -39,7 +37,7 @@ class _Asked(NamedTuple):
     context: FetchContext
     present: list[Wanted]
     absent: list[Wanted]
-    """Partitions that did not exist when the request arrived. They come last and do not complete the fetch."""
+    """Partitions missing when the request arrived; they come last and do not complete the fetch."""
 
 
 class _Look(NamedTuple):

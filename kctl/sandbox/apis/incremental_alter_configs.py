@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: sets, deletes, and edits properties, all or none for each resource."""
+"""IncrementalAlterConfigs: sets, deletes, and edits properties, all or none per resource."""
 
 from kctl.client.protocol.api.configs import (
     AlterableConfig,

@@ -1,4 +1,4 @@
-"""JoinGroup: a member joins or rejoins a classic group. The response waits for the other members."""
+"""JoinGroup: adds a member to a classic group. The response waits for the other members."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import JoinGroupRequest, JoinGroupResponse

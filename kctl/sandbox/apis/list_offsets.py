@@ -1,4 +1,4 @@
-"""ListOffsets: the earliest or latest offset, the first at or after a time, or the one with the greatest timestamp."""
+"""ListOffsets: the earliest or latest offset, the first at or after a time, or the greatest timestamp's."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (
@@ -71,7 +71,7 @@ def _found(
 
 
 def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
-    """Return the leader epoch of an offset: the current epoch for the end, otherwise the epoch of the record."""
+    """Return the leader epoch of an offset: the current epoch for LATEST, otherwise the record's."""
     if offset < 0:
         return -1
     return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)

@@ -1,4 +1,4 @@
-"""OffsetFetch: committed offsets of one group, of several groups from version 8, by topic ID from version 10."""
+"""OffsetFetch: committed offsets of one group; from version 8, of several; from version 10, by topic ID."""
 
 from collections.abc import Iterable
 from itertools import groupby

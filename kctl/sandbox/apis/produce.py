@@ -1,4 +1,4 @@
-"""Produce: appends one batch to each partition, or returns an error. partition_append.py has the checks."""
+"""Produce: appends one batch to each partition. partition_append.py has the checks."""
 
 from typing import cast
 
@@ -25,7 +25,7 @@ from kctl.sandbox.partition_append import ALL, append, check_request
 from kctl.sandbox.quotas import Quota
 
 _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
-"""Errors after which the records are in the log, because replication is incomplete."""
+"""Errors after which the records are in the log: only replication is incomplete."""
 _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
 _ERRORS_SHOWN = 3

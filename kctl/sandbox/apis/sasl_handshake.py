@@ -1,4 +1,4 @@
-"""SaslHandshake: the client chooses a mechanism. After version 0, tokens have no header. Source: KIP-43, KIP-152."""
+"""SaslHandshake: the client chooses a mechanism. Source: KIP-43, KIP-152."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.sasl import SaslHandshakeRequest, SaslHandshakeResponse

@@ -1,4 +1,4 @@
-"""Server-side assignors of KIP-848. Deterministic, regardless of the order of members."""
+"""Server-side assignors of KIP-848, independent of the order of members."""
 
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush, heapreplace
@@ -35,7 +35,7 @@ def range_assignor(situation: Situation) -> Assignment:
 
 
 class _Shares:
-    """Partitions of each member, and the member with the fewest partitions for each topic.
+    """Partitions of each member, and the poorest member of each topic.
 
     Args: wants: the topic IDs of each member.
     """
@@ -44,7 +44,7 @@ class _Shares:
         self.slots: dict[str, list[Slot]] = {member: [] for member in sorted(wants)}
         self._wants = wants
         self._takers: dict[bytes, list[tuple[int, str]]] = {}
-        """Heaps of members by number of partitions. Outdated entries are replaced when they reach the top."""
+        """Heaps of members by number of partitions; outdated entries are replaced at the top."""
         for member in self.slots:
             for topic_id in dict.fromkeys(wants[member]):
                 self._takers.setdefault(topic_id, []).append((0, member))
@@ -53,14 +53,13 @@ class _Shares:
         self.slots[member].append(slot)
 
     def move(self, slot: Slot, rich: str, poor: str) -> None:
-        """Move a partition, and push the new count of its former member."""
         self.slots[rich].remove(slot)
         self.slots[poor].append(slot)
         for topic_id in self._wants[rich]:
             heappush(self._takers[topic_id], (len(self.slots[rich]), rich))
 
     def poorest(self, topic_id: bytes) -> str | None:
-        """Return the subscriber of a topic with the fewest partitions; the lowest ID if several have as few."""
+        """Return the subscriber of a topic with the fewest partitions, of several the lowest ID."""
         heap = self._takers.get(topic_id)
         while heap:
             count, member = heap[0]
@@ -74,7 +73,7 @@ class _Shares:
 
 
 def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
-    """Keep the previous assignment if subscriptions allow it. Return the unassigned partitions."""
+    """Keep the previous assignment as far as subscriptions allow. Return the unassigned partitions."""
     unassigned: list[Slot] = []
     wanted = {member: frozenset(topics) for member, topics in situation.wants.items()}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
@@ -113,4 +112,4 @@ def _even_out(shares: _Shares) -> None:
 
 
 ASSIGNORS: dict[str, Callable[[Situation], Assignment]] = {"uniform": uniform_assignor, "range": range_assignor}
-"""Assignors by `group.remote.assignor`; the first is the default."""
+"""Assignors by `group.remote.assignor`, the default first."""

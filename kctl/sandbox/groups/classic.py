@@ -1,6 +1,5 @@
-"""Group of the classic protocol, and its handling of requests.
+"""Group of the classic protocol.
 
-The members are in classic_roster.py, session timeouts in classic_sessions.py, and rebalances in classic_rebalance.py.
 Source: KIP-345 (static members), KIP-394 (member IDs before joining), KIP-814 (returning static leader).
 """
 
@@ -29,7 +28,7 @@ _SKIPS_ASSIGNMENT_FROM = 9
 
 
 class ClassicGroup:
-    """Group of the classic protocol."""
+    """Group of the classic protocol, and its handling of requests."""
 
     kind = "classic"
 
@@ -45,11 +44,10 @@ class ClassicGroup:
         )
         self._rebalance = Rebalance(surroundings, self.roster, self._sessions, self._store)
         self._stored = self.roster.copy()
-        """Last completed generation, which the next coordinator restores."""
+        """Last completed generation, for the next coordinator."""
 
     @property
     def state(self) -> State:
-        """The rebalance state."""
         return self._rebalance.state
 
     @property
@@ -58,7 +56,7 @@ class ClassicGroup:
 
     @property
     def protocol_type(self) -> str:
-        """The protocol type, such as consumer."""
+        """Protocol type, such as consumer."""
         return self.roster.protocol_type
 
     @property
@@ -119,7 +117,7 @@ class ClassicGroup:
         self._rebalance.join(asker, member, is_new=True)
 
     def _take_over(self, asker: Asker, request: JoinGroupRequest, holder: ClassicMember, member_id: str) -> None:
-        """Replace a static member by a new process. Other members rebalance only if the protocol changes."""
+        """Replace a static member by a new process, with a rebalance only if the protocol changes."""
         member = holder.renamed(member_id)
         was_leader = self.roster.leader_id == holder.member_id
         self._rebalance.replace(holder, member)
@@ -225,7 +223,7 @@ class ClassicGroup:
     # --- migration between protocols ----------------------------------------------------------------------------------
 
     def dissolve(self) -> None:
-        """Make all waiting members rejoin, because the group becomes a consumer group."""
+        """Make all waiting members rejoin as the group becomes a consumer group."""
         self._turn_all_away(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def _turn_all_away(self, code: ErrorCode) -> None:
@@ -246,12 +244,11 @@ class ClassicGroup:
     # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def _store(self) -> None:
-        """Write the group to __consumer_offsets, for the next coordinator."""
+        """Write the group to __consumer_offsets."""
         self._stored = self.roster.copy()
         self._write(self.roster.metadata())
 
     def tombstones(self) -> list[Pair]:
-        """Return the records that delete the group."""
         return [(group_key(self.group_id), None)]
 
     def store_new(self) -> None:

@@ -43,11 +43,10 @@ class ClassicMember:
         """Waiting SyncGroup request."""
 
     def has_offered(self, request: JoinGroupRequest) -> bool:
-        """Return whether a request has the same protocols and metadata as before."""
+        """Return whether a request repeats the protocols and metadata."""
         return list(self.protocols.items()) == [(offer.name, offer.metadata) for offer in request.protocols]
 
     def adopt(self, request: JoinGroupRequest) -> None:
-        """Apply the timeouts and protocols of a request."""
         self.session_timeout_ms = request.session_timeout_ms
         wanted_ms = request.rebalance_timeout_ms
         self.rebalance_timeout_ms = wanted_ms if wanted_ms >= 0 else request.session_timeout_ms
@@ -65,7 +64,6 @@ class ClassicMember:
         return copy
 
     def metadata(self, protocol: str) -> MemberMetadata:
-        """Return the record data of the member."""
         return MemberMetadata(
             member_id=self.member_id,
             group_instance_id=self.instance_id,
@@ -82,13 +80,12 @@ class ClassicMembers(dict[str, ClassicMember]):
     """Members by ID, in the order of joining."""
 
     def static(self, instance_id: str | None) -> ClassicMember | None:
-        """Return the member with a group.instance.id, or None."""
         if instance_id is None:
             return None
         return next((member for member in self.values() if member.instance_id == instance_id), None)
 
     def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
-        """Return the member of a request. Source: KIP-345.
+        """Return the member of a request (KIP-345).
 
         Raises:
             Refused: the ID is unknown, or a newer process replaced the static member.
@@ -104,12 +101,12 @@ class ClassicMembers(dict[str, ClassicMember]):
         return self[member_id]
 
     def common_protocols(self) -> list[str]:
-        """Return the protocols that all members support, in the order of the first member."""
+        """Return the protocols of all members, in the order of the first member."""
         offers = [member.protocols for member in self.values()]
         return [name for name in offers[0] if all(name in offer for offer in offers)] if offers else []
 
     def chosen_protocol(self) -> str:
-        """Return the common protocol preferred by most members; of several, the first member's choice."""
+        """Return the common protocol that most members prefer, of several the first member's."""
         common = self.common_protocols()
         votes = dict.fromkeys(common, 0)
         for member in self.values():
@@ -121,6 +118,5 @@ _NULL_PROTOCOL_FROM = 7
 
 
 def refused_join(code: ErrorCode, member_id: str, version: int) -> JoinGroupResponse:
-    """Return the error response of a JoinGroup."""
     protocol = None if version >= _NULL_PROTOCOL_FROM else ""
     return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=protocol)

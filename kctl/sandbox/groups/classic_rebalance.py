@@ -1,7 +1,4 @@
-"""Rebalance of a classic group, with its waiting JoinGroup and SyncGroup requests.
-
-States and errors are in classic_table.py. Source: KIP-62 (two timeouts), KIP-134 (initial delay).
-"""
+"""Rebalance of a classic group. Source: KIP-62 (two timeouts), KIP-134 (initial delay)."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,7 +13,7 @@ from kctl.sandbox.groups.surroundings import Surroundings
 
 
 class Rebalance:
-    """Rebalance state of one group."""
+    """Rebalance state of one group, with its waiting JoinGroup and SyncGroup requests."""
 
     def __init__(
         self, surroundings: Surroundings, roster: Roster, sessions: Sessions, store: Callable[[], None]
@@ -29,14 +26,13 @@ class Rebalance:
         self._sessions = sessions
         self._store = store
         self._unsynced: dict[str, None] = {}
-        """Members of this generation without a SyncGroup request so far."""
+        """Members of this generation without a SyncGroup request."""
         self._is_first = False
         """True during the first rebalance of an empty group, which waits for more members (KIP-134)."""
         self._has_newcomer = False
 
     @property
     def row(self) -> Row:
-        """The table row of the current state."""
         return TABLE[self.state]
 
     def reset(self, state: State) -> None:
@@ -56,7 +52,7 @@ class Rebalance:
         self.start()
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member. Call `after_removal` after removing the last of several members."""
+        """Remove a member. Call `after_removal` after the last of several."""
         self.turn_away(member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._sessions.end(member)
         self._unsynced.pop(member.member_id, None)

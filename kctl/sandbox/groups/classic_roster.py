@@ -1,4 +1,4 @@
-"""Members, leader, generation, and protocol of a classic group: the stored state."""
+"""Members, leader, generation, and protocol of a classic group."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import (
@@ -14,8 +14,6 @@ from kctl.sandbox.groups.subscriptions import subscribed_topics
 
 
 class Roster:
-    """Members and generation of one group."""
-
     def __init__(self) -> None:
         self.members = ClassicMembers()
         self.generation = 0
@@ -39,7 +37,7 @@ class Roster:
     # --- checks of requests -------------------------------------------------------------------------------------------
 
     def accepts(self, request: JoinGroupRequest) -> bool:
-        """Return whether the request has the protocol type and a protocol of all current members."""
+        """Return whether a request has the protocol type and a protocol of all current members."""
         if not request.protocol_type or not request.protocols:
             return False
         if not self.members:
@@ -49,7 +47,7 @@ class Roster:
         return request.protocol_type == self.protocol_type and any(name in offered for name in others)
 
     def check_protocol(self, request: SyncGroupRequest) -> None:
-        """Raise Refused if the protocol is not the protocol of the generation."""
+        """Raise Refused if a request has another protocol than the generation."""
         is_type = request.protocol_type in (None, self.protocol_type)
         if not is_type or request.protocol_name not in (None, self.protocol):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -75,7 +73,7 @@ class Roster:
         self.leader_id = self.leader_id or member.member_id
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member. If it led, the oldest remaining member becomes leader."""
+        """Remove a member. The oldest one left succeeds a removed leader."""
         del self.members[member.member_id]
         if self.leader_id == member.member_id:
             self.leader_id = next(iter(self.members), None)
@@ -95,19 +93,18 @@ class Roster:
         return bool(joined)
 
     def begin_generation(self) -> None:
-        """Start the next generation and choose its protocol."""
         self.generation += 1
         self.protocol = self.members.chosen_protocol() if self.members else ""
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of the members, in ms."""
+        """Longest rebalance timeout of the members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # --- responses and records ----------------------------------------------------------------------------------------
 
     def join_response(self, member: ClassicMember, *, is_complete: bool = False) -> JoinGroupResponse:
-        """Return the response to a JoinGroup. The leader of a new generation receives all members."""
+        """Return the response to a JoinGroup; the leader of a new generation receives all members."""
         leads = is_complete and member.member_id == self.leader_id
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -119,7 +116,6 @@ class Roster:
         )
 
     def described_members(self) -> list[JoinGroupResponseMember]:
-        """Return the members for the leader's JoinGroup response."""
         return [
             JoinGroupResponseMember(
                 member_id=one.member_id, group_instance_id=one.instance_id, metadata=one.protocols[self.protocol]
@@ -136,11 +132,7 @@ class Roster:
         return value
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics.
-
-        Raises:
-            Refused: the members are not consumers, so their topics are unknown.
-        """
+        """Return the subscribed topics. Raises: Refused: the members are not consumers, so their topics are unknown."""
         if not self.members:
             return set()
         if self.protocol_type != "consumer":

@@ -13,8 +13,6 @@ NEW_MEMBER_MS = 300_000
 
 
 class Sessions:
-    """Sessions of one group."""
-
     def __init__(
         self, timers: GroupTimers, on_silence: Callable[[str], None], on_unused_id: Callable[[], object]
     ) -> None:
@@ -30,7 +28,6 @@ class Sessions:
         self._start(member_id, session_timeout_ms, self._pending_expired)
 
     def remove_pending(self, member_id: str) -> None:
-        """Stop waiting for a pending ID."""
         del self.pending[member_id]
         self._cancel(member_id)
 
@@ -39,7 +36,6 @@ class Sessions:
         self._start(member.member_id, NEW_MEMBER_MS, self._on_silence)
 
     def renew(self, member: ClassicMember) -> None:
-        """Restart the session of a member."""
         self._start(member.member_id, member.session_timeout_ms, self._on_silence)
 
     def end(self, member: ClassicMember) -> None:

@@ -27,7 +27,7 @@ class Event(Enum):
 
 
 class Row(NamedTuple):
-    """State: the error for requests of a member of the current generation, and the transitions."""
+    """Errors for requests of a current member in one state, and the transitions."""
 
     heartbeat: ErrorCode
     sync: ErrorCode
@@ -48,4 +48,4 @@ TABLE: dict[State, Row] = {
     State.STABLE:     Row(_NONE,     _NONE,    _NONE,  {Event.REBALANCE: State.PREPARING}),
 }
 # fmt: on
-"""Table of all states. In COMPLETING, SyncGroup waits for the leader's assignments."""
+"""Rows by state. In COMPLETING, SyncGroup waits for the leader's assignments."""

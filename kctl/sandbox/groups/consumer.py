@@ -1,7 +1,7 @@
-"""Group of the consumer protocol. The coordinator assigns; members follow with each heartbeat. Source: KIP-848.
+"""Group of the consumer protocol (KIP-848): the coordinator assigns, and members follow with each heartbeat.
 
 The group epoch increases with each change, the target epoch with each assignment, and a member's epoch when the member
-reaches the target. reconciliation.py moves members to the target.
+reaches the target.
 """
 
 from collections import Counter
@@ -34,8 +34,6 @@ _EPOCH_IN_COMMITS_FROM = 9
 
 
 class ConsumerGroup:
-    """Group of the consumer protocol."""
-
     kind = "consumer"
     protocol_type = "consumer"
 
@@ -55,11 +53,11 @@ class ConsumerGroup:
         self.is_dissolved = False
         """True after a classic group has replaced this group."""
         self.when_all_are_classic: Callable[[], None] = lambda: None
-        """Called when the last member of the consumer protocol leaves and classic members remain (migration.py)."""
+        """Called when the last member of the consumer protocol leaves and classic members remain."""
         self._seen: dict[bytes, int] = {}
         """Partition counts of the topics in the target assignment."""
         self._written = Snapshot()
-        """State that is written in the records of the group."""
+        """State in the written records."""
         self._store_changes = surroundings.store_changes
 
     @property
@@ -82,7 +80,7 @@ class ConsumerGroup:
 
     @property
     def assignor(self) -> str:
-        """The assignor that most members request."""
+        """Assignor that most members request."""
         votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
         return max(ASSIGNORS, key=lambda name: votes[name])
 
@@ -127,7 +125,6 @@ class ConsumerGroup:
         )
 
     def is_free(self, slot: Slot) -> bool:
-        """Return whether no member owns a partition."""
         return not any(member.progress.owns(slot) for member in self.members.values())
 
     # --- members of requests ------------------------------------------------------------------------------------------
@@ -151,17 +148,12 @@ class ConsumerGroup:
         return member
 
     def holder(self, instance_id: str | None) -> ConsumerMember | None:
-        """Return the member with a group.instance.id, or None."""
         if instance_id is None:
             return None
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Replace a static member that left temporarily by a new process.
-
-        Raises:
-            Refused: the member has not left.
-        """
+        """Replace a static member that left temporarily by a new process. Raises: Refused: it has not left."""
         if holder.progress.epoch != LEAVE_STATIC:
             text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
             text += f" instance id is owned by member {holder.member_id}."
@@ -169,7 +161,7 @@ class ConsumerGroup:
         return self.replace(holder, member_id)
 
     def replace(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Replace `holder` by a new static member with the same assignment. Return the new member."""
+        """Replace `holder` by a new static member with the same assignment, and return it."""
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
@@ -253,7 +245,7 @@ class ConsumerGroup:
         return ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
 
     def remove(self, member: ConsumerMember) -> None:
-        """Remove a member."""
+        """Remove a member, and convert the group if only classic members remain."""
         self._forget(member)
         self.target.pop(member.member_id, None)
         are_classic = bool(self.members) and all(one.classic_protocols is not None for one in self.members.values())
@@ -274,7 +266,6 @@ class ConsumerGroup:
         del self.members[member.member_id]
 
     def expect_heartbeat(self, member: ConsumerMember) -> None:
-        """Restart the session of a member."""
         session_ms = member.session_timeout_ms or self._settings.group_consumer_session_timeout_ms
         self._timers.start(f"session {member.member_id}", session_ms, lambda: self.expire(member))
 
@@ -314,7 +305,7 @@ class ConsumerGroup:
             raise Refused(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Check that a client may fetch offsets: members need their epoch, other clients do not.
+        """Check that a client may fetch offsets: only members need an epoch.
 
         Raises:
             Refused: unknown member or wrong epoch.
@@ -349,7 +340,7 @@ class ConsumerGroup:
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue on a new coordinator. All timeouts restart."""
+        """Continue on a new coordinator with restarted timeouts."""
         for member in self.members.values():
             self.expect_heartbeat(member)
             self._limit_revocation(member)

@@ -50,10 +50,10 @@ class ConsumerMember:
         self.topic_names: tuple[str, ...] = ()
         self.regex = ""
         self.may_describe: MayDescribe = _describes_all
-        """Returns whether the member may describe a topic: its regular expression matches no other topics."""
+        """Returns whether the member may describe a topic; its regular expression matches no others."""
         self.assignor: str | None = None
         self.classic_protocols: dict[str, bytes] | None = None
-        """Protocols and metadata of a classic member (migration.py); None if it uses the consumer protocol."""
+        """Protocols and metadata of a classic member; None if it uses the consumer protocol."""
         self.session_timeout_ms: int | None = None
         """Session timeout of a classic member; otherwise None."""
         self.progress = MemberProgress()
@@ -63,16 +63,15 @@ class ConsumerMember:
 
     @property
     def subscription(self) -> tuple[object, ...]:
-        """The subscription. A change requires a new target assignment; a change of the assignor does not."""
+        """Subscription without the assignor, whose change needs no new target assignment."""
         return self.topic_names, self.regex
 
     def become_classic(self, protocols: dict[str, bytes], session_timeout_ms: int) -> None:
-        """Change to the classic protocol."""
         self.classic_protocols = protocols
         self.session_timeout_ms = session_timeout_ms
 
     def listen(self, request: ConsumerGroupHeartbeatRequest) -> None:
-        """Apply the fields of a heartbeat that are set. The member uses the consumer protocol from now on."""
+        """Apply the fields that a heartbeat sets. The member now uses the consumer protocol."""
         self.classic_protocols = self.session_timeout_ms = None
         if request.rack_id is not None:
             self.rack_id = request.rack_id
@@ -86,7 +85,6 @@ class ConsumerMember:
             self.assignor = request.server_assignor
 
     def advance(self, progress: MemberProgress) -> None:
-        """Set the progress and the assignment epochs."""
         if progress is not self.progress:
             self.previous_epoch = self.progress.epoch
         held = progress.assigned + progress.revoking
@@ -101,7 +99,8 @@ class ConsumerMember:
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
         """Check the epoch of a heartbeat.
 
-        The previous epoch is valid too, because the response with the new one may be lost, and so is 0, to rejoin.
+        The previous epoch is valid because the response with the new one may be lost, and 0 is valid to rejoin.
+
         Raises:
             Refused: the member must rejoin.
         """
@@ -118,7 +117,8 @@ class ConsumerMember:
     def check_offsets(self, epoch: int, slots: Iterable[Slot] | None) -> None:
         """Check the epoch of an offset commit, or of a fetch if `slots` is None.
 
-        Commits with an old epoch are valid for partitions that the member has had since then (KIP-1251).
+        Old epochs are valid for partitions that the member has had since then (KIP-1251).
+
         Raises:
             Refused: the epoch is wrong.
         """

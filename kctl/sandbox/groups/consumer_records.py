@@ -20,15 +20,11 @@ _STATES = {MemberState.STABLE: 0, MemberState.UNREVOKED: 1, MemberState.UNRELEAS
 
 
 class ConsumerGroupMetadataValue(Message, versions=(0, 0), flexible_from=0):
-    """Value of a consumer group."""
-
     epoch: int = field("int32", "0+", default=0)
     metadata_hash: int = field("int64", "0+", default=0, tag=0, tagged="0+")
 
 
 class ClassicProtocol(Struct):
-    """Protocol of a classic member."""
-
     name: str = field("string", "0+", default="")
     metadata: bytes = field("bytes", "0+", default=b"")
 
@@ -41,8 +37,6 @@ class ClassicMemberMetadata(Message, versions=(0, 0), flexible_from=0):
 
 
 class ConsumerGroupMemberMetadataValue(Message, versions=(0, 0), flexible_from=0):
-    """Subscription and client of a member."""
-
     instance_id: str | None = field("string", "0+", default=None, nullable="0+")
     rack_id: str | None = field("string", "0+", default=None, nullable="0+")
     client_id: str = field("string", "0+", default="")
@@ -54,15 +48,11 @@ class ConsumerGroupMemberMetadataValue(Message, versions=(0, 0), flexible_from=0
 
 
 class TargetTopicPartitions(Struct):
-    """Partitions of a topic."""
-
     topic_id: bytes = field("uuid", "0+", default=ZERO_UUID)
     partitions: list[int] = field(["int32"], "0+", factory=list)
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexible_from=0):
-    """Target assignment of a member."""
-
     topic_partitions: list[TargetTopicPartitions] = field([TargetTopicPartitions], "0+", factory=list)
 
 
@@ -75,8 +65,6 @@ class CurrentTopicPartitions(Struct):
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexible_from=0):
-    """Current assignment of a member."""
-
     member_epoch: int = field("int32", "0+", default=0)
     previous_member_epoch: int = field("int32", "0+", default=0)
     state: int = field("int8", "0+", default=0)
@@ -85,7 +73,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexib
 
 
 class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_from=0):
-    """Topics that match a regular expression of a group's members."""
+    """Topics that match a regular expression of members."""
 
     topics: list[str] = field(["string"], "0+", factory=list)
     version: int = field("int64", "0+", default=0)
@@ -93,7 +81,7 @@ class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_fro
 
 
 class _Metadata(NamedTuple):
-    """Subscription and client of a member; `session_timeout_ms` is None for the consumer protocol."""
+    """Subscription of a member; `session_timeout_ms` is None for the consumer protocol."""
 
     instance_id: str | None
     rack_id: str | None
@@ -133,7 +121,7 @@ def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
 
 
 def _hash(topics: "Mapping[str, Topic]") -> int:
-    """Return a hash of the metadata of topics, or 0 without topics. Differs: Kafka uses another hash."""
+    """Return a hash of topic metadata, 0 without topics. Differs: Kafka uses another hash."""
     text = repr([(name, topic.topic_id, len(topic.partitions)) for name, topic in topics.items()])
     digest = blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True) if topics else 0

@@ -1,7 +1,6 @@
 """Groups of a cluster: their coordinators, members, and committed offsets.
 
-If the coordinator moves or gets an error, the group is unloaded: waiting requests fail and timeouts restart after
-loading.
+If the coordinator moves or gets an error, waiting requests fail, and timeouts restart later.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +34,6 @@ TROUBLES = (
 
 
 class Groups:
-    """Groups of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self.outbox = Outbox()
         self.offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {}
@@ -64,7 +61,6 @@ class Groups:
     # --- coordinators -------------------------------------------------------------------------------------------------
 
     def node_of(self, group_id: str) -> "ClusterNode":
-        """Return the coordinator of a group."""
         ids = list(self._cluster.nodes)
         index = self.topic.index_of(group_id)
         leader_id = self.topic.leader_of(index)
@@ -73,7 +69,7 @@ class Groups:
         return self._cluster.nodes[leader_id]
 
     def move(self, group_id: str, node_id: int) -> None:
-        """Move the coordinator of a group, and of all groups in the same partition of __consumer_offsets.
+        """Move the coordinator of all groups in a group's partition of __consumer_offsets.
 
         Raises:
             KeyError: the node does not exist.
@@ -101,11 +97,7 @@ class Groups:
                 self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
-        """Fail all requests of a group with one of `TROUBLES`; None ends this.
-
-        Raises:
-            ValueError: another code.
-        """
+        """Fail all requests of a group with one of `TROUBLES`; None ends this. Raises: ValueError: another code."""
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         if code is None and group_id not in self._troubles:
@@ -158,26 +150,20 @@ class Groups:
     # --- groups -------------------------------------------------------------------------------------------------------
 
     def get(self, group_id: str) -> Group | None:
-        """Return the group, or None."""
         return self._groups.get(group_id)
 
     def on(self, node: "ClusterNode") -> Iterator[Group]:
-        """Yield the groups that a node coordinates."""
         for group_id, group in self._groups.items():
             if self.node_of(group_id) is node:
                 yield group
 
     def members(self, group_id: str) -> list[str]:
-        """Return the member IDs of a group; an empty list if the group does not exist."""
+        """Return the member IDs of a group; none if it does not exist."""
         group = self._groups.get(group_id)
         return [] if group is None else list(group.members)
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Expire the session of a member immediately.
-
-        Raises:
-            KeyError: the group has no such member.
-        """
+        """Expire the session of a member immediately. Raises: KeyError: the member does not exist."""
         if member_id not in self.members(group_id):
             raise KeyError(member_id)
         self._timers[group_id].run_now(f"session {member_id}")
@@ -186,6 +172,7 @@ class Groups:
         """Return the classic group, or the classic side of a consumer group with members.
 
         Args: create: create a group, or convert an empty consumer group.
+
         Raises:
             Refused: no such group.
         """
@@ -208,6 +195,7 @@ class Groups:
         """Return the consumer group.
 
         Args: create: create a group, or convert a classic group.
+
         Raises:
             Refused: no such group, or its members do not use the consumer's embedded protocol.
         """
@@ -231,6 +219,7 @@ class Groups:
         """Return the share group.
 
         Args: create: create the group if it does not exist.
+
         Raises:
             Refused: no such group, or a group of another kind.
         """
@@ -298,11 +287,7 @@ class Groups:
         return stable_uuid(f"{self._cluster.settings.cluster_id}/member/{self._uuids_made}")
 
     def delete(self, group_id: str) -> None:
-        """Delete a group and its offsets.
-
-        Raises:
-            Refused: the group does not exist or has members.
-        """
+        """Delete a group and its offsets. Raises: Refused: the group does not exist or has members."""
         group = self._groups.get(group_id)
         if group is None:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -314,12 +299,11 @@ class Groups:
         self._cluster.transactions.offsets.forget(lambda name, _: name == group_id)
 
     def forget_topic(self, name: str) -> None:
-        """Delete the committed offsets of a deleted topic."""
         for group_id, committed in self.offsets.items():
             self.forget(group_id, [key for key in committed if key[0] == name])
 
     def forget_all(self) -> None:
-        """Delete all groups and offsets, because __consumer_offsets was deleted. Waiting requests fail."""
+        """Delete all groups and offsets after the deletion of __consumer_offsets. Waiting requests fail."""
         self._is_topic_gone = True
         with self.outbox:
             for group_id in list(self._groups):
@@ -353,13 +337,13 @@ class Groups:
             self.keep(group_id, topic, index, committed, self.next_write())
 
     def forget(self, group_id: str, offsets: Sequence[tuple[str, int]]) -> None:
-        """Delete offsets by topic and partition, and write tombstones. Unknown ones are ignored."""
+        """Delete offsets by topic and partition, and write tombstones of the existing ones."""
         committed = self.offsets.get(group_id, {})
         there = [one for one in offsets if committed.pop(one, None) is not None]
         self.topic.gone(group_id, there)
 
     def keep(self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int) -> None:
-        """Store an offset whose record is written, unless an offset with a greater `number` is stored."""
+        """Store an offset whose record is written, unless one with a greater `number` is stored."""
         if self._written.get((group_id, topic, index), 0) > number:
             return
         self._written[group_id, topic, index] = number

@@ -1,6 +1,6 @@
 """Embedded consumer protocol in JoinGroup and SyncGroup, for the migration of groups.
 
-Messages are preceded by a version of two bytes. subscriptions.py reads only the topics.
+A version of two bytes precedes messages.
 """
 
 import struct
@@ -39,16 +39,12 @@ def _read(kind: type[M], data: bytes) -> M:
 
 
 def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Return the subscription of a member.
-
-    Raises:
-        Malformed: the bytes are invalid.
-    """
+    """Return the subscription of a member. Raises: Malformed: the bytes are invalid."""
     return _read(ConsumerProtocolSubscription, metadata)
 
 
 def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of structs with `topic` and `partitions`. Unknown topics are omitted."""
+    """Return the partitions of structs with `topic` and `partitions`, except of unknown topics."""
     found = []
     for one in partitions:
         topic = topics.get(one.topic)  # type: ignore[attr-defined]  # both messages have a struct of their own

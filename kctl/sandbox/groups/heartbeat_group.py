@@ -15,10 +15,7 @@ JOIN, LEAVE = 0, -1
 
 
 class HeartbeatMember:
-    """Member of the group.
-
-    Attributes: epoch: the group epoch that the member last received.
-    """
+    """Member; `epoch` is the group epoch that it last received."""
 
     def __init__(self, member_id: str, client_id: str) -> None:
         self.member_id = member_id
@@ -31,8 +28,6 @@ M = TypeVar("M", bound=HeartbeatMember)
 
 
 class HeartbeatGroup(Generic[M]):
-    """Group with heartbeats."""
-
     kind = ""
     protocol_type = ""
 
@@ -53,10 +48,7 @@ class HeartbeatGroup(Generic[M]):
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
-        """Return a member.
-
-        Raises: Refused: the member is unknown, or its epoch is too high.
-        """
+        """Return a member. Raises: Refused: it is unknown, or its epoch is too high."""
         member = self.members.get(member_id)
         if member is None:
             text = f"Member {member_id} is not a member of group {self.group_id}."
@@ -70,26 +62,23 @@ class HeartbeatGroup(Generic[M]):
         self.epoch += 1
 
     def remove(self, member_id: str) -> None:
-        """Remove a member."""
         self._timers.cancel(f"session {member_id}")
         if self.members.pop(member_id, None) is not None:
             self.epoch += 1
 
     def expect_heartbeat(self, member_id: str) -> None:
-        """Restart the session of a member."""
         session_ms = self._settings.group_consumer_session_timeout_ms
         self._timers.start(f"session {member_id}", session_ms, lambda: self.remove(member_id))
 
     @property
     def heartbeat_interval_ms(self) -> int:
-        """The interval between heartbeats of members, in ms."""
         return self._settings.group_consumer_heartbeat_interval_ms
 
     def subscribed_topics(self) -> set[str]:
         return set()
 
     def tombstones(self) -> list[Pair]:
-        """Return no records: the groups are not written to __consumer_offsets."""
+        """Return nothing: the groups are not written to __consumer_offsets."""
         return []
 
     # --- checks -------------------------------------------------------------------------------------------------------
@@ -108,10 +97,7 @@ class HeartbeatGroup(Generic[M]):
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Check that a client may fetch offsets: members need their epoch, other clients do not.
-
-        Raises: Refused: unknown member or wrong epoch.
-        """
+        """Check that a client may fetch offsets: only members need an epoch. Raises: Refused."""
         if member_id is None and epoch < 0:
             return
         if self.member_of(member_id or "", epoch).epoch != epoch:
@@ -123,6 +109,6 @@ class HeartbeatGroup(Generic[M]):
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue on a new coordinator. All sessions restart."""
+        """Continue on a new coordinator with restarted sessions."""
         for member_id in self.members:
             self.expect_heartbeat(member_id)

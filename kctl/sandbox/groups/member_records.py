@@ -1,6 +1,6 @@
 """Records of consumer groups in __consumer_offsets: epochs, members, and assignments.
 
-Compares the state of a group with the state last written, and writes the differences in Kafka's order.
+The records are the differences between two snapshots, in Kafka's order.
 """
 
 import struct
@@ -16,8 +16,6 @@ _VERSION = 0
 
 
 class GroupMemberKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """Key with a group and a member."""
-
     NAME = "ConsumerGroupMemberMetadataKey"
 
     group: str = field("string", "0+", default="")
@@ -41,13 +39,13 @@ class Snapshot(NamedTuple):
     """State of a group as in its records.
 
     Attributes:
-        epoch: group epoch and further values of its record; None if it was not written.
+        epoch: group epoch and further values of its record; None if not written.
         target_epoch: epoch of the target assignment, or None.
         is_assigned: whether an assignor computed the target assignment, so that its time is known.
-        members: subscription and client of each member, by ID.
-        targets: target assignment of each member.
-        currents: current assignment of each member.
-        others: further records by name: the topics of each regular expression.
+        members: subscription and client by member ID.
+        targets: target assignment by member ID.
+        currents: current assignment by member ID.
+        others: topics by regular expression.
     """
 
     epoch: Hashable = None
@@ -66,7 +64,7 @@ class Layout(NamedTuple):
     """Record types of one kind of group, with functions that return the values.
 
     Attributes:
-        on_delete: types of the records of the whole group; the first has the target assignment.
+        on_delete: types of the records of the whole group, the target assignment first.
         no_target: target assignment of members without a record of it.
     """
 
@@ -85,7 +83,6 @@ def value_bytes(message: Message) -> bytes:
 
 
 def group_key(kind: int, group_id: str) -> bytes:
-    """Return the key of a group record."""
     return struct.pack(">h", kind) + codec.encode(GroupMetadataKey(group=group_id), _VERSION)
 
 

@@ -1,8 +1,7 @@
 """Migration between the classic and the consumer protocol, with members of both.
 
-A classic group becomes a consumer group when the first member joins with the consumer protocol. `ClassicSide` serves
-its classic members. When the last member of the consumer protocol leaves, the group becomes classic again.
-Source: KIP-848, "Online migration"; Kafka's group.consumer.migration.policy=bidirectional.
+The first member of the consumer protocol converts a classic group, and the last one to leave converts it back. Source:
+KIP-848, "Online migration", and group.consumer.migration.policy=bidirectional.
 """
 
 from uuid import UUID

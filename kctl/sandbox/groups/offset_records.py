@@ -1,4 +1,4 @@
-"""Records of __consumer_offsets as in Kafka 4.3: commits and classic groups.
+"""Commits and classic groups in __consumer_offsets, as in Kafka 4.3.
 
 Keys begin with a type and values with a version, of two bytes each.
 """
@@ -16,8 +16,6 @@ Pair = tuple[bytes, bytes | None]
 
 
 class OffsetCommitKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """Key of a committed offset."""
-
     group: str = field("string", "0+", default="")
     topic: str = field("string", "0+", default="")
     partition: int = field("int32", "0+", default=0)
@@ -35,14 +33,10 @@ class OffsetCommitValue(Message, versions=(0, 4), flexible_from=4):
 
 
 class GroupMetadataKey(Message, versions=(0, 0), flexible_from=NEVER):
-    """Key of a group."""
-
     group: str = field("string", "0+", default="")
 
 
 class MemberMetadata(Struct):
-    """Member of a classic group."""
-
     member_id: str = field("string", "0+", default="")
     group_instance_id: str | None = field("string", "3+", default=None, nullable="3+", ignorable=True)
     client_id: str = field("string", "0+", default="")
@@ -65,22 +59,18 @@ class GroupMetadataValue(Message, versions=(0, 4), flexible_from=4):
 
 
 def commit_key(group_id: str, topic: str, partition: int) -> bytes:
-    """Return the key of a committed offset."""
     return struct.pack(">h", _COMMIT) + codec.encode(
         OffsetCommitKey(group=group_id, topic=topic, partition=partition), 0
     )
 
 
 def commit_value(value: OffsetCommitValue) -> bytes:
-    """Return the value of a committed offset."""
     return struct.pack(">h", _COMMIT_VERSION) + codec.encode(value, _COMMIT_VERSION)
 
 
 def group_key(group_id: str) -> bytes:
-    """Return the key of a classic group."""
     return struct.pack(">h", _GROUP) + codec.encode(GroupMetadataKey(group=group_id), 0)
 
 
 def group_value(value: GroupMetadataValue) -> bytes:
-    """Return the value of a classic group."""
     return struct.pack(">h", _GROUP_VERSION) + codec.encode(value, _GROUP_VERSION)

@@ -6,8 +6,6 @@ from kctl.sandbox.groups.reconciliation import Slot
 
 
 class CommittedOffset(NamedTuple):
-    """Committed offset of a partition."""
-
     offset: int
     leader_epoch: int
     metadata: str | None
@@ -21,8 +19,6 @@ class Claim(NamedTuple):
     epoch: int
     """Generation of a classic group or epoch of a member; negative without membership."""
     version: int
-    """Version of the request."""
     slots: tuple[Slot, ...]
-    """Partitions of the commit."""
     is_transactional: bool = False
     """True for commits of a producer, which may omit the membership."""

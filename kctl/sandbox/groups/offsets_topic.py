@@ -1,6 +1,6 @@
 """Topic __consumer_offsets: the partition of each group, and the records of coordinators.
 
-The groups do not read their records; the topic has them for clients. Share and streams groups write offsets only.
+Only clients read the records, not the groups. Share and streams groups write offsets only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,6 @@ _LEAST = -(2**31)
 
 
 class OffsetsTopic:
-    """Records of all groups."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
 
@@ -85,7 +83,7 @@ class OffsetsTopic:
         offsets: Mapping[tuple[str, int], CommittedOffset],
         producer: tuple[int, int] = _NO_PRODUCER,
     ) -> None:
-        """Write committed offsets. With a producer, they are part of its transaction."""
+        """Write committed offsets, in a transaction if `producer` is given."""
         topics, wall_ms = self._cluster.topics, self._cluster.scheduler.wall_ms()
         pairs: list[Pair] = []
         for (topic, index), one in offsets.items():
@@ -98,12 +96,10 @@ class OffsetsTopic:
         self._write(group_id, pairs, producer)
 
     def joined(self, group_id: str, value: GroupMetadataValue) -> None:
-        """Write the state of a classic group."""
         value.current_state_timestamp = self._cluster.scheduler.wall_ms()
         self._write(group_id, [(group_key(group_id), group_value(value))])
 
     def changed(self, group_id: str, layout: Layout, before: Snapshot, now: Snapshot) -> None:
-        """Write the changes of a consumer group."""
         wall_ms = self._cluster.scheduler.wall_ms()
         for find in (changes, later_changes):
             self._write(group_id, find(layout, group_id, before, now, wall_ms))

@@ -1,6 +1,6 @@
-"""Responses that are sent in order after a group has completed its changes.
+"""Responses that are sent after a group has completed its changes.
 
-A response may immediately trigger the next request, which must not find a partly changed group.
+A response may immediately trigger a request, which must not find a partly changed group.
 """
 
 from collections import deque
@@ -30,13 +30,12 @@ class Asker(NamedTuple):
 
 
 class Outbox:
-    """Responses that are sent at the end of a `with` block."""
+    """Responses that are sent in order at the end of a `with` block."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Asker, Any]] = deque()
 
     def post(self, asker: Asker, response: object) -> None:
-        """Send `response` at the end of the block."""
         self._waiting.append((asker, response))
 
     def __enter__(self) -> "Outbox":

@@ -1,7 +1,7 @@
 """Reconciliation of a consumer group member with its target assignment. Source: KIP-848, "Reconciliation".
 
-Members revoke first and then get the target epoch. Partitions of other members are assigned after their release, so no
-partition has two owners.
+Members revoke before they get the target epoch, and get partitions only after their release, so no partition has two
+owners.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -53,7 +53,6 @@ class MemberProgress(NamedTuple):
     """Partitions to revoke, still in use."""
 
     def owns(self, slot: Slot) -> bool:
-        """Return whether the member owns a partition."""
         return slot in self.assigned or slot in self.revoking
 
 

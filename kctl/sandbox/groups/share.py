@@ -1,7 +1,6 @@
 """Share group: its members and start offsets. Source: KIP-932.
 
-Members get all partitions of their topics. The sandbox delivers no records, so only admin requests change start
-offsets.
+Members get all partitions of their topics. Without record delivery, only admin requests change start offsets.
 """
 
 from typing import NamedTuple
@@ -23,23 +22,19 @@ UNREAD = -1
 
 
 class ShareKey(NamedTuple):
-    """Partition by topic ID, to distinguish recreated topics."""
+    """Partition by topic ID, which distinguishes recreated topics."""
 
     topic_id: bytes
     partition: int
 
 
 class ShareMember(HeartbeatMember):
-    """Member and its topics."""
-
     def __init__(self, member_id: str, client_id: str) -> None:
         super().__init__(member_id, client_id)
         self.topic_names: tuple[str, ...] = ()
 
 
 class ShareGroup(HeartbeatGroup[ShareMember]):
-    """Share group."""
-
     kind = "share"
     protocol_type = "share"
     assignor = "simple"
@@ -49,10 +44,7 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         self.start_offsets: dict[ShareKey, int] = {}
 
     def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
-        """Return the response to a heartbeat.
-
-        Raises: Refused: the member is unknown, or its epoch is too high.
-        """
+        """Return the response to a heartbeat. Raises: Refused: the member is unknown, or its epoch is too high."""
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
             self.remove(request.member_id)
