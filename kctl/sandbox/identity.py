@@ -36,7 +36,7 @@ class SaslUsers(NamedTuple):
 
 
 class Identity:
-    """Authentication of one connection, including renewals. Source: KIP-368; Java's SaslServerAuthenticator."""
+    """Authentication of one connection, with renewals. Source: KIP-368, Java's SaslServerAuthenticator."""
 
     def __init__(
         self,
@@ -68,12 +68,11 @@ class Identity:
 
     @property
     def user(self) -> str:
-        """The authenticated user; otherwise empty."""
+        """Authenticated user, or ""."""
         return "" if self._server is None else self._server.user
 
     @property
     def principal(self) -> str:
-        """The principal for the authorizer."""
         return f"User:{self.user or ANONYMOUS}"
 
     @property
@@ -93,7 +92,7 @@ class Identity:
 
     @property
     def has_expired(self) -> bool:
-        """True if the session has expired: any request except SaslHandshake closes the connection."""
+        """True if the session has expired, so that only SaslHandshake and SaslAuthenticate are allowed."""
         return self._scheduler.now_ms() > self._session_ends_at_ms
 
     @property
@@ -103,11 +102,11 @@ class Identity:
 
     @property
     def expects_bare_token(self) -> bool:
-        """True if a token without a header must come next, after a handshake of version 0."""
+        """True if a token without a header must come next (handshake version 0)."""
         return self._has_bare_tokens and self.expects_token
 
     def begin(self, mechanism: str, *, has_bare_tokens: bool = False) -> bool:
-        """Start an exchange. Return False, and refuse the client, if the mechanism is not available."""
+        """Start an exchange. Refuse the client and return False if the mechanism is not available."""
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
@@ -123,11 +122,7 @@ class Identity:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """Process a client message and return the response.
-
-        Raises:
-            AuthenticationError: the client is rejected, and the exchange ends.
-        """
+        """Process a client message and return the response. Raises: AuthenticationError: the client is rejected."""
         if self._server is None:
             raise AuthenticationError("SaslAuthenticate before SaslHandshake")
         try:
@@ -143,5 +138,5 @@ class Identity:
 
     @property
     def session_lifetime_ms(self) -> int:
-        """The lifetime of the new session in ms; 0 means no limit."""
+        """Lifetime of the new session in ms; 0 means no limit."""
         return self._max_session_ms if self.is_authenticated else 0

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 
 class EpochStart(NamedTuple):
-    """Leader epoch and its first offset."""
-
     epoch: int
     start_offset: int
 
@@ -29,11 +27,11 @@ class LeaderEpochs:
 
     @property
     def latest(self) -> int:
-        """The latest epoch, or -1."""
+        """Latest epoch, or -1."""
         return self._starts[-1].epoch if self._starts else -1
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """Start an epoch at `start_offset`. Epochs without records are removed."""
+        """Start an epoch at `start_offset`, and remove epochs without records."""
         if epoch <= self.latest:
             return
         while self._starts and self._starts[-1].start_offset >= start_offset:
@@ -53,7 +51,7 @@ class LeaderEpochs:
             self._starts = [EpochStart(before[-1].epoch, start_offset), *behind]
 
     def end_of(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Return the end of `epoch`, or of the greatest epoch below it in the log."""
+        """Return the end of `epoch`, or of the next lower one in the log."""
         if epoch == -1:
             return NO_EPOCH
         if epoch == self.latest:

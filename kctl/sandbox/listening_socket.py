@@ -42,8 +42,6 @@ def bound_socket(host: str, port: int) -> socket.socket:
 
 
 class ListeningSocket:
-    """Listening socket that applies the faults of a node."""
-
     def __init__(self, loop: SocketLoop, sock: socket.socket, accepted: Callable[[socket.socket], None]) -> None:
         self._loop = loop
         self._sock = sock
@@ -53,7 +51,6 @@ class ListeningSocket:
         self.host, self.port = sock.getsockname()[:2]
 
     def follow(self, outcome: OnConnect) -> None:
-        """Set the outcome of connection attempts."""
         if outcome is self._outcome:
             return
         before, self._outcome = self._outcome, outcome
@@ -106,7 +103,7 @@ class ListeningSocket:
             take(sock)
 
     def _rest(self) -> None:
-        """Pause accepting, because the process has no resources left and an immediate retry would spin."""
+        """Pause accepting: the process is out of resources, and an immediate retry would spin."""
         self._loop.watch(self._sock, 0, self._ready)
         self._loop.call_later(_RETRY_MS, self._resume)
 
@@ -115,7 +112,6 @@ class ListeningSocket:
             self._loop.watch(self._sock, EVENT_READ, self._ready)
 
     def close(self) -> None:
-        """Stop listening. Idempotent."""
         self._unplug()
         if self._sock.fileno() >= 0:
             self._loop.watch(self._sock, 0, self._ready)

@@ -1,6 +1,6 @@
-"""Log of one partition: batches in offset order, and watchers of new batches.
+"""Log of one partition, shared by all replicas: batches in offset order, and watchers of new batches.
 
-All replicas share the log. Callers supply the time. Compaction and retention leave gaps in the offsets.
+Callers supply the time. Compaction and retention leave gaps in the offsets.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,8 +26,6 @@ class OffsetOutOfRange(Exception):
 
 
 class PartitionLog:
-    """Batches with assigned offsets."""
-
     def __init__(self, settings: TopicSettings) -> None:
         self.settings = settings
         self.start_offset = 0
@@ -38,7 +36,7 @@ class PartitionLog:
         self.producers = ProducerStates()
         self.segments = Segments()
         self.compacted_until = 0
-        """Offset below which the log is compacted."""
+        """End offset of the compacted part."""
         self.when_stored: Callable[[], None] = lambda: None
         """Called after each stored batch."""
         self._aborted: list[Aborted] = []
@@ -49,12 +47,13 @@ class PartitionLog:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
-        """Append the batch in `records` and return its position. A duplicate returns its first position.
+        """Append the batch in `records` and return its position; a duplicate returns its first position.
 
         Args:
             records: the data of a produce request for the partition.
             leader_epoch: epoch of the appending leader.
             wall_ms: time of the broker.
+
         Raises:
             BatchRefused: the batch is damaged, oversized, in the future, or out of sequence.
         """
@@ -84,7 +83,7 @@ class PartitionLog:
         producer_id: int = -1,
         producer_epoch: int = -1,
     ) -> None:
-        """Append keys and values of a group coordinator. With a producer ID they are part of its transaction."""
+        """Append keys and values of a group coordinator, in a transaction if a producer ID is given."""
         data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
         self._store(data, header_of(data), leader_epoch, -1, wall_ms)
         self.wake()
@@ -116,6 +115,7 @@ class PartitionLog:
             wall_ms: time of the broker.
             commit: whether to commit.
             by_epoch: epoch of the coordinator.
+
         Raises:
             BatchRefused: a newer epoch of the producer or of the coordinator has written.
         """
@@ -129,11 +129,7 @@ class PartitionLog:
         self.wake()
 
     def delete_records(self, before_offset: int) -> None:
-        """Raise the start offset, and remove batches below it.
-
-        Raises:
-            OffsetOutOfRange: the offset is beyond the end.
-        """
+        """Raise the start offset, and remove batches below it. Raises: OffsetOutOfRange: it is beyond the end."""
         if before_offset > self.end_offset:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
@@ -144,7 +140,7 @@ class PartitionLog:
         self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset], bounds[first:])
 
     def cut(self, end_offset: int) -> None:
-        """Truncate the log at `end_offset`. A batch that contains it is removed entirely."""
+        """Truncate the log at `end_offset`; a batch that contains it is removed entirely."""
         if end_offset >= self.end_offset:
             return
         left = [batch for batch in self._batches if batch.header.last_offset < end_offset]
@@ -162,17 +158,14 @@ class PartitionLog:
         self._base_offsets = [batch.header.base_offset for batch in batches]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Start a leader epoch at the end of the log."""
         self.epochs.begin(epoch, self.end_offset)
 
     # --- cleanup ------------------------------------------------------------------------------------------------------
 
     def due(self, wall_ms: int) -> Due:
-        """Return the compactable part of the log."""
         return due(self, wall_ms)
 
     def compact(self, wall_ms: int) -> None:
-        """Compact the part of the log that is ready."""
         until = self.due(wall_ms)
         limits = Limits(wall_ms, self.settings.delete_retention_ms, self.producers.last_of())
         left = compacted(self, until, limits)
@@ -190,21 +183,20 @@ class PartitionLog:
 
     @property
     def aborted(self) -> tuple[Aborted, ...]:
-        """The aborted transactions for readers."""
         return tuple(self._aborted)
 
     # --- transactions -------------------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
-        """The end of the part without open transactions."""
+        """Start of the first open transaction; without one, the end of the log."""
         first_open = self.producers.first_open_offset
         return self.end_offset if first_open is None else max(first_open, self.start_offset)
 
     def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
         """Return the aborted transactions that overlap a read of `read_bytes` at `offset`.
 
-        Kafka's index has an entry for each 4 KiB, so transactions that begin shortly after the read are included.
+        Includes transactions that begin shortly after the read: Kafka's index has an entry for each 4 KiB.
         """
         first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
         if first == len(self._aborted):
@@ -242,9 +234,9 @@ class PartitionLog:
         Args:
             offset: start of the read.
             max_bytes: maximum size.
-            at_least_one: return the first batch entirely even if it is larger than `max_bytes`; otherwise return
-                nothing.
+            at_least_one: return the first batch even if it is larger than `max_bytes`; otherwise return nothing.
             end_offset: end of the readable part; None is the end of the log.
+
         Raises:
             OffsetOutOfRange: the offset is below the start or beyond the end.
         """
@@ -258,7 +250,6 @@ class PartitionLog:
 
     @property
     def batches(self) -> tuple[StoredBatch, ...]:
-        """All batches, for external checks."""
         return tuple(self._batches)
 
     # --- waiting ------------------------------------------------------------------------------------------------------
@@ -275,7 +266,6 @@ class PartitionLog:
         return stop
 
     def wake(self) -> None:
-        """Call all watchers."""
         for number in list(self._watchers):
             watcher = self._watchers.get(number)
             if watcher is not None:  # an earlier watcher may have removed it
@@ -283,7 +273,7 @@ class PartitionLog:
 
     @property
     def watchers(self) -> int:
-        """The number of watchers."""
+        """Number of watchers."""
         return len(self._watchers)
 
     def is_contiguous(self) -> bool:

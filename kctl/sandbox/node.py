@@ -53,7 +53,6 @@ class NodeListener:
         return Identity(self.security.users, cluster.scram_users, self._entropy, cluster.scheduler, max_session_ms)
 
     def accept(self, wire: Wire) -> Endpoint:
-        """Return the broker side of a new connection."""
         made: list[BrokerConnection] = []
 
         def protocol(inner_wire: Wire) -> Endpoint:
@@ -78,7 +77,7 @@ class NodeListener:
 
     @property
     def open_connections(self) -> int:
-        """The number of connected clients."""
+        """Number of connected clients."""
         return len(self._connections)
 
     def _faults_changed(self) -> None:

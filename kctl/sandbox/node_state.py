@@ -1,6 +1,6 @@
 """Reported state of a node that tests can change: its disk, metadata, and registration.
 
-Only responses of Metadata, DescribeCluster, DescribeLogDirs, and DescribeQuorum change, unlike with faults.py.
+Unlike with faults.py, only responses of Metadata, DescribeCluster, DescribeLogDirs, and DescribeQuorum change.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,8 +27,6 @@ class NodeState:
 
     Attributes:
         disk_bytes: size of the disk.
-        is_disk_offline: whether the log directory is offline.
-        is_registered: whether the broker is registered.
         is_fenced: whether the broker is fenced; only DescribeCluster lists fenced brokers, on request.
         held_at_ms: wall-clock time at which the metadata was held, or None.
     """
@@ -42,7 +40,6 @@ class NodeState:
         self.heal()
 
     def heal(self) -> None:
-        """Reset everything."""
         self.disk_bytes = ENDLESS_BYTES
         self.is_disk_offline = False
         self.is_registered = True
@@ -51,7 +48,6 @@ class NodeState:
 
     @property
     def is_listed(self) -> bool:
-        """True if the metadata lists the node."""
         return self.is_registered and not self.is_fenced
 
     def hold_metadata(self, topics: "Iterable[Topic]", wall_ms: int) -> None:
@@ -71,10 +67,9 @@ class NodeState:
         self._held = {}
 
     def known_topics(self, topics: "Mapping[str, Topic]") -> "Mapping[str, Topic]":
-        """Return the topics known to the node."""
         return topics if self.held_at_ms is None else self._held_topics
 
     def leadership(self, partition: Partition) -> Leadership:
-        """Return the leadership of a partition known to the node."""
+        """Return the node's knowledge of a partition's leadership."""
         held = self._held.get((partition.topic_name, partition.index))
         return held or Leadership(partition.leader_id, partition.leader_epoch, tuple(partition.in_sync))

@@ -1,9 +1,7 @@
-"""Partition: its log, leader, followers, and high watermark.
+"""Partition: its log, leader, followers, and high watermark. Source: KIP-101, KIP-966.
 
 All replicas share the leader's log; each follower has it up to an offset. A new leader truncates the log to its offset.
-Replication delays are in replication.py.
-
-Source: KIP-101, KIP-966 (the high watermark stops while fewer than min.insync.replicas are in sync).
+The high watermark stops while fewer than min.insync.replicas are in sync.
 """
 
 from collections.abc import Callable, Sequence
@@ -79,7 +77,7 @@ class Partition:
 
     @property
     def in_sync(self) -> list[int]:
-        """The in-sync replicas, in the order of `replicas`."""
+        """In-sync replicas, in the order of `replicas`."""
         return [node_id for node_id in self.replicas if self._is_in_sync(node_id)]
 
     def _is_in_sync(self, node_id: int) -> bool:
@@ -88,11 +86,10 @@ class Partition:
 
     @property
     def needed_in_sync(self) -> int:
-        """The number of in-sync replicas required for acks=all, at most the number of replicas."""
+        """Number of in-sync replicas required for acks=all, at most the number of replicas."""
         return min(self.log.settings.min_insync_replicas, len(self.replicas))
 
     def end_offset_on(self, node_id: int) -> int:
-        """Return the end offset of a replica."""
         stand = self._stands.get(node_id)
         if stand is not None:
             return min(stand.offset, self.log.end_offset)
@@ -104,7 +101,7 @@ class Partition:
 
     @property
     def high_watermark(self) -> int:
-        """The end of the committed part of the log."""
+        """End of the committed part of the log."""
         if not self._stands and not self.is_late:
             self._high_watermark = self.log.end_offset
             return self._high_watermark
@@ -121,22 +118,14 @@ class Partition:
     # --- followers ----------------------------------------------------------------------------------------------------
 
     def hold(self, node_id: int) -> None:
-        """Stop a follower and remove it from the in-sync replicas.
-
-        Raises:
-            ValueError: the node is not a follower.
-        """
+        """Stop a follower and remove it from the in-sync replicas. Raises: ValueError: the node is not a follower."""
         stand = self.lag(node_id)
         if not stand.is_out:
             stand.is_out = True
             self._settle()
 
     def lag(self, node_id: int) -> Stand:
-        """Stop a follower. It stays in sync until it is overdue.
-
-        Raises:
-            ValueError: the node is not a follower.
-        """
+        """Stop a follower, which stays in sync until overdue. Raises: ValueError: the node is not a follower."""
         if node_id not in self.replicas or node_id == self.leader_id:
             raise ValueError(f"node {node_id} is not a follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
@@ -144,7 +133,7 @@ class Partition:
         return stand
 
     def freeze(self, node_id: int) -> Stand | None:
-        """Stop a follower because its node is frozen. Return its state if it is newly stopped, otherwise None."""
+        """Stop a follower because its node is frozen. Return its state if it is newly stopped."""
         if node_id not in self.replicas or node_id == self.leader_id:
             return None
         is_new = node_id not in self._stands
@@ -230,6 +219,7 @@ class Partition:
         Args:
             node_id: the new leader; becomes a replica if it is not one.
             end_offset: end of the new leader's log; later records are lost. None uses the node's own end offset.
+
         Raises:
             OffsetOutOfRange: the log does not contain the offset.
         """

@@ -66,7 +66,7 @@ def append(call: Call, request: ProduceRequest, partition: Partition, data: Part
 
 
 def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> None:
-    """Verify a batch with the coordinator, unless the log has its transaction open."""
+    """Add or verify a batch's transaction with the coordinator, unless the log has it open."""
     header = _transactional(data)
     if header is None or partition.log.producers.has_open(header.producer_id, header.producer_epoch):
         return

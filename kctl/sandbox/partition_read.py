@@ -32,11 +32,11 @@ class Limits(NamedTuple):
 
     left_bytes: int
     is_first: bool
-    """True if no records were read before. The first batch may exceed the limit."""
+    """True if no records were read before; the first batch may exceed the limit."""
 
 
 def missing(call: Call, wanted: "Wanted") -> ErrorCode:
-    """Return the error if a partition does not exist or may not be read. A fetch does not wait for these."""
+    """Return the error of a partition that is unknown or denied, for which a fetch does not wait."""
     if wanted.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     allows = call.cluster.authorizer.allows
@@ -48,7 +48,6 @@ def missing(call: Call, wanted: "Wanted") -> ErrorCode:
 
 
 def read(call: Call, request: FetchRequest, wanted: "Wanted", limits: Limits) -> PartitionData:
-    """Return the response for one partition."""
     asked = wanted.asked
     code = missing(call, wanted)
     if code is not ErrorCode.NONE:
@@ -102,7 +101,7 @@ def _read(
 def _add_records(
     found: PartitionData, partition: Partition, asked: FetchPartition, limits: Limits, *, is_committed: bool
 ) -> None:
-    """Add records from the fetch offset; for read_committed up to the last stable offset."""
+    """Add records from the fetch offset, with read_committed up to the last stable offset."""
     log = partition.log
     found.aborted_transactions = [] if is_committed else None
     until = found.last_stable_offset if is_committed else found.high_watermark
@@ -118,7 +117,7 @@ def _add_records(
 
 
 def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:
-    """Return the in-sync follower in the consumer's rack to which the leader redirects it, or None."""
+    """Return the follower in the consumer's rack to which the leader redirects it, or None."""
     if offset < partition.log.start_offset or not _looks_for_nearer(call, request, partition):
         return None
     near = [
@@ -130,7 +129,7 @@ def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, off
 
 
 def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -> bool:
-    """Return whether this node is a leader that redirects consumers of the rack."""
+    """Return whether this node leads the partition and redirects consumers of the rack."""
     is_asked = call.version >= _FOLLOWERS_FROM and bool(request.rack_id) and request.rack_id != call.node.rack
     leads = partition.leader_id == call.node.node_id
     return is_asked and leads and call.cluster.settings.replica_selector_class == RACK_AWARE
@@ -156,7 +155,6 @@ def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int)
 
 
 def refused(asked: FetchPartition, code: ErrorCode) -> PartitionData:
-    """Return the error response for one partition."""
     return PartitionData(
         partition_index=asked.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b""
     )

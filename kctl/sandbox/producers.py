@@ -1,6 +1,6 @@
 """Producer state of a partition: the last five batches and the open transaction of each producer.
 
-Source: KIP-98, KIP-360, KIP-890; Kafka keeps five batches because a client may have five requests in flight.
+Source: KIP-98, KIP-360, KIP-890. Five, because a client may have five requests in flight.
 """
 
 from collections import deque
@@ -48,19 +48,19 @@ class Producer:
 
     @property
     def last_sequence(self) -> int:
-        """The last sequence in this epoch, or -1."""
+        """Last sequence in this epoch, or -1."""
         return self.batches[-1].last_sequence if self.batches else _NO_SEQUENCE
 
     @property
     def last_data_offset(self) -> int | None:
-        """The offset of its last record in this epoch, or None."""
+        """Offset of its last record in this epoch, or None."""
         if not self.batches:
             return None
         last = self.batches[-1]
         return last.base_offset + (last.last_sequence - last.base_sequence) % _SEQUENCES
 
     def enter(self, epoch: int) -> None:
-        """Move to `epoch`. A new epoch restarts the sequences."""
+        """Move to `epoch`; a new epoch restarts the sequences."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -79,8 +79,6 @@ class _AskedFor(NamedTuple):
 
 
 class ProducerStates:
-    """Producers of one partition."""
-
     def __init__(self) -> None:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
@@ -94,7 +92,7 @@ class ProducerStates:
 
         Raises:
             BatchRefused: the epoch is fenced, batches are missing, the batch is older than the remembered ones, or it
-                is not transactional while the producer has a transaction open.
+            is not transactional while the producer has a transaction open.
         """
         if header.producer_id < 0:
             return None
@@ -116,9 +114,7 @@ class ProducerStates:
     def asked_for(self, header: BatchHeader, *, adds_itself: bool) -> None:
         """Remember a batch whose transaction is not known to be open, so that no later batch is appended before it.
 
-        Args:
-            header: header of the received batch.
-            adds_itself: whether the leader adds the partition; an unknown producer must then start at 0.
+        Args: adds_itself: whether the leader adds the partition; an unknown producer must then start at 0.
         """
         before = self._asked_for.get(header.producer_id)
         now = _AskedFor(header.producer_epoch, header.base_sequence, adds_itself)
@@ -190,7 +186,6 @@ class ProducerStates:
             raise BatchRefused(ErrorCode.TRANSACTION_COORDINATOR_FENCED, text)
 
     def ended_by(self, producer_id: int, coordinator_epoch: int) -> None:
-        """Set the coordinator epoch after a marker."""
         self._producers[producer_id].coordinator_epoch = coordinator_epoch
 
     def cut(self, end_offset: int, left: list[BatchHeader]) -> None:
@@ -206,7 +201,7 @@ class ProducerStates:
         self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
 
     def last_of(self) -> dict[int, tuple[int | None, int]]:
-        """Return offset and epoch of the last data batch of each producer. The offset is None after a marker."""
+        """Return offset and epoch of the last data batch of each producer; the offset is None after a marker."""
         return {one: (known.last_data_offset, known.epoch) for one, known in self._producers.items()}
 
     def expire(self) -> None:
@@ -221,12 +216,11 @@ class ProducerStates:
         return producer_id in self._open and self._producers[producer_id].epoch == epoch
 
     def has_any_open(self, producer_id: int) -> bool:
-        """Return whether a transaction of the producer is open in any epoch."""
         return producer_id in self._open
 
     @property
     def first_open_offset(self) -> int | None:
-        """The start of the earliest open transaction, or None."""
+        """Start of the earliest open transaction, or None."""
         return min(self._open.values(), default=None)
 
     def __iter__(self) -> Iterator[tuple[int, Producer]]:
@@ -234,11 +228,7 @@ class ProducerStates:
 
 
 def check_epoch(epoch: int, latest: int) -> None:
-    """Check that a producer in `epoch` may write.
-
-    Raises:
-        BatchRefused: the latest epoch is newer.
-    """
+    """Raise BatchRefused if `epoch` is older than the latest."""
     if epoch < latest:
         raise BatchRefused(ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {epoch} is older than {latest}")
 

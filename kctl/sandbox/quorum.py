@@ -1,7 +1,7 @@
 """Controller quorum, and the requests that brokers forward to the controller.
 
-All nodes are voters. While more than half of them are up, one of them is the controller. Otherwise requests wait.
-Source: KRaft's combined mode; ForwardingManager of Kafka's brokers. Differs: elections are immediate.
+All nodes are voters. Without a majority that is up, there is no controller, and requests wait. Source: KRaft's combined
+mode; ForwardingManager of Kafka's brokers. Differs: elections are immediate.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,6 @@ FORWARDING_MS = 60_000
 
 
 class Quorum:
-    """Controllers of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self._is_stopped = False
@@ -34,12 +32,11 @@ class Quorum:
         self._elect()
 
     def start(self) -> None:
-        """Start the controllers."""
         self._is_stopped = False
         self._elect()
 
     def forward(self, carry_out: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Execute a request on the controller. Call `refuse` if there is no controller for `FORWARDING_MS`."""
+        """Execute a request on the controller. Call `refuse` after `FORWARDING_MS` without one."""
         if self.leader_id is not None:
             carry_out()
             return
@@ -74,7 +71,6 @@ class _Forwarded:
         self.timer: Handle | None = None
 
     def begin(self) -> None:
-        """Execute the request."""
         if self.timer is not None:
             self.timer.cancel()
         self._carry_out()

@@ -1,6 +1,6 @@
 """Byte-rate quotas of a node, and throttle times.
 
-Source: KIP-124, KIP-219: the response is immediate and has the time for which the connection is not read.
+Source: KIP-124, KIP-219: the response is immediate, and the connection is not read for the throttle time.
 """
 
 from enum import Enum
@@ -19,7 +19,6 @@ class Quota(Enum):
 
     @property
     def key(self) -> str:
-        """The key in client quotas."""
         return "producer_byte_rate" if self is Quota.PRODUCE else "consumer_byte_rate"
 
 
@@ -52,7 +51,7 @@ class Quotas:
         self._accounts: dict[Limit, _Account] = {}
 
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
-        """Limit the bytes per second of each client; None removes the limit. All accounts restart.
+        """Limit the bytes per second of each client, and restart all accounts; None removes the limit.
 
         Raises:
             ValueError: the rate is not 1 to `MAX_RATE`.
@@ -66,7 +65,6 @@ class Quotas:
             self._rates[quota] = bytes_per_s
 
     def limit_of(self, quota: Quota, client_id: str) -> Limit | None:
-        """Return the limit of this node for a client ID, or None."""
         rate = self._rates.get(quota)
         return None if rate is None else Limit(quota, ("", client_id), rate)
 
@@ -75,7 +73,6 @@ class Quotas:
         return max(0, -(self._account(limit, now_ms).credit // limit.rate))
 
     def charge(self, limit: Limit, size_bytes: int, now_ms: int) -> None:
-        """Charge bytes to a client."""
         self._account(limit, now_ms).credit -= size_bytes * _SECOND_MS
 
     def _account(self, limit: Limit, now_ms: int) -> _Account:

@@ -1,7 +1,7 @@
 """Reassignments: replicas are added to a partition, copied, and then replace others. Source: KIP-455.
 
-During a reassignment, a partition has its target replicas, of which the added ones are not in sync, and the replicas to
-remove. Differs: a setting determines the duration, regardless of the size; throttles have no effect.
+During a reassignment, a partition also has the replicas to remove, and added ones are not in sync. Differs: a setting
+determines the duration, regardless of the size; throttles have no effect.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,6 @@ Key = tuple[str, int]
 
 
 class Move(NamedTuple):
-    """Ongoing reassignment of a partition."""
-
     original: tuple[int, ...]
     target: tuple[int, ...]
     started_at_ms: int
@@ -37,14 +35,12 @@ class Move(NamedTuple):
 
 
 class Reassignments:
-    """Reassignments of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self.moves: dict[Key, Move] = {}
         self._are_held = False
         self._known: dict[Key, tuple[tuple[int, ...], int]] = {}
-        """Replicas in the metadata of brokers and their expiry: brokers learn of changes after `metadata_delay_ms`."""
+        """Former replicas in the metadata of brokers, until a time: changes appear after `metadata_delay_ms`."""
 
     def alter(self, topic: str, index: int, target: Sequence[int] | None) -> None:
         """Start a reassignment, or cancel it if `target` is None.
@@ -84,11 +80,9 @@ class Reassignments:
         self._are_held = True
 
     def release(self) -> None:
-        """Complete reassignments again."""
         self._are_held = False
 
     def forget_topic(self, name: str) -> None:
-        """Drop the reassignments of a deleted topic."""
         self.moves = {key: move for key, move in self.moves.items() if key[0] != name}
 
     def replicas_in_metadata(self, partition: Partition) -> tuple[int, ...]:

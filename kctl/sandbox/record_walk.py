@@ -21,7 +21,6 @@ class RawRecord(NamedTuple):
 
     @property
     def key(self) -> bytes | None:
-        """The key, or None."""
         return self._bytes_at(0)[0]
 
     @property
@@ -39,7 +38,7 @@ class RawRecord(NamedTuple):
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the zigzag varint at `at` and the position after it."""
+    """Return the zigzag varint at `at`, and the position after it."""
     number = shift = 0
     while True:
         if at >= len(data):
@@ -82,21 +81,13 @@ def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes,
 
 
 def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
-    """Yield offset delta and timestamp of each record.
-
-    Raises:
-        BatchRefused: the records are damaged, or their number is wrong.
-    """
+    """Yield offset delta and timestamp of each record. Raises: BatchRefused, as `records_of`."""
     for offset_delta, timestamp_ms, _, _, _ in _spans(header, batch):
         yield offset_delta, timestamp_ms
 
 
 def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
-    """Yield each record.
-
-    Raises:
-        BatchRefused: the records are damaged, or their number is wrong.
-    """
+    """Yield each record. Raises: BatchRefused: the records are damaged, or their number is wrong."""
     for offset_delta, timestamp_ms, data, at, end in _spans(header, batch):
         yield RawRecord(offset_delta, timestamp_ms, data[at:end])
 
@@ -105,6 +96,7 @@ def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False)
     """Check all records of a produced batch.
 
     Args: need_keys: whether records need keys, as in compacted topics.
+
     Raises:
         BatchRefused: the records are damaged, offsets are not consecutive, or keys are missing.
     """

@@ -1,4 +1,4 @@
-"""Regular expressions of clients, matched by RE2 in linear time; brokers use RE2/J.
+"""Regular expressions of clients, matched by RE2 in linear time, as brokers do with RE2/J.
 
 Python's `re` backtracks, so a pattern such as (a+)+$ would block every node.
 """

@@ -1,4 +1,4 @@
-"""Replication schedule: delays, frozen nodes, and replica.lag.time.max.ms. partition.py has the effect on a log.
+"""Replication schedule: delays, frozen nodes, and replica.lag.time.max.ms.
 
 Differs: a follower gets all missing records in one step, after `replication_delay_ms`.
 """
@@ -12,29 +12,22 @@ if TYPE_CHECKING:
 
 
 class Replication:
-    """Followers of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         for node in cluster.nodes.values():
             node.faults.on_change(self._faults_changed)
 
     def follow(self, partition: Partition) -> None:
-        """Start to replicate a new partition."""
         if partition.is_late:
             _LateCopies(self._cluster, partition).start()
         self.look(partition)
 
     def lag(self, partition: Partition, node_id: int) -> None:
-        """Stop a follower, which stays in sync for replica.lag.time.max.ms.
-
-        Raises:
-            ValueError: the node is not a follower.
-        """
+        """Stop a follower, which stays in sync for replica.lag.time.max.ms. Raises: ValueError: it does not follow."""
         self._watch(partition, node_id, partition.lag(node_id))
 
     def look(self, partition: Partition) -> None:
-        """Stop followers on frozen nodes, and start followers on other nodes if the leader is not frozen."""
+        """Stop followers on frozen nodes, and start the others unless the leader is frozen."""
         is_led = partition.leader_id != NO_LEADER and not self._cluster.nodes[partition.leader_id].faults.is_frozen
         for node_id in partition.replicas:
             if self._cluster.nodes[node_id].faults.is_frozen:

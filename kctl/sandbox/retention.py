@@ -7,7 +7,6 @@ if TYPE_CHECKING:
 
 
 def is_limited(log: "PartitionLog") -> bool:
-    """Return whether the log has a retention limit."""
     return log.settings.retention_ms >= 0 or log.settings.retention_bytes >= 0
 
 

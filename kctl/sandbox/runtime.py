@@ -1,4 +1,4 @@
-"""Interfaces of the broker core to its environment: time, output, and accepted connections. The core does no I/O.
+"""Interfaces of the broker core, which does no I/O, to its environment: time, output, and connections.
 
 `server.py` implements them with sockets, `sim/` with virtual time.
 """
@@ -47,7 +47,6 @@ class Wire(Protocol):
         ...
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for the client."""
         ...
 
     def close(self) -> None:
@@ -59,7 +58,6 @@ class Wire(Protocol):
         ...
 
     def pause_reading(self, is_paused: bool) -> None:
-        """Pause or resume reading from the client."""
         ...
 
 
@@ -83,7 +81,6 @@ class Listener(Protocol):
     """Node, as seen by the code that accepts its connections."""
 
     def on_connect(self) -> OnConnect:
-        """Return the outcome of a connection attempt."""
         ...
 
     def accept(self, wire: Wire) -> Endpoint:

@@ -20,8 +20,6 @@ Tasks = dict[str, list[int]]
 
 
 class StreamsMember(HeartbeatMember):
-    """Member and its process."""
-
     def __init__(self, member_id: str, client_id: str) -> None:
         super().__init__(member_id, client_id)
         self.instance_id: str | None = None
@@ -29,8 +27,6 @@ class StreamsMember(HeartbeatMember):
 
 
 class StreamsGroup(HeartbeatGroup[StreamsMember]):
-    """Streams group."""
-
     kind = "streams"
     protocol_type = "streams"
 
@@ -70,7 +66,6 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         )
 
     def tasks_of(self, member: StreamsMember) -> Tasks:
-        """Return the active tasks of a member."""
         ids = sorted(self.members)
         at, tasks, number = ids.index(member.member_id), dict[str, list[int]](), 0
         for part in [] if self.topology is None else self.topology.subtopologies:
@@ -83,7 +78,7 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         return tasks
 
     def subscribed_topics(self) -> set[str]:
-        """Return the source topics if the group has members."""
+        """Return the source topics, unless the group is empty."""
         if self.is_empty or self.topology is None:
             return set()
         return {name for part in self.topology.subtopologies for name in part.source_topics}

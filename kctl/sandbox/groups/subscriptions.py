@@ -1,4 +1,4 @@
-"""Topics in the embedded consumer protocol of JoinGroup. Messages follow a version of two bytes."""
+"""Topics in the embedded consumer protocol of JoinGroup, after a version of two bytes."""
 
 import struct
 
@@ -8,7 +8,7 @@ from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProt
 
 
 def subscribed_topics(metadata: bytes) -> list[str]:
-    """Return the topics of a consumer's metadata; empty if the metadata is invalid, as in Kafka."""
+    """Return the topics of a consumer's metadata; empty for invalid metadata, as in Kafka."""
     if len(metadata) < 2:
         return []
     (version,) = struct.unpack_from(">h", metadata)

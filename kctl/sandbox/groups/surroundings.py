@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from kctl.sandbox.cluster import Topic
 
 CLIENT_HOST = "/127.0.0.1"
-"""Address of every member. The sandbox does not record client addresses."""
+"""Address of every member, because the sandbox records no client addresses."""
 
 
 class Surroundings(NamedTuple):
-    """Cluster services for one group."""
-
     settings: ClusterSettings
     topics: "Mapping[str, Topic]"
     """Current topics by name."""

@@ -7,8 +7,6 @@ from kctl.sandbox.runtime import Handle, Scheduler
 
 
 class GroupTimers:
-    """Timers by name."""
-
     def __init__(self, scheduler: Callable[[], Scheduler], is_frozen: Callable[[], bool], outbox: Outbox) -> None:
         self._scheduler = scheduler
         self._is_frozen = is_frozen
@@ -17,22 +15,17 @@ class GroupTimers:
         self._overdue: dict[str, Callable[[], None]] = {}
 
     def start(self, name: str, delay_ms: int, action: Callable[[], None]) -> None:
-        """Call `action` once after `delay_ms`, or after a freeze that lasts longer. Replaces a timer with this name."""
+        """Call `action` once after `delay_ms`, or after a longer freeze. Replaces a timer with this name."""
         self.cancel(name)
         self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action)), action
 
     def run_now(self, name: str) -> None:
-        """Trigger a timer now.
-
-        Raises:
-            KeyError: no timer with this name is pending.
-        """
+        """Trigger a timer now. Raises: KeyError: it is not pending."""
         handle, action = self._running[name]
         handle.cancel()
         self._due(name, action)
 
     def cancel(self, name: str) -> None:
-        """Cancel a timer. No effect if it does not exist."""
         self._overdue.pop(name, None)
         running = self._running.pop(name, None)
         if running is not None:
@@ -60,5 +53,4 @@ class GroupTimers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all timers."""
         return (*self._running, *self._overdue)
