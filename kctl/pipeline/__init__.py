@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def register(spark: "SparkSession") -> None:
     """Register the data source `kctl` in a session without changing its settings.
 
-    The session becomes the active one of this thread, because Spark looks up the sources of writes there, and not in
-    the session that writes. Call it in each thread that writes.
+    Call it in each thread that writes: it makes the session the active one of the thread, where Spark looks up the
+    sources of writes.
     """
     from kctl.pipeline.source.data_source import KctlDataSource
 

@@ -1,4 +1,4 @@
-"""Policies for records with a value that the target of an export cannot hold. No imports, for the command line."""
+"""Policies for records that the target of an export cannot hold. No imports, for the command line."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""Pool of idle clients, so that each Python worker connects once and not for each micro-batch.
+"""Pool of idle clients: each Python worker connects once and not for each micro-batch.
 
-Only clients of tasks that succeeded or stopped reading early are kept.
+Tasks return a client if they succeeded or stopped reading early.
 """
 
 import os
@@ -55,7 +55,6 @@ class ClientPool(Generic[C]):
         return self._idle.popitem(last=False)[1]
 
     def close(self) -> None:
-        """Close the idle clients."""
         while self._idle:
             self._oldest().close(0)
 

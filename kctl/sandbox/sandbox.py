@@ -5,8 +5,6 @@
         served.sandbox.start_fault(2, Fault.BLACKHOLE)
 
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
-
-All methods are thread-safe: the thread of the cluster executes them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +53,11 @@ class StoredLog(NamedTuple):
 
 
 class Sandbox:
-    """In-process Kafka cluster."""
+    """In-process Kafka cluster.
+
+    Thread-safe: the thread of the cluster executes the methods. They raise KeyError if a node, topic, or partition does
+    not exist.
+    """
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class Sandbox:
         if self.security.users is not None:
             self.cluster.scram_users.add_passwords(self.security.users.passwords)
         self.listeners: dict[int, NodeListener] = {}
-        """Listeners by node ID, after the cluster is started."""
+        """Listeners by node ID, after the start of the cluster."""
         self._carry_out: Callable[[Callable[[], None]], None] = _at_once
         for name, partitions in (topics or {}).items():
             self.cluster.create_topic(name, partitions)
@@ -104,6 +106,7 @@ class Sandbox:
             host: address to listen on.
             port: port of the first node; the next nodes have the next ports. 0 uses free ports.
             advertised_host: host in the metadata; `host` by default.
+
         Raises:
             OSError: an address is not available.
         """
@@ -141,6 +144,7 @@ class Sandbox:
             scheduler: clock and timers.
             entropy: source of nonces.
             carry_out: calls a function in the thread of the cluster and returns after it; calls it directly by default.
+
         Raises:
             IllegalStateError: the cluster is already started.
         """
@@ -153,7 +157,7 @@ class Sandbox:
 
     @property
     def bootstrap(self) -> str:
-        """The advertised addresses of all nodes, for bootstrap.servers."""
+        """Advertised addresses of all nodes, for bootstrap.servers."""
         return ",".join(place_text(node.host, node.port) for node in self.cluster.nodes.values())
 
     # --- control ------------------------------------------------------------------------------------------------------
@@ -180,26 +184,21 @@ class Sandbox:
             topic, partition: the partition.
             node_id: the new leader.
             end_offset: end of the new leader's log; later records are lost, as in an unclean election. A batch that
-                contains the offset is lost entirely. None loses only records that a stopped follower is missing.
+            contains the offset is lost entirely. None loses only records that a stopped follower is missing.
+
         Raises:
-            KeyError: the topic, partition, or node does not exist.
             OffsetOutOfRange: the log has no `end_offset`.
         """
         self._do(lambda: self.cluster.move_leader(topic, partition, node_id, end_offset))
 
     def elect_late(self, topic: str, partition: int, node_id: int, *, ms: int) -> None:
-        """Remove the leader of a partition for `ms` milliseconds, then elect a node.
-
-        Raises:
-            KeyError: the topic, partition, or node does not exist.
-        """
+        """Remove the leader of a partition for `ms` milliseconds, then elect a node."""
         self._do(lambda: self.cluster.elect_late(topic, partition, node_id, ms))
 
     def hold_follower(self, topic: str, partition: int, node_id: int) -> None:
         """Stop a follower and remove it from the in-sync replicas. It serves fetches up to its end offset.
 
         Raises:
-            KeyError: the topic or partition does not exist.
             ValueError: the node is not a follower.
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].hold(node_id))
@@ -207,9 +206,9 @@ class Sandbox:
     def lag_follower(self, topic: str, partition: int, node_id: int) -> None:
         """Stop a follower, which stays in sync for replica.lag.time.max.ms.
 
-        Until then, acks=all waits for it. If it is elected before, records that only acks=1 acknowledged are lost.
+        Until then, acks=all waits for it, and its election loses records that only acks=1 acknowledged.
+
         Raises:
-            KeyError: the topic or partition does not exist.
             ValueError: the node is not a follower.
         """
         cluster = self.cluster
@@ -220,11 +219,7 @@ class Sandbox:
         self._do(lambda: self.cluster.topics[topic].partitions[partition].release(node_id))
 
     def forget_fetch_sessions(self, node_id: int) -> None:
-        """Drop the fetch sessions of a node, as after a restart.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Drop the fetch sessions of a node, as after a restart."""
         self._do(lambda: self.cluster.nodes[node_id].fetch_sessions.clear())
 
     def move_coordinator(self, group_id: str, node_id: int) -> None:
@@ -240,19 +235,11 @@ class Sandbox:
         self._do(lambda: self.cluster.groups.trouble(group_id, code))
 
     def move_transaction_coordinator(self, transactional_id: str, node_id: int) -> None:
-        """Move the coordinator of a transactional ID. No state is lost.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Move the coordinator of a transactional ID. No state is lost."""
         self._do(lambda: self.cluster.transactions.move(transactional_id, node_id))
 
     def trouble_transaction_coordinator(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Fail requests of a transactional ID with a coordinator error; see `trouble_coordinator`.
-
-        Raises:
-            ValueError: another code.
-        """
+        """Fail requests of a transactional ID with a coordinator error; see `trouble_coordinator`."""
         self._do(lambda: self.cluster.transactions.trouble(transactional_id, code))
 
     def hold_markers(self, transactional_id: str) -> None:
@@ -279,8 +266,6 @@ class Sandbox:
         """Remove the producers of a partition, as Kafka does after producer.id.expiration.ms.
 
         Producers with an open transaction stay.
-        Raises:
-            KeyError: the topic or partition does not exist.
         """
         self._do(lambda: self.cluster.topics[topic].partitions[partition].log.producers.expire())
 
@@ -291,8 +276,8 @@ class Sandbox:
             quota: produce or fetch.
             bytes_per_s: the limit; None removes it.
             node_id: the node; None means all nodes.
+
         Raises:
-            KeyError: the node does not exist.
             ValueError: the limit is invalid.
         """
 
@@ -315,7 +300,6 @@ class Sandbox:
         """Start a fault of a node; `ms` is the delay of `Fault.DELAY`.
 
         Raises:
-            KeyError: the node does not exist.
             ValueError: `ms` does not fit the fault.
         """
         self._do(lambda: self.cluster.nodes[node_id].faults.start(fault, ms=ms))
@@ -332,8 +316,8 @@ class Sandbox:
             code: the error of the entire request. Produce with acks=0 still gets no response.
             times: number of requests to each node.
             node_id: the node; None means all nodes.
+
         Raises:
-            KeyError: the node does not exist.
             ValueError: the API is unknown or has no error codes, or `times` is invalid.
         """
         api_key = failing_api(api)
@@ -343,7 +327,7 @@ class Sandbox:
         """Fail requests of an API with an error when a trigger fires. All nodes count together.
 
         Raises:
-            KeyError, ValueError: see `fail_requests`.
+            ValueError: see `fail_requests`.
         """
         api_key = failing_api(api)
         self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, trigger))
@@ -370,11 +354,7 @@ class Sandbox:
         self._do(change)
 
     def set_disk(self, node_id: int, total_bytes: int | None) -> None:
-        """Set the disk size of a node; None takes its log directory offline. Has no effect on writes.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Set the disk size of a node; None takes its log directory offline. Has no effect on writes."""
 
         def change() -> None:
             state = self.cluster.nodes[node_id].state
@@ -384,11 +364,7 @@ class Sandbox:
         self._do(change)
 
     def hold_metadata(self, node_id: int) -> None:
-        """Freeze the topics and leaders in the metadata of a node until `release_metadata`.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Freeze the topics and leaders in the metadata of a node until `release_metadata`."""
 
         def change() -> None:
             cluster = self.cluster
@@ -401,11 +377,7 @@ class Sandbox:
         self._do(lambda: self.cluster.nodes[node_id].state.release_metadata())
 
     def register(self, node_id: int, *, is_registered: bool = True) -> None:
-        """Add a node to the metadata or remove it. Replicas and leaders do not change.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Add a node to the metadata or remove it. Replicas and leaders do not change."""
 
         def change() -> None:
             self.cluster.nodes[node_id].state.is_registered = is_registered
@@ -413,11 +385,7 @@ class Sandbox:
         self._do(change)
 
     def fence(self, node_id: int, *, is_fenced: bool = True) -> None:
-        """Fence or unfence a node, as if its heartbeats stopped. Replicas and leaders do not change.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Fence or unfence a node, as if its heartbeats stopped. Replicas and leaders do not change."""
 
         def change() -> None:
             self.cluster.nodes[node_id].state.is_fenced = is_fenced
@@ -425,11 +393,7 @@ class Sandbox:
         self._do(change)
 
     def secure(self, node_id: int, security: ListenerSecurity) -> None:
-        """Change the security of new connections to a node, such as its certificate.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Change the security of new connections to a node, such as its certificate."""
 
         def change() -> None:
             self.listeners[node_id].security = security
@@ -451,11 +415,7 @@ class Sandbox:
         return self._do(lambda: {name: len(topic.partitions) for name, topic in self.cluster.topics.items()})
 
     def stored(self, topic: str, partition: int) -> StoredLog:
-        """Return a copy of the log of a partition.
-
-        Raises:
-            KeyError: the topic or partition does not exist.
-        """
+        """Return a copy of the log of a partition."""
 
         def read() -> StoredLog:
             log = self.cluster.topics[topic].partitions[partition].log
@@ -469,7 +429,6 @@ class Sandbox:
         """Append a batch to a partition as its leader does. Return the offset of the first record.
 
         Raises:
-            KeyError: the topic or partition does not exist.
             BatchRefused: the leader rejects the batch.
         """
 
@@ -480,19 +439,15 @@ class Sandbox:
         return self._do(write)
 
     def committed(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
-        """Return the committed offsets of a group, by topic and partition; empty if the group does not exist."""
+        """Return the committed offsets of a group, by topic and partition; empty if it does not exist."""
         return self._do(lambda: dict(self.cluster.groups.offsets.get(group_id, {})))
 
     def members(self, group_id: str) -> list[str]:
-        """Return the member IDs of a group; empty if the group does not exist."""
+        """Return the member IDs of a group; empty if it does not exist."""
         return self._do(lambda: self.cluster.groups.members(group_id))
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Expire the session of a member immediately.
-
-        Raises:
-            KeyError: the group has no such member.
-        """
+        """Expire the session of a member immediately. Raises: KeyError: the group has no such member."""
         self._do(lambda: self.cluster.groups.expire_session(group_id, member_id))
 
     def end_offset(self, topic: str, partition: int) -> int:
@@ -501,11 +456,7 @@ class Sandbox:
 
 
 def failing_api(api: str) -> int:
-    """Return the key of an API that can fail.
-
-    Raises:
-        ValueError: the API is unknown or has no error codes.
-    """
+    """Return the key of an API that can fail. Raises: ValueError: the API is unknown or has no error codes."""
     by_name = {handler.request.NAME: handler.request for handler in HANDLERS.values()}
     request = by_name.get(api)
     if request is None or not has_error_code(request):

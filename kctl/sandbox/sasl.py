@@ -1,8 +1,4 @@
-"""Broker side of SASL: PLAIN, SCRAM, and OAUTHBEARER.
-
-A `SaslServer` gets each client message and returns the response until it is `done`. It raises AuthenticationError with
-the text of Kafka's brokers.
-"""
+"""Broker side of SASL: PLAIN, SCRAM, and OAUTHBEARER. Errors have the texts of Kafka's brokers."""
 
 import binascii
 import hashlib
@@ -25,7 +21,7 @@ _CLIENT_FINAL = re.compile(r"(c=biws,r=([\x21-\x2b\x2d-\x7e]+)),p=([A-Za-z0-9+/=
 
 
 class SaslServer(Protocol):
-    """One authentication in progress."""
+    """One authentication: gets each client message and returns the response until it is `done`."""
 
     @property
     def done(self) -> bool:
@@ -34,7 +30,7 @@ class SaslServer(Protocol):
 
     @property
     def user(self) -> str:
-        """The authenticated user; empty until `done`."""
+        """Authenticated user; empty until `done`."""
         ...
 
     def step(self, message: bytes) -> bytes:
@@ -46,8 +42,6 @@ class SaslServer(Protocol):
 
 
 class PlainServer:
-    """PLAIN with passwords by user."""
-
     def __init__(self, passwords: Mapping[str, str]) -> None:
         self.done = False
         self.user = ""

@@ -1,7 +1,4 @@
-"""Segments of a log: start, size, and timestamps. Source: segment.bytes, segment.ms, max.compaction.lag.ms.
-
-Cleanup affects entire segments. The batches are in the log.
-"""
+"""Segments of a log, the units of cleanup. Source: segment.bytes, segment.ms, max.compaction.lag.ms."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +10,7 @@ _FURTHEST_OFFSET = 2**31 - 1
 
 
 class Segment:
-    """Segment of a log.
+    """Segment of a log, without its batches.
 
     Attributes:
         first_timestamp_ms: max timestamp of the first batch; -1 without batches.
@@ -29,7 +26,6 @@ class Segment:
         self.greatest_timestamp_ms = made_at_ms
 
     def add(self, header: BatchHeader, size_bytes: int) -> None:
-        """Add a batch."""
         newest_ms = header.max_timestamp_ms
         if self.first_timestamp_ms < 0:
             self.first_timestamp_ms = self.greatest_timestamp_ms = newest_ms
@@ -48,7 +44,7 @@ class Segments:
 
     @property
     def active_offset(self) -> int:
-        """The start of the active segment; 0 in a new log."""
+        """Start of the active segment; 0 in a new log."""
         return self._all[-1].base_offset if self._all else 0
 
     def place(self, header: BatchHeader, size_bytes: int, wall_ms: int, settings: TopicSettings) -> None:
@@ -80,7 +76,6 @@ class Segments:
         return bounds
 
     def roll(self, end_offset: int, wall_ms: int) -> None:
-        """Start a new segment at the end of the log."""
         self._all.append(Segment(end_offset, wall_ms))
 
     def keep(self, batches: Iterable[tuple[BatchHeader, bytes]], bounds: list[int]) -> None:

@@ -33,8 +33,6 @@ class SandboxFailure(Exception):
 
 
 class SystemEntropy:
-    """Random numbers of the system."""
-
     __slots__ = ()
 
     def token_bytes(self, count: int) -> bytes:
@@ -102,21 +100,21 @@ class ServedSandbox:
 
     @property
     def bootstrap(self) -> str:
-        """The advertised addresses of all nodes, for bootstrap.servers."""
+        """Advertised addresses of all nodes, for bootstrap.servers."""
         return self.sandbox.bootstrap
 
     def listens_on(self, node_id: int) -> tuple[str, int]:
-        """Return the host and port on which a node listens, which may differ from its advertised address."""
+        """Return the host and port of a node's socket, which may differ from its advertised address."""
         listening = self._sockets[node_id]
         return listening.host, listening.port
 
     @property
     def open_connections(self) -> int:
-        """The number of open accepted sockets."""
+        """Number of open accepted sockets."""
         return len(self._wires)
 
     def stop(self) -> None:
-        """Close all sockets and stop the thread. Idempotent. No effect in a forked child.
+        """Close all sockets and stop the thread. Idempotent; no effect in a forked child.
 
         Raises:
             SandboxFailure: the sandbox had an internal error.
@@ -180,6 +178,7 @@ def run_until_signal(
         sandbox: the cluster.
         host, port, advertised_host: see `Sandbox.serve`.
         on_ready: called when connections are accepted.
+
     Raises:
         OSError: an address is not available.
         SandboxFailure: the sandbox had an internal error.

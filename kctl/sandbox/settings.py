@@ -21,14 +21,14 @@ class ClusterSettings(NamedTuple):
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
     group_initial_rebalance_delay_ms: int = 0
-    """Kafka's default is 3000: time for more members to join a new classic group."""
+    """Kafka's default is 3000. Time for more members to join a new classic group."""
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_heartbeat_interval_ms: int = 5_000
     max_incremental_fetch_session_cache_slots: int = 1_000
     replica_selector_class: str = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    """Kafka's default is none: consumers never fetch from followers. Any other value has the same effect."""
+    """Kafka's default is none: consumers never fetch from followers. Any other value acts like none."""
     offset_metadata_max_bytes: int = 4_096
     group_version: int = 1
     """Level of the feature group.version; 0 disables the consumer protocol (KIP-848)."""
@@ -40,9 +40,9 @@ class ClusterSettings(NamedTuple):
     metadata_delay_ms: int = 0
     """Delay until brokers learn of changed replicas, in ms."""
     transaction_marker_delay_ms: int = 0
-    """Time to write the markers of a transaction, in ms. They are written one after the other, so records may become
+    """Time to write the markers of a transaction, in ms.
 
-    visible before the offsets of the transaction do.
+    They are written one after the other, so records may become visible before the transaction's offsets.
     """
     authorizer: bool = False
     """True enables ACLs, as authorizer.class.name with Kafka's StandardAuthorizer does."""
@@ -50,13 +50,13 @@ class ClusterSettings(NamedTuple):
     """Principals with all permissions, such as User:admin."""
     allow_everyone_if_no_acl_found: bool = False
     offsets_topic_num_partitions: int = 50
-    """Partitions of __consumer_offsets, created when a client first looks up a group. 0 disables the topic."""
+    """Partitions of __consumer_offsets, created at the first request for a group coordinator. 0 disables the topic."""
     offsets_topic_replication_factor: int = 3
-    """Maximum; limited by the number of nodes."""
+    """Maximum; the number of nodes is another."""
     offsets_topic_segment_bytes: int = 1_048_576
     """Kafka's default is 104857600. A smaller value bounds the memory for superseded commits."""
     log_cleaner_backoff_ms: int = 15_000
-    """Delay of compaction after a log is ready for it, in ms."""
+    """Interval between checks for compaction, in ms."""
     log_retention_check_interval_ms: int = 300_000
     connections_max_reauth_ms: int = 0
     """Maximum session lifetime (KIP-368), in ms; 0 means no limit."""
@@ -120,7 +120,7 @@ class TopicSettings(NamedTuple):
 
     @property
     def roll_ms(self) -> int:
-        """The maximum age of the active segment, in record time, in ms."""
+        """Maximum age of the active segment in record time, in ms."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
 
 

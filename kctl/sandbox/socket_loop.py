@@ -1,6 +1,6 @@
 """Event loop in one thread for sockets, timers, and functions from other threads. Independent of Kafka.
 
-It is separate from the client's selector, to detect mistakes in either.
+Separate from the client's selector, to detect mistakes in either.
 """
 
 import heapq
@@ -24,8 +24,6 @@ class SocketLoopError(Exception):
 
 
 class LoopTimer:
-    """Scheduled call."""
-
     __slots__ = ("action", "is_cancelled")
 
     def __init__(self, action: Callable[[], None]) -> None:
@@ -83,7 +81,7 @@ class SocketLoop:
         future.result()
 
     def stop(self) -> None:
-        """Stop the loop and its thread. Idempotent. Sockets stay open."""
+        """Stop the loop and its thread, but leave sockets open. Idempotent."""
         self._is_stopping = True
         self._wake()
         if self._thread.ident is None:
@@ -92,7 +90,7 @@ class SocketLoop:
             self._thread.join()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the descriptors, which would keep connections and ports of the parent open."""
+        """Close the child's copies of descriptors, which would keep connections and ports of the parent open."""
         self.is_forked = self._is_over = True
         for key in list((self._selector.get_map() or {}).values()):
             key.fileobj.close()  # type: ignore[union-attr]  # only sockets are registered here
@@ -115,7 +113,6 @@ class SocketLoop:
         return self._clock.wall_ms()
 
     def call_later(self, delay_ms: int, action: Callable[[], None]) -> LoopTimer:
-        """Call `action` once after `delay_ms`."""
         timer = LoopTimer(action)
         heapq.heappush(self._timers, (self._clock.start_ms() + delay_ms, next(self._numbers), timer))
         return timer
@@ -132,7 +129,7 @@ class SocketLoop:
             self._selector.register(sock, events, on_ready)
 
     def guard(self, action: Callable[[], None]) -> bool:
-        """Call `action`, and store an error in `failures`. Return whether it succeeded."""
+        """Call `action`, and store its error in `failures`. Return whether it succeeded."""
         try:
             action()
         except Exception as error:  # noqa: BLE001  # kept, and raised again when the sandbox is stopped

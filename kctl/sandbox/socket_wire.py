@@ -12,19 +12,16 @@ _READ_BYTES = 65_536
 _LINGER_MS = 1_000
 """Wait for the client to close its side, in ms."""
 MOST_UNSENT_BYTES = 1 << 20
-"""Limit for unread output. No further requests are handled until the client reads."""
+"""Limit for unsent output, above which no further requests are handled."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 def reset_socket(sock: socket.socket) -> None:
-    """Close a socket with RST instead of FIN."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     sock.close()
 
 
 class SocketWire:
-    """Connection to one node."""
-
     def __init__(self, loop: SocketLoop, sock: socket.socket, on_closed: Callable[["SocketWire"], None]) -> None:
         self._loop = loop
         self._sock = sock
@@ -38,7 +35,6 @@ class SocketWire:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def begin(self, endpoint: Endpoint) -> None:
-        """Start to serve `endpoint`."""
         self._endpoint = endpoint
         self._watch()
 

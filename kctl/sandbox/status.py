@@ -1,4 +1,4 @@
-"""State of a running sandbox as plain values: nodes, faults, partitions, topics, and groups."""
+"""State of a running sandbox as plain values."""
 
 import os
 

@@ -1,6 +1,6 @@
 """Client telemetry of one node: client IDs, times of requests, and checks. Source: KIP-714.
 
-The node has a receiver without subscriptions: it requests no metrics and rejects early pushes.
+Without subscriptions, the node requests no metrics and rejects early pushes.
 """
 
 from typing import NamedTuple
@@ -27,8 +27,6 @@ class TelemetryRefused(Exception):
 
 
 class Push(NamedTuple):
-    """Fields of a PushTelemetry request."""
-
     client_id: bytes
     subscription_id: int
     is_terminating: bool
@@ -46,8 +44,6 @@ class _Client:
 
 
 class Telemetry:
-    """Telemetry clients of one node."""
-
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id
         self._made = 0
@@ -59,11 +55,7 @@ class Telemetry:
         return stable_uuid(f"telemetry/{self._node_id}/{self._made}")
 
     def subscribe(self, client_id: bytes, now_ms: int) -> int:
-        """Return the subscription ID of a client.
-
-        Raises:
-            TelemetryRefused: the push interval has not passed.
-        """
+        """Return the subscription ID of a client. Raises: TelemetryRefused: the push interval has not passed."""
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
         if asked and now_ms - max(asked) < PUSH_INTERVAL_MS:
@@ -72,11 +64,7 @@ class Telemetry:
         return _subscription_id(client_id)
 
     def push(self, push: Push, now_ms: int) -> None:
-        """Check a push of a client.
-
-        Raises:
-            TelemetryRefused: the client ID, time, or content is invalid.
-        """
+        """Check a push of a client. Raises: TelemetryRefused: the client ID, time, or content is invalid."""
         if push.client_id in _RESERVED:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "no client instance id")
         client = self._client(push.client_id)
@@ -88,7 +76,7 @@ class Telemetry:
         _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:
-        """Return whether a push is allowed: after the interval, or the first one after a subscription request."""
+        """Record a push and return whether it is allowed: after the interval, or first after a subscription request."""
         before = client.pushed_at_ms
         has_asked = client.got_at_ms is not None and (before is None or client.got_at_ms > before)
         may = before is None or has_asked or now_ms - before >= PUSH_INTERVAL_MS

@@ -29,7 +29,6 @@ class TlsEnd:
         self._inner = make_inner(self)
 
     def receive(self, data: bytes) -> None:
-        """Process TLS records from the client."""
         if not self._has_begun and data[:1] != _HANDSHAKE:
             self._wire.write(_NO_TLS)
             self._on_refused(f"the first bytes are not TLS: {data[:16]!r}")
@@ -70,7 +69,6 @@ class TlsEnd:
         return self._wire.is_gone
 
     def write(self, data: bytes) -> None:
-        """Encrypt and send bytes."""
         self._channel.write(data)
         self._flush()
 

@@ -12,7 +12,7 @@ class Trigger(ABC):
     @property
     @abstractmethod
     def left(self) -> int | None:
-        """The number of remaining failures; None means no limit."""
+        """Number of remaining failures; None means no limit."""
 
     @abstractmethod
     def fires(self) -> bool:
@@ -40,7 +40,7 @@ class Times(Trigger):
 
 
 class Every(Trigger):
-    """Trigger for every `step`th request: the first `step - 1` succeed, the next fails."""
+    """Trigger for every `step`th request."""
 
     def __init__(self, step: int) -> None:
         if step < 1:

@@ -1,7 +1,7 @@
 """AvroValues: Avro values as Arrow types, which match Spark's Avro reader if it supports the type.
 
-A union of several non-null types is a struct with one field for each branch. Recursive types, records without fields
-and decimals of more than 38 digits are strings, the first two with JSON.
+A union of several non-null types is a struct with one field for each branch. Recursive types and records without fields
+are JSON strings, and decimals of more than 38 digits are strings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -155,7 +155,7 @@ def _decimal(scale: int) -> Convert:
 
 
 def _recursive_types(names: Mapping[str, Any]) -> set[str]:
-    """Return the names of types on a cycle, and of types between two cycles."""
+    """Return the names of types on a cycle or between two cycles."""
     inner = {name: _named_in(each.get("fields", ()), names) for name, each in names.items()}
     outer: dict[str, set[str]] = {name: set() for name in names}
     for name, others in inner.items():

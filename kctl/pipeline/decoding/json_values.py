@@ -1,8 +1,8 @@
 """JsonValues: JSON values with a JSON Schema as Arrow types.
 
-Objects with properties are structs, other objects with one value type maps, and arrays lists. Other schemas (several
-types, any type, recursive objects) are JSON strings. A value that does not fit its type is an error; other rules of the
-schema are not checked. Properties outside of the schema are dropped.
+Objects with properties are structs, and objects with one value type maps. Schemas with several types or any type, and
+recursive objects, are JSON strings. Values that do not fit their type are errors; other rules are not checked, and
+properties outside of the schema are dropped.
 """
 
 import json
@@ -17,7 +17,7 @@ from kctl.serdes.json_text import parse_json, show_json
 from kctl.serdes.schema_store import Resolved
 
 Convert = Callable[[Any, str], Any]
-"""Takes a value and its place, which is used in errors."""
+"""Converts a value; the second argument is its place, for errors."""
 _SCALARS: dict[str, tuple[pa.DataType, tuple[type, ...]]] = {
     "string": (pa.string(), (str,)),
     "integer": (pa.int64(), (int,)),
@@ -48,7 +48,7 @@ class JsonValues:
         self.type, self._convert = self._of(self._root, self._root, 0)
 
     def of_writer(self, _writer: Resolved) -> Read:
-        """Return the reader of payloads. It does not depend on the writer's schema."""
+        """Return the reader of payloads, the same for all writer's schemas."""
         return self._read
 
     def _read(self, data: bytes) -> Any:
@@ -143,7 +143,7 @@ class JsonValues:
 
 
 def _at(document: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer, or None if there is none or the pointer is an anchor."""
+    """Return the value at a JSON pointer, or None if it is missing or the pointer is an anchor."""
     found = document
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -152,7 +152,7 @@ def _at(document: Any, pointer: str) -> Any:
 
 
 def _without_null(schema: Any) -> Any:
-    """Return a schema without null as an alternative, because every column is nullable."""
+    """Return a schema without null as an alternative: every column is nullable."""
     if not isinstance(schema, Mapping):
         return schema
     kinds = schema.get("type")

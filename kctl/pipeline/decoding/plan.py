@@ -1,7 +1,6 @@
 """DecodePlan: the readers' schemas of keys and values, resolved once on the driver and sent to the tasks.
 
-Tasks request writers' schemas from the registry, once for each id: `task_store` keeps them for all tasks of a worker,
-and on disk.
+Tasks request writers' schemas from the registry, once for each ID.
 """
 
 import os
@@ -84,7 +83,7 @@ class DecodePlan(NamedTuple):
 def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
     """Parse the requested decoding of keys or values.
 
-    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
+    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic; None: topic.
 
     Raises: ConfigError: the form or the schema is invalid.
     """
@@ -135,8 +134,6 @@ _LIMITS = ("default.api.timeout.ms", "request.timeout.ms", "socket.connection.se
 
 
 class RegistryStore(NamedTuple):
-    """A registry and its schema store."""
-
     registry: SchemaRegistry
     schemas: SchemaStore
 
@@ -160,7 +157,7 @@ _stores: dict[tuple[Properties, Properties], SchemaStore] = {}
 
 
 def task_store(plan: DecodePlan) -> SchemaStore:
-    """Return the schema store of this process, which later tasks reuse. Raises: ConfigError."""
+    """Return the schema store that all tasks of this process share. Raises: ConfigError."""
     key = plan.registry, plan.limits
     if key not in _stores:
         _stores[key] = make_store(*key).schemas

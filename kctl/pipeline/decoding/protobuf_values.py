@@ -1,9 +1,9 @@
 """ProtobufValues: Protobuf messages as Arrow structs by the descriptor of the reader's schema.
 
-Fields are identified by number, so the reader's descriptor reads all versions of a message: unknown fields are dropped,
-and missing fields have defaults. Fields with presence are null if unset, wrappers are their value, and timestamps are
-instants. `google.protobuf.Struct`, `Value`, `ListValue` and `Any`, recursive messages and messages without fields are
-JSON strings.
+Fields are identified by number, so one descriptor reads all versions: unknown fields are dropped, and missing fields
+have defaults. Fields with presence are null if unset, wrappers are their value, and timestamps are instants.
+`google.protobuf.Struct`, `Value`, `ListValue` and `Any`, recursive messages, and messages without fields are JSON
+strings.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 
 
 class _Part:
-    """Arrow type of a field or message; `get` converts its values, and is None for no conversion."""
+    """Arrow type of a field or message; `get` converts its values, unless None."""
 
     def __init__(self, type_: pa.DataType, get: Get | None = None) -> None:
         self.type = type_

@@ -1,7 +1,7 @@
 """RecordDecoding: batches of records with decoded keys or values.
 
-Undecodable records are never lost: `with_errors` keeps the record with its raw bytes and the error, `split` moves it
-into an error table. If the registry fails, the task fails.
+Undecodable records are never lost: `with_errors` keeps their raw bytes and the error, and `split` moves them into an
+error table. If the registry fails, the task fails.
 """
 
 from collections.abc import Sequence
@@ -28,19 +28,18 @@ ERROR_TYPE = pa.struct(
         pa.field("value", pa.binary()),
     ]
 )
-"""Error of an undecodable record: its offset, the reason and its raw bytes. Null for decoded records."""
+"""Error of an undecodable record; null for decoded records."""
 _OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
 """Errors of a single record. Other errors come from the registry or are bugs."""
 
 
 class DecodedTypes(NamedTuple):
-    """Types of keys and values; None: undecoded bytes."""
+    """Types of keys and values; None means raw bytes."""
 
     key: pa.DataType | None
     value: pa.DataType | None
 
     def schema(self) -> pa.Schema:
-        """Return the schema of exported records with these types."""
         columns = schema_of(COLUMN_NAMES)
         for side, kind in self._asdict().items():
             if kind is not None:
@@ -103,7 +102,7 @@ class RecordDecoding:
         self.raw_columns = tuple(name for name in COLUMN_NAMES if name in needed)
 
     def with_errors(self, raw: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the output columns. An undecodable key or value is null, and ERROR has the reason.
+        """Return the output columns. Undecodable keys and values are null, and ERROR has the reason.
 
         Raises: DecodeError: a record does not decode, and ERROR is not an output column. KafkaError: the registry
         failed.
@@ -119,7 +118,7 @@ class RecordDecoding:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
     def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """Return the decoded records, and the undecodable records with REASON, or None if all decode.
+        """Return the decoded records, and the undecodable records with REASON, if any.
 
         Raises: KafkaError: the registry failed.
         """
@@ -228,7 +227,7 @@ class _Side:
 
 
 MOST_READS = 1000
-"""Maximum number of cached readers. More schemas in a topic cost time, not memory."""
+"""Maximum number of cached readers; more schemas in a topic cost time, not memory."""
 
 
 def _errors(raw: pa.RecordBatch, reasons: dict[int, str]) -> pa.Array:

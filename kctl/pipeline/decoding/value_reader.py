@@ -32,7 +32,7 @@ class ValueReader(Protocol):
 
 
 class TypeBudget:
-    """Limit on the size of a type: a short schema can expand exponentially if each level has two fields of the next.
+    """Limit on the size of a type, because short schemas can expand exponentially.
 
     Args: kind: name of the format, for errors.
     """

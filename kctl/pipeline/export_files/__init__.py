@@ -1,5 +1,1 @@
-"""An export on disk.
-
-`manifests.py` has the list of an export's files, `folder.py` ownership and commits, `range_files.py` writing,
-`exported_records.py` reading. Plans import only `manifests.py` and `folder.py`, which need no pyarrow.
-"""
+"""An export on disk. Plans import only `manifests.py` and `folder.py`, which need no pyarrow."""

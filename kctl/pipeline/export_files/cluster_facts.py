@@ -1,6 +1,6 @@
 """ClusterFacts: partitions and configs of topics, and offsets of consumer groups, stored in manifests.
 
-The newest facts count for each topic and group.
+The newest facts of each topic and group apply.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ OffsetsByTopic = Mapping[str, Mapping[int, int]]
 
 
 class TopicFacts(NamedTuple):
-    """A topic. Attributes: configs: configs set on the topic; None if they could not be read."""
+    """Topic; `configs` are set on it, and None if they could not be read."""
 
     partitions: int
     configs: Mapping[str, str] | None
 
 
 class ClusterFacts(NamedTuple):
-    """Topics by name, and groups by id."""
+    """Topics by name, and groups by ID."""
 
     topics: Mapping[str, TopicFacts] = MappingProxyType({})
     groups: Mapping[str, OffsetsByTopic] = MappingProxyType({})
@@ -85,7 +85,7 @@ def _config(topic: str, name: str, value: Any) -> str:
 
 
 def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
-    """Return the effective facts. Args: given: facts from the oldest to the newest."""
+    """Return the newest facts. Args: given: facts from the oldest to the newest."""
     topics: dict[str, TopicFacts] = {}
     groups: dict[str, OffsetsByTopic] = {}
     for each in given:

@@ -1,10 +1,10 @@
 """The layout `column:PATH`: files partitioned by the values of a column, or of a field of a decoded key or value.
 
 `column:day(PATH)` and `column:hour(PATH)` use UTC days and hours of timestamps, dates, or integers in milliseconds
-since 1970. The value is part of the path, `NAME=VALUE/`, with `_` for dots in NAME, as in `value_country=de/` and
+since 1970. Paths contain `NAME=VALUE/`, with `_` for dots in NAME: `value_country=de/`,
 `value_created_hour=2026-11-22-13/`. UTF-8 bytes other than letters, digits, `_`, `-` or `.` become `~` and two
-hexadecimal digits. Files of tables also have a column NAME. Files of directories do not have it, nor a decoded key or
-value used as the partition: readers get it from the path.
+hexadecimal digits. Files of tables also have a column NAME. Files of directories have neither it nor a decoded key or
+value used as the partition: readers get both from the path.
 """
 
 import re
@@ -22,7 +22,7 @@ LONGEST = 200
 """Maximum bytes of a value in a path; directory names have at most 255."""
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 DECODED = ("key", "value")
-"""Columns whose types readers of directories do not know: they read an integer in a path as 32 bits."""
+"""Columns whose types readers of directories do not know: they read integers in a path as 32 bits."""
 _TYPES = ("string", "int32", "int64", "bool", "date32[day]")
 _TIME = re.compile(r"(day|hour)\((.+)\)")
 _HOUR_FORMAT = "%Y-%m-%d-%H"
@@ -34,13 +34,12 @@ def column_of(layout: str) -> str | None:
 
 
 def name_of(column: str) -> str:
-    """Return the name of a column in paths."""
     path, unit = _parsed(column)
     return path.replace(".", "_") + (f"_{unit}" if unit else "")
 
 
 def with_column(schema: "pa.Schema", layout: str) -> "pa.Schema":
-    """Return a schema with the column of a layout added, unless it has the column."""
+    """Return a schema with the column of a layout, added if missing."""
     import pyarrow as pa
 
     column = column_of(layout)
@@ -110,7 +109,7 @@ def divided(
 
 
 def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
-    """Return a mask of records whose value is too long for a directory name, or None if there are none."""
+    """Return a mask of records whose value is too long for a directory name, or None without such records."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -159,7 +158,6 @@ def has_named_year(times: "pa.Array") -> "pa.Array":
 
 
 def _parsed(column: str) -> tuple[str, str | None]:
-    """Return the path of a column and its time unit."""
     found = _TIME.fullmatch(column)
     return (column, None) if found is None else (found[2], found[1])
 

@@ -1,7 +1,7 @@
 """DecodedSchemas: types of decoded keys and values in the files of each topic, stored in manifests.
 
-Parquet readers can merge the files of all runs: new fields are added, and removed fields become nulls. A change of a
-type is an error.
+Parquet readers can merge the files of all runs: new fields are added, and removed fields become nulls. A changed type
+is an error.
 """
 
 from base64 import b64decode, b64encode

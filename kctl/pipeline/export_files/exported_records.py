@@ -22,7 +22,7 @@ from kctl.pipeline.record_columns import TYPES
 
 BATCH_ROWS = 16_384
 MOST_GROUP_BYTES = 1 << 30
-"""Maximum size of a row group: the last batch may exceed the size at which the writer ends a group."""
+"""Maximum size of a row group; the last batch may exceed the writer's limit."""
 _FOOTER_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 100_000}
 """Limits of one string and one list in the footer of a file."""
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
@@ -96,7 +96,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
 def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
     """Raise ExportDataError if the footer announces more memory than kctl's own files need.
 
-    A value that a dictionary has once can be in every row.
+    A value that is once in a dictionary can be in every row.
     """
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
@@ -149,7 +149,6 @@ class _Head:
         return offset
 
     def pop_below(self, limit: int | None) -> pa.RecordBatch:
-        """Remove and return the records before an offset."""
         batch = self.batch
         assert batch is not None
         count = batch.num_rows

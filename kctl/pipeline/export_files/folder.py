@@ -9,13 +9,13 @@
     FOLDER/_tmp/RUN/                                          of the run that owns the directory
     FOLDER/orders/.orders-0-1000-2000.parquet                 complete, not yet in a manifest
 
-Readers of directories ignore names that begin with `_` or `.`, so such topics get the prefix `@`. A file has a hidden
-name until its manifest is written, so other readers see only finished rounds. After a kill in between, the next run
-renames the files; kctl finds them by both names.
+Readers of directories ignore names that begin with `_` or `.`, so such topics get the prefix `@`. Files have hidden
+names until their manifest is written, so other readers see only finished rounds. After a kill in between, the next run
+renames the files; kctl finds both names.
 
-A run owns the directory while its own directory below `_tmp` exists. The next run removes that directory first. Then
-the earlier run can add nothing, because its tasks rename files and its driver links manifests from there. The driver
-and all workers see one file system at one path. Files, directories and manifest of a round are synced in this order.
+A run owns the directory while its own directory below `_tmp` exists, which the next run removes first. Then the earlier
+run can add nothing, because its tasks rename files and its driver links manifests from there. The driver and all
+workers see one file system at one path. Files, directories and manifest of a round are synced in this order.
 """
 
 import errno
@@ -68,12 +68,12 @@ def topic_folder(topic: str) -> str:
 
 
 def hidden(path: Path) -> Path:
-    """Return the name of a file before it is in a manifest."""
+    """Return the path of a file before it is in a manifest."""
     return path.with_name(f".{path.name}")
 
 
 def placed(path: Path) -> Path:
-    """Return the existing path of a file: a killed run may have left it with its hidden name."""
+    """Return the existing path of a file, which is hidden if a run was killed."""
     return path if path.exists() or not hidden(path).exists() else hidden(path)
 
 
@@ -130,7 +130,7 @@ class ExportFolder:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` that can be found without side effects. Raises: FolderError, ExportDataError."""
+        """Raise the errors of `claim` that can be found without side effects: FolderError, ExportDataError."""
         try:
             self._check_is_ours()
             for name in (MANIFESTS, TEMPORARY):
@@ -188,7 +188,7 @@ class ExportFolder:
         return dict(self._points)
 
     def _check_named(self, manifests: Iterable[Manifest]) -> None:
-        """Raise ExportDataError for a file with a final name in no manifest, which would be exported again."""
+        """Raise ExportDataError for a visible file in no manifest, which would be exported again."""
         known = paths_in(manifests)
         try:
             paths = [str(path.relative_to(self.path)) for path in _data_files(self.path) if path.name[0] != "."]
@@ -303,7 +303,7 @@ class ExportFolder:
         )
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
-        """Rename the files of a run that was killed, or is active, after its last manifest."""
+        """Rename the files of written manifests of a killed or active run."""
         known = paths_in(manifests)
         for path in _data_files(self.path):
             shown = path.with_name(path.name.removeprefix("."))

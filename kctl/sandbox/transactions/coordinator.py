@@ -1,6 +1,6 @@
 """Transactions of a cluster: their coordinators, timeouts, and markers.
 
-Transactions survive their coordinator; the next node continues with their markers.
+If a coordinator moves, the next node continues with the markers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,6 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 class Transactions:
-    """Transactional IDs of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self.offsets = GroupOffsets(cluster.groups)
         self._cluster = cluster
@@ -53,16 +51,11 @@ class Transactions:
     # --- coordinators -------------------------------------------------------------------------------------------------
 
     def node_of(self, transactional_id: str) -> "ClusterNode":
-        """Return the coordinator of a transactional ID."""
         moved = self._moved.get(transactional_id)
         return self._cluster.coordinator_of(transactional_id) if moved is None else self._cluster.nodes[moved]
 
     def move(self, transactional_id: str, node_id: int) -> None:
-        """Move the coordinator of a transactional ID.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Move the coordinator of a transactional ID. Raises: KeyError: the node does not exist."""
         node = self._cluster.nodes[node_id]
         self._unload(transactional_id)
         self._moved[transactional_id] = node.node_id
@@ -107,11 +100,7 @@ class Transactions:
         return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
 
     def check(self, transactional_id: str, node: "ClusterNode") -> None:
-        """Check that `node` serves the transactional ID.
-
-        Raises:
-            Refused: it does not.
-        """
+        """Raise Refused unless `node` serves the transactional ID."""
         code = self._troubles.get(transactional_id, ErrorCode.NONE)
         if code is ErrorCode.NONE and self.node_of(transactional_id) is not node:
             code = ErrorCode.NOT_COORDINATOR
@@ -121,11 +110,9 @@ class Transactions:
     # --- transactions -------------------------------------------------------------------------------------------------
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """Return the transaction of a transactional ID, or None."""
         return self._by_id.get(transactional_id)
 
     def on(self, node: "ClusterNode") -> Iterator[Transaction]:
-        """Yield the transactions that a node coordinates."""
         for transactional_id, transaction in self._by_id.items():
             if self.node_of(transactional_id) is node:
                 yield transaction
@@ -161,31 +148,19 @@ class Transactions:
             raise
 
     def add(self, transactional_id: str, claimed: ProducerIdentity, partitions: Iterable[TopicPartition]) -> None:
-        """Add partitions to a transaction; see `Transaction.add`.
-
-        Raises:
-            Refused: wrong producer or state.
-        """
+        """Add partitions to a transaction; see `Transaction.add`."""
         found = self._known(transactional_id)
         if found.add(claimed, partitions, self._cluster.scheduler.wall_ms()):
             self._watch_time(found)
 
     def verify(self, transactional_id: str, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Check that a partition is part of a transaction; see `Transaction.verify`.
-
-        Raises:
-            Refused: it is not.
-        """
+        """Check that a partition is part of a transaction; see `Transaction.verify`."""
         self._known(transactional_id).verify(claimed, partition)
 
     def end(
         self, transactional_id: str, claimed: ProducerIdentity, *, commit: bool, has_own_epoch: bool
     ) -> ProducerIdentity:
-        """Commit or abort a transaction; see `Transaction.end`.
-
-        Raises:
-            Refused: wrong producer or state.
-        """
+        """Commit or abort a transaction; see `Transaction.end`."""
         found = self._known(transactional_id)
         holder = found.end(
             claimed,

@@ -1,6 +1,6 @@
 """Group offsets of open transactions, which are invisible until commit.
 
-Groups share the partitions of __consumer_offsets. A producer's epoch and open transaction belong to one partition.
+Epochs and open transactions belong to a partition of __consumer_offsets, which groups share.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,8 +24,6 @@ class _Written(NamedTuple):
 
 
 class GroupOffsets:
-    """Group offsets of open transactions."""
-
     def __init__(self, groups: "Groups") -> None:
         self._groups = groups
         self._epochs: dict[tuple[TopicPartition, int], int] = {}
@@ -33,7 +31,6 @@ class GroupOffsets:
         self._open: dict[tuple[TopicPartition, int], list[_Written]] = {}
 
     def home_of(self, group_id: str) -> TopicPartition:
-        """Return the __consumer_offsets partition of a group."""
         return TopicPartition(OFFSETS_TOPIC, self._groups.topic.index_of(group_id))
 
     def has_open(self, home: TopicPartition, producer: ProducerIdentity) -> bool:
@@ -42,11 +39,7 @@ class GroupOffsets:
         return key in self._open and self._epochs[key] == producer.epoch
 
     def check(self, home: TopicPartition, producer: ProducerIdentity) -> None:
-        """Check that the producer may write.
-
-        Raises:
-            Refused: a newer epoch has written.
-        """
+        """Raise Refused if a newer epoch of the producer has written."""
         if producer.epoch < self._epochs.get((home, producer.producer_id), -1):
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
 
@@ -83,6 +76,6 @@ class GroupOffsets:
         )
 
     def forget(self, is_gone: Callable[[str, str], bool]) -> None:
-        """Drop the offsets of deleted groups and topics. `is_gone` gets the group ID and the topic."""
+        """Drop the offsets of deleted groups and topics; `is_gone` gets the group ID and the topic."""
         for key, written in self._open.items():
             self._open[key] = [one for one in written if not is_gone(one.group_id, one.partition.topic)]

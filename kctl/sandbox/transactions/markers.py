@@ -1,6 +1,6 @@
 """Markers that end a prepared transaction in each of its partitions, as soon as the partition has a leader.
 
-A marker is complete when all in-sync replicas have it. If it is lost before with its leader, it is written again.
+A marker is complete when all in-sync replicas have it, and written again if lost before with its leader.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class _Written(NamedTuple):
 
 
 class Markers:
-    """Markers of one transaction that are still to be written."""
+    """Remaining markers of one transaction."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Markers:
         self._is_stopped = False
 
     def write(self) -> None:
-        """Write markers where possible, and the rest when leaders are available. Call `done` after the last one."""
+        """Write markers now or when leaders are available. Call `done` after the last one."""
         if self._is_writing or self._is_held or self._is_stopped:
             return
         self._is_writing = True
@@ -67,7 +67,6 @@ class Markers:
             self._done()
 
     def write_next(self) -> None:
-        """Allow and write one more delayed marker."""
         if self._delayed:
             self._delayed.pop()
         self.write()
@@ -108,11 +107,9 @@ class Markers:
         return _Written(partition.leader_epoch, partition.log.end_offset)
 
     def hold(self) -> None:
-        """Write nothing until `release`."""
         self._is_held = True
 
     def release(self) -> None:
-        """Write held markers."""
         self._is_held = False
         self.write()
 

@@ -40,22 +40,18 @@ class TopicPartition(NamedTuple):
 
 
 class ProducerIdentity(NamedTuple):
-    """Producer ID and epoch."""
-
     producer_id: int
     epoch: int
 
 
 class Transaction:
-    """Transaction of one transactional ID."""
-
     def __init__(self, transactional_id: str, producer_id: int) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.previous_producer_id = NO_PRODUCER_ID
         self.epoch = NO_EPOCH
         self.last_epoch = NO_EPOCH
-        """Previous epoch, which the producer may still use if it missed the change."""
+        """Previous epoch, still valid for a producer that missed the change."""
         self.timeout_ms = 0
         self.started_at_ms = -1
         """Start of the transaction in wall-clock ms, or -1."""
@@ -65,7 +61,6 @@ class Transaction:
 
     @property
     def identity(self) -> ProducerIdentity:
-        """The producer that holds the transactional ID."""
         return ProducerIdentity(self.producer_id, self.epoch)
 
     @property
@@ -83,6 +78,7 @@ class Transaction:
             expected: identity that a continuing producer believes to have; None for a new producer.
             timeout_ms: transaction.timeout.ms.
             new_producer_id: returns a new ID, used if no epochs are left.
+
         Raises:
             Refused: PRODUCER_FENCED, or CONCURRENT_TRANSACTIONS while a transaction is open or ending.
         """
@@ -168,6 +164,7 @@ class Transaction:
             has_own_epoch: whether the producer uses KIP-890, so that the next transaction has a new epoch.
             wall_ms: the current time.
             new_producer_id: returns a new ID, used if no epochs are left.
+
         Raises:
             Refused: wrong producer or state, or the transaction is prepared but not complete.
         """
@@ -198,7 +195,7 @@ class Transaction:
             raise Refused(ErrorCode.PRODUCER_FENCED)
 
     def _check_epoch_of_own(self, claimed: ProducerIdentity) -> bool:
-        """Return whether a producer repeats its request because it missed the response with its next epoch."""
+        """Return whether a producer repeats a request because it missed the response with its next epoch."""
         has_new_id = (
             self.previous_producer_id == claimed.producer_id and claimed.epoch == GREATEST_EPOCH - 1 and self.epoch == 0
         )
@@ -217,7 +214,7 @@ class Transaction:
         return is_repeated or has_new_id
 
     def fence(self, *, has_own_epoch: bool) -> None:
-        """Abort the open transaction in a new epoch that no client gets, to fence its producer."""
+        """Abort the open transaction in a new epoch, which fences its producer."""
         if not has_own_epoch:
             self.epoch, self.last_epoch = self.epoch + 1, NO_EPOCH
         self._prepare(State.PREPARE_ABORT, has_own_epoch=has_own_epoch)

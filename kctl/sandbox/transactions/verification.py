@@ -1,4 +1,4 @@
-"""Check with the transaction coordinator before an append, and errors for producers of each version. Source: KIP-890.
+"""Check with the transaction coordinator before an append, and errors for each version of producers. Source: KIP-890.
 
 Producers of transaction version 1 add partitions before they write; version 2 adds them with the first batch.
 """
@@ -61,6 +61,6 @@ def _as_read_by_a_leader(code: ErrorCode, speaks: Speaks) -> ErrorCode:
 
 
 def for_a_producer(code: ErrorCode, speaks: Speaks) -> ErrorCode:
-    """Return the error code for Produce. Errors that older producers do not retry become NOT_ENOUGH_REPLICAS."""
+    """Return the error code for Produce; errors that older producers do not retry become NOT_ENOUGH_REPLICAS."""
     is_hidden = code in _UNREACHABLE or (code is ErrorCode.CONCURRENT_TRANSACTIONS and speaks is not Speaks.ADDING)
     return ErrorCode.NOT_ENOUGH_REPLICAS if is_hidden else code
