@@ -1,6 +1,6 @@
 """FilterProcess: a RecordFilter that evaluates its regular expression and jq program in a child process.
 
-Neither can be interrupted in Python, so the child sets an alarm (SIGALRM) for each record. It writes one byte for each
+Python cannot interrupt either, so the child sets an alarm (SIGALRM) for each record. It writes one byte for each
 decision, which shows the parent the record that took too long.
 """
 

@@ -1,7 +1,7 @@
 """Fingerprints of records, and tallies that compare the records of two topics.
 
 A fingerprint is a 128-bit BLAKE2b hash of key, value, headers and, if compared, timestamp and offset, each with its
-length. A `Tally` has the sum of fingerprints, which does not depend on their order, and a polynomial, which does.
+length. A `Tally` has the sum of fingerprints, regardless of their order, and a polynomial that depends on it.
 """
 
 from collections.abc import Iterator
@@ -34,9 +34,8 @@ class Entry(NamedTuple):
 
     Attributes:
         identity: hash that survives a change: of the offset if compared, otherwise of the key, otherwise of the
-            timestamp.
-        position: value that increases on both sides: the offset if compared, otherwise the timestamp if compared,
-            otherwise 0.
+        timestamp.
+        position: value that increases on both sides: the offset or the timestamp, whichever is compared first, or 0.
     """
 
     offset: int

@@ -1,7 +1,7 @@
-"""Isolation level of each side of a job.
+"""Isolation level of each side of a job. No other module of the pipeline sets a level.
 
 A range must be planned and read with one level. Otherwise a reader never reaches an end after an open transaction, or
-misses records. No other module of the pipeline sets a level.
+misses records.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,12 +24,12 @@ def as_given(properties: Mapping[str, object]) -> ReadingProperties:
 
 
 def of_source(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties for the source of a job. The default is committed."""
+    """Return the properties for the source of a job, by default committed."""
     return ReadingProperties({_NAME: _COMMITTED, **properties})
 
 
 def of_target(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties for a copy: always committed, because aborted records are not part of it."""
+    """Return the properties for a copy: always committed, because it has no aborted records."""
     return ReadingProperties({**properties, _NAME: _COMMITTED})
 
 
@@ -39,10 +39,7 @@ def with_open_transactions(properties: Mapping[str, object]) -> ReadingPropertie
 
 
 def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the last stable offset of each partition.
-
-    Raises: KafkaError: the error of the first partition that failed.
-    """
+    """Return the last stable offset of each partition. Raises: KafkaError: the first partition that failed."""
     asked = dict.fromkeys(partitions, LATEST)
     found = admin.list_offsets(asked, isolation_level=_COMMITTED)
     found.raise_first()

@@ -1,6 +1,6 @@
 """Errors of jobs that do not come from Kafka.
 
-Tasks return these errors instead of raising them, because Spark repeats a task that raises, with the full timeouts.
+Tasks return them instead of raising, because Spark repeats a task that raises, with the full timeouts.
 """
 
 import errno

@@ -83,7 +83,7 @@ class DecodePlan(NamedTuple):
 def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
     """Parse the requested decoding of keys or values.
 
-    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic; None: topic.
+    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
 
     Raises: ConfigError: the form or the schema is invalid.
     """

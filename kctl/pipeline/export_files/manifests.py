@@ -3,10 +3,10 @@
     _manifest/00000017.json              one round
     _manifest/00000001-00000016.json     rounds 1 to 16, merged: the ranges of all in order
 
-`FANOUT` adjacent manifests of one level are merged, and again sixteen merged ones, so an export of a million rounds has
-some dozens of manifests. A merged manifest is written, synced and linked before its parts are removed, so every round
-is in an existing manifest at any time. The next run that claims the directory removes superfluous parts. The newest
-manifest is never merged, because it shows readers that a listing during a change is incomplete.
+`FANOUT` adjacent manifests of one level are merged, so an export of a million rounds has some dozens. Parts are removed
+after the merged manifest is written, synced and linked, so every round is in a manifest at any time. The next run that
+claims the directory removes superfluous parts. The newest manifest is never merged: it shows readers that a listing
+during a change is incomplete.
 """
 
 import json
@@ -36,7 +36,7 @@ MANIFESTS = "_manifest"
 COMMITTED_AT = "committed_at_ms"
 """Commit time in the settings of a round."""
 _SETTINGS = ("format", "layout", "decode")
-"""Settings that all rounds of an export share; `decode` exists only in exports that decode."""
+"""Settings that all rounds of an export share; `decode` only in exports that decode."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
 LARGEST_PARTITION = MOST_PARTITIONS - 1
@@ -44,7 +44,7 @@ FANOUT = 16
 MERGED_BYTES = 8 * 1024 * 1024
 """Maximum total size of manifests to merge, which limits a merge to a fraction of a second."""
 _LISTINGS = 5
-"""Maximum number of listings of a directory that changes meanwhile; merges are rare."""
+"""Maximum number of listings of a directory that changes in the meantime; merges are rare."""
 T = TypeVar("T")
 _NAME = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.json")
 
@@ -62,7 +62,6 @@ class ExportedFile(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """Stored facts of the file by name."""
         return {"path": self.path, "records": self.records, "size_bytes": self.size_bytes}
 
 
@@ -71,7 +70,7 @@ class ExportedRange(NamedTuple):
 
     Attributes:
         records: fewer than end - start if compaction or transactions left gaps.
-        topic_id: as Kafka prints it; empty if the brokers have no topic ids.
+        topic_id: as Kafka prints it; empty if the brokers have no topic IDs.
         log_end: end of the partition at planning time; -1 in manifests of older versions of kctl.
         newest_ms: largest timestamp of the records; None without records.
     """
@@ -121,14 +120,13 @@ class ManifestFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Existing manifests: one for each round, and superfluous ones that are part of a larger manifest."""
+    """Existing manifests: the largest one of each round, and superfluous parts of them."""
 
     files: list[ManifestFile]
     superfluous: list[Path]
 
 
 def manifest_name(first: int, number: int) -> str:
-    """Return the file name of the manifest of these rounds."""
     return f"{number:08}.json" if first == number else f"{first:08}-{number:08}.json"
 
 
@@ -147,7 +145,7 @@ def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, 
 
 
 def read_manifests(folder: Path) -> list[Manifest]:
-    """Return the manifests of an export in order; empty if there is no export.
+    """Return the manifests of an export in order; empty without an export.
 
     Raises: FolderError: the directory cannot be read. ExportDataError: a manifest is damaged or missing.
     """
@@ -157,7 +155,7 @@ def read_manifests(folder: Path) -> list[Manifest]:
 
 
 def list_manifests(folder: Path) -> Listing:
-    """Return the existing manifests. Raises as `read_manifests`."""
+    """Return the existing manifests. Raises: as `read_manifests`."""
     return settled(lambda: _listed(folder))
 
 
@@ -166,7 +164,7 @@ class _HoleError(ExportDataError):
 
 
 def settled(look: Callable[[], T]) -> T:
-    """Return the result of `look`. It is repeated for missing manifests, because merging moves them."""
+    """Return the result of `look`, repeated for missing manifests, because merging moves them."""
     for _ in range(_LISTINGS - 1):
         with suppress(FileNotFoundError, _HoleError):
             return look()
@@ -196,10 +194,7 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
 
 
 def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
-    """Return the largest manifest of each round, in order.
-
-    Raises: ExportDataError: a manifest is missing; `settled` retries.
-    """
+    """Return the largest manifest of each round, in order. Raises: ExportDataError: one is missing."""
     found: list[ManifestFile] = []
     superfluous = []
     expected = 1
@@ -246,10 +241,7 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
 
 
 def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], ResumePoint]:
-    """Return the position of each (topic, partition) in manifests.
-
-    Raises: ExportDataError: ranges overlap.
-    """
+    """Return the position of each (topic, partition) in manifests. Raises: ExportDataError: ranges overlap."""
     points: dict[tuple[str, int], ResumePoint] = {}
     ranges = [each for manifest in manifests for each in manifest.ranges]
     for each in sorted(ranges, key=lambda r: (r.topic, r.partition, r.start)):
@@ -263,7 +255,6 @@ def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], Resume
 
 
 def paths_in(manifests: Iterable[Manifest]) -> set[str]:
-    """Return the paths of the files in manifests."""
     return {file.path for manifest in manifests for each in manifest.ranges for file in each.files}
 
 
@@ -276,7 +267,6 @@ def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
 
 
 def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint:
-    """Return the position of a partition after one more range."""
     before = point or ResumePoint()
     return ResumePoint(
         max(before.offset, exported.end),
@@ -300,7 +290,6 @@ def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
 
 
 def newer(one: int | None, other: int | None) -> int | None:
-    """Return the later of two timestamps, each of which may be None."""
     return other if one is None else one if other is None else max(one, other)
 
 
@@ -376,7 +365,7 @@ def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
 
 
 def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> ManifestFile:
-    """Merge adjacent manifests, and remove them. Raises as `write_manifest` and `read_manifest`."""
+    """Merge adjacent manifests, and remove them. Raises: as `write_manifest` and `read_manifest`."""
     written = write_manifest(folder, merged_manifest(parts, [read_manifest(part) for part in parts]), drafts)
     for part in parts:
         part.path.unlink(missing_ok=True)
@@ -400,7 +389,6 @@ def _level(rounds: int) -> int:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Return the JSON of a manifest."""
     return json.dumps(_to_json(manifest))
 
 

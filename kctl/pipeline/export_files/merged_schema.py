@@ -1,8 +1,7 @@
 """Merging of schema versions into the schema of a table.
 
 New fields become columns with nulls in earlier records; removed fields stay as columns. If the format supports it, int
-becomes long, float becomes double, and a decimal gets more digits. Other changes are rejected before anything is
-written.
+becomes long, float becomes double, and a decimal gets more digits. Other changes are rejected before a write.
 """
 
 from collections.abc import Iterator

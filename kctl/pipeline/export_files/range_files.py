@@ -1,7 +1,7 @@
 """Files of one range: Arrow batches as Parquet or JSON lines, partitioned by the layout, written all or none.
 
-Files are renamed from the round's directory to hidden names in the export when all are complete and synced. All
-attempts at a range use equal names.
+When all are complete and synced, they move from the round's directory to hidden names in the export, equal for all
+attempts at a range.
 """
 
 import json
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kctl.pipeline.targets import FileKind
 
 MOST_OPEN = 16
-"""Maximum number of open files of a range. Beyond it, the least recently written file is closed."""
+"""Maximum number of open files of a range, beyond which the least recently written file is closed."""
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
 """Columns with few distinct values; dictionaries do not pay off for others."""
 COUNTED_COLUMNS = ("partition", "offset", "timestamp")
@@ -65,7 +65,6 @@ class FilePlace(NamedTuple):
     is_table: bool = False
 
     def settle(self, draft: Path) -> None:
-        """Sync a complete file."""
         sync(draft)
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
@@ -80,7 +79,6 @@ class FilePlace(NamedTuple):
         return path
 
     def failed(self, error: OSError) -> FolderError:
-        """Return the error for a file system's error."""
         if not self.round_folder.exists():
             return FolderError(
                 f"{self.round_folder} is not there: another export has taken over the folder, or it is not the "
@@ -98,7 +96,6 @@ class FolderPlace(NamedTuple):
     kind: "FileKind"
 
     def open(self, name: "RangeName", attempt: int) -> "RangeFiles":
-        """Return the writer of one range."""
         kind = self.kind
         place = FilePlace(
             *(Path(self.folder), Path(self.round_folder), kind.layout, kind.format, kind.compression_level),
@@ -108,7 +105,7 @@ class FolderPlace(NamedTuple):
 
 
 class Files(Protocol):
-    """Destination as RangeFiles needs it; implemented by FilePlace."""
+    """Destination as RangeFiles needs it."""
 
     @property
     def is_table(self) -> bool: ...
@@ -185,12 +182,10 @@ class RangeFiles:
 
     @property
     def records(self) -> int:
-        """Number of written records."""
         return self._rows
 
     @property
     def newest_ms(self) -> int | None:
-        """Largest timestamp of the records."""
         return self._newest_ms
 
     def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Pipeline jobs: the driver's part and the tasks of each, called by `kctl pipeline` (kctl/cli/pipeline).
+"""Pipeline jobs: the driver's part and the tasks of each, called by `kctl pipeline`.
 
-A job plans without Spark first, so errors of brokers and directories are reported immediately.
+Jobs plan without Spark first, so errors of brokers and directories are reported immediately.
 """

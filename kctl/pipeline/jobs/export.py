@@ -1,7 +1,7 @@
 """`export`: topics into files, with each record exactly once even if processes are killed.
 
-The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds
-(`export_rounds`), which the target commits with the positions for the next run.
+The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds,
+which the target commits with the positions for the next run.
 """
 
 import threading
@@ -59,26 +59,6 @@ LEVELS = (1, 22)
 
 
 class ExportRequest(NamedTuple):
-    """Parameters of an export.
-
-    Attributes:
-        folder: a directory, which the driver and all workers see at this path, or another location
-            (`kctl.pipeline.locations`).
-        properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
-        format: `parquet` or `json`. layout: `topic`, `date`, `hour`, or `column:PATH`: directories below the topic's.
-        start: start of partitions that have not been exported before.
-        range_bytes: approximate bytes in the log for each range.
-        min_tasks: minimum number of ranges; 0 for the number of parallel tasks.
-        interval_ms: interval of checks for new records, forever; None: export up to the current ends.
-        allow_loss: continue after records that were deleted before their export; otherwise an error.
-        compression_level: of zstd. file_bytes: approximate file size; 0: the table's property, or one file for each
-            range.
-        decode: keys or values to decode into columns; None: they stay bytes.
-        round_ms: time after which finished ranges are committed while tasks continue.
-        on_bad_record: `error`, `null` or `skip`, for records with a value that the target cannot hold.
-        groups: consumer groups whose committed offsets are exported.
-    """
-
     selection: Selection
     folder: Location
     properties: Mapping[str, object]
@@ -202,7 +182,6 @@ def export(
 
 
 def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
-    """Return the cluster facts to export."""
     topics = {tp.topic for tp in planner.partitions(request.selection)}
     from kctl.pipeline.jobs.cluster_facts import read_facts
 
@@ -219,7 +198,7 @@ def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
-    """Return the plan of `export` without Spark and side effects. Raises as `export`."""
+    """Return the plan of `export` without Spark and side effects. Raises: as `export`."""
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
@@ -366,7 +345,7 @@ def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) 
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
-    """Return the start of a partition that is exported up to `point`. Raises: ExportDataError: offsets were deleted."""
+    """Return `point`, the end of a partition's export. Raises: ExportDataError: offsets after it were deleted."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",

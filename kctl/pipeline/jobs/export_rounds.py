@@ -1,8 +1,8 @@
 """Rounds of an export: tasks execute on Spark, and the target commits finished ranges.
 
-After `round_ms`, the ranges of places without active tasks are committed while other tasks continue, so a job that is
-killed every few minutes makes progress. If a round fails, the finished ranges of each partition before its first
-unfinished range are committed.
+After `round_ms`, ranges of places without active tasks are committed while other tasks continue, so a job that is
+killed every few minutes makes progress. After a failure, the ranges of each partition before its first unfinished range
+are committed.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """`import`: files of an export into topics, at least once.
 
-A task produces the ranges of one exported partition in order. A fully acknowledged range gets a mark, and later runs
-skip it. Ranges in progress when a run stops are produced again.
+A task produces the ranges of one exported partition in order. Fully acknowledged ranges get a mark, and later runs skip
+them. Ranges in progress when a run stops are produced again.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class ImportRequest(NamedTuple):
 
     Attributes:
         folder: an export: a directory, which the driver and all workers see at this path, an object store prefix, or a
-            table.
+        table.
         properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
         topics: exported topics to import; empty for all.
         topic: target topic; None for the exported names.
@@ -92,8 +92,8 @@ class ImportPlan(NamedTuple):
         tasks: ranges of each task, in order. done: number of ranges that earlier runs have imported.
         missing: topics to create. ranges: all selected ranges, imported or not. groups: groups to restore.
         facts: cluster facts of the export. topics: topics of the export, including topics without records.
-        progress: place of the marks. problems: conflicts with target topics. topic_ids: ids of target topics; empty for
-            missing ones.
+        progress: place of the marks. problems: conflicts with target topics. topic_ids: IDs of target topics; empty for
+        missing ones.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -201,7 +201,7 @@ def import_files(
 def plan_import(
     request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> ImportPlan:
-    """Return the plan of `import_files` without Spark and side effects. Raises as `import_files`."""
+    """Return the plan of `import_files` without Spark and side effects. Raises: as `import_files`."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
@@ -267,7 +267,7 @@ def _check_targets(
     facts: ClusterFacts,
     groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
-    """Return the cluster id, the topics to create, the conflicts with the other topics, and the ids of all topics.
+    """Return the cluster ID, the topics to create, the conflicts with others, and the IDs of all topics.
 
     Raises: BrokerError: a topic lacks a required partition.
     """

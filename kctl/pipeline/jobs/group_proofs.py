@@ -1,6 +1,6 @@
 """Check whether consumer groups continue in a copy of a topic with the record that they would read next in the source.
 
-Compares the records from the committed offset to the end on both sides, independent of the copy's method.
+Compares the records from the committed offset to the end on both sides, regardless of how the copy was made.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class GroupProof(NamedTuple):
     Attributes:
         source_offset, target_offset: committed offsets; None without one in the target.
         continues: `same`: with the same record; `repeats`, `skips`: earlier or later by `records`; `differs`: with
-            another record; `missing`: as its consumers are configured.
+        another record; `missing`: as its consumers are configured.
     """
 
     group: str
@@ -165,7 +165,7 @@ def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
 def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
     """Return whether the records are equal after the skipped ones, as far as both sides go.
 
-    A target without a record to compare is equal only if the source has none either.
+    A target without records is equal only to a source without records.
     """
     ours = islice(_fingerprints(task.source_reading, task.source, task.compared), skip_ours, None)
     theirs = islice(_fingerprints(task.target_reading, task.target, task.compared), skip_theirs, None)

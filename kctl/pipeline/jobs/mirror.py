@@ -1,11 +1,11 @@
 """`mirror`: topics of one cluster into another, with each record exactly once even if processes are killed.
 
 Each transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`),
-so the target knows where the next run continues. A repeated task fences the earlier attempt by the transactional id of
-the partition before it reads the position.
+where the next run continues. A repeated task fences the earlier attempt, by the transactional ID of the partition,
+before it reads the position.
 
-Consumers of the target need isolation.level=read_committed. Otherwise they may see aborted records, which are written
-again.
+Consumers of the target need isolation.level=read_committed. Otherwise they may see aborted records and their
+repetition.
 """
 
 import threading
@@ -73,7 +73,7 @@ class MirrorRequest(NamedTuple):
         create: create missing topics and partitions in the target, with the configs of the source.
         interval_ms: interval of checks for new records, forever; None: mirror up to the current ends.
         allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
-            records; otherwise both are errors.
+        records; otherwise both are errors.
         start: start in the source instead of the stored positions; partitions without a start continue.
         groups: consumer groups whose committed offsets are copied after each round.
         pattern: regular expression of whole topic names; each round includes the topics that match by then.
@@ -93,7 +93,6 @@ class MirrorRequest(NamedTuple):
     pattern: str = ""
 
     def target_of(self, topic: str) -> str:
-        """Return the target of a topic."""
         return self.target_topic or topic
 
 
@@ -191,7 +190,7 @@ def _complete_plan(
     session: Session | None,
     mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
 ) -> tuple[MirrorPlan, tuple[RefusedConfig, ...]]:
-    """Return the plan of a round after missing topics and partitions are created, and the rejected configs.
+    """Create missing topics and partitions; return the plan of a round and the rejected configs.
 
     Args: mirrored: targets of the round before.
 
@@ -287,7 +286,7 @@ def plan_mirror(
 def _selected(request: MirrorRequest, planner: Planner) -> list[TopicPartition]:
     """Return the partitions to mirror, sorted.
 
-    Raises: BrokerError: a topic does not exist. ConfigError: the pattern does not match a topic.
+    Raises: BrokerError: a topic does not exist, or no topic matches the pattern.
     """
     if not request.pattern:
         return planner.partitions(Selection(topics=request.topics))
@@ -374,7 +373,7 @@ def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
 
 
 def is_same_cluster(one: ClusterDescription, other: ClusterDescription) -> bool:
-    """Return whether two clusters have equal ids and a common address; a copied disk has only an equal id."""
+    """Return whether two clusters have equal IDs and a common address; a copied disk has only an equal ID."""
     places = ({(node.host, node.port) for node in cluster.nodes} for cluster in (one, other))
     return one.cluster_id == other.cluster_id and bool(set.intersection(*places))
 
@@ -396,7 +395,7 @@ def _check(request: MirrorRequest) -> None:
 
 
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
-    """Return the group id of a topic in this mirror, a prefix of its transactional ids."""
+    """Return the group ID of a topic in this mirror, a prefix of its transactional IDs."""
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 

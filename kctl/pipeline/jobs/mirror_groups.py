@@ -1,7 +1,7 @@
 """Committed offsets of consumer groups, copied by `mirror --groups` and checked by `verify --groups`.
 
-Offsets are translated by `offset_translation`, and committed in the target for the group of equal name if it has no
-members and is not further ahead. So consumers that move to the target miss and repeat no records.
+Translated offsets are committed in the target for the group of equal name if it has no members and is not further
+ahead, so consumers that move to the target miss and repeat no records.
 """
 
 import re
@@ -128,7 +128,6 @@ def translate_groups(
 
 
 def offsets_by_partition(offsets: Mapping[tuple[str, TopicPartition], int]) -> dict[TopicPartition, list[int]]:
-    """Return the committed offsets of all groups by partition."""
     found: dict[TopicPartition, list[int]] = {}
     for (_, tp), offset in offsets.items():
         found.setdefault(tp, []).append(offset)
@@ -223,7 +222,7 @@ def _tasks(
 def mirrored_ends(
     mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the ends of mirrored records, in source and target, of partitions that do not change during the check."""
+    """Return the ends, in source and target, of mirrored partitions that do not change during the check."""
     found: dict[TopicPartition, tuple[int, int]] = {}
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         left = list(partitions)
@@ -259,7 +258,7 @@ def _ends_without_records(
 def _positions(
     admin: Admin, mirrored: MirroredTopics, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the positions in the source. Brokers may delete offsets of groups without members."""
+    """Return the positions in the source, from records if brokers deleted the groups' offsets."""
     found: dict[TopicPartition, int] = {}
     for topic, numbers in by_topic(partitions).items():
         for number, offset in committed_offsets(admin, mirrored.targets[topic], numbers, require_stable=True).items():

@@ -1,9 +1,8 @@
 """Positions of a mirror: progress of each source partition, stored in the target.
 
-A transaction writes its position twice: as the offset of the group `kctl-mirror.NAME.TOPIC`, and as a record of the
-compacted topic `kctl-mirror-positions`. Brokers delete offsets of groups without members after
-offsets.retention.minutes (7 days by default), and Kafka's tools can reset them, but the record stays. A run starts with
-the newer position of both.
+A transaction writes its position as the offset of the group `kctl-mirror.NAME.TOPIC`, and as a record of the compacted
+topic `kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days
+by default), and Kafka's tools can reset them, but the record stays. A run starts with the newer one.
 """
 
 import json
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 
 POSITIONS_TOPIC: Final = "kctl-mirror-positions"
 _COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
-"""Small segments, because brokers compact only closed segments, and each run reads the whole topic."""
+"""Small segments, because brokers compact only closed ones, and each run reads the whole topic."""
 _VERSION: Final = 1
 
 
 class MirrorTarget(NamedTuple):
     """Target of one topic.
 
-    Attributes: group_id: group with the positions. topic_id: of the target; empty if the brokers have no ids.
+    Attributes: group_id: group with the positions. topic_id: of the target; empty if the brokers have no IDs.
     """
 
     topic: str
@@ -47,7 +46,7 @@ class MirrorPosition(NamedTuple):
     """Progress of a partition, with the topics on both sides.
 
     Attributes:
-        run: id of the run that wrote it.
+        run: ID of the run that wrote it.
         counts: counts of that run for the partition as JSON, which the next attempt continues if a worker was killed.
     """
 
@@ -64,16 +63,15 @@ class MirrorPosition(NamedTuple):
         return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id, run, counts)
 
     def counted_by(self, run: str) -> Any:
-        """Return the counts of a run; None if another run wrote the position."""
         return self.counts if self.run == run else None
 
     def is_ahead_of(self, other: "MirrorPosition") -> bool:
-        """Return whether this position is newer than another one of the same or an unknown topic id."""
+        """Return whether this position is newer than another one of the same or an unknown topic ID."""
         known = (self.source.topic_id, "")
         return other.source.topic_id in known and self.source.offset > other.source.offset
 
     def is_of(self, target: MirrorTarget) -> bool:
-        """Return whether the target topic is the one that was written to, as far as ids are known."""
+        """Return whether the target topic is the one that was written to, as far as IDs are known."""
         return not (self.target_topic_id and target.topic_id) or self.target_topic_id == target.topic_id
 
 
@@ -160,15 +158,11 @@ def write_position(
 
 
 def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
-    """Return a position as an offset of the group."""
     return OffsetAndMetadata(position.source.offset, _text(position))
 
 
 def create_positions_topic(admin: Admin) -> None:
-    """Create the topic of positions unless it exists.
-
-    Raises: MirrorPositionError: the topic deletes old positions.
-    """
+    """Create the topic of positions unless it exists. Raises: MirrorPositionError: it deletes old positions."""
     created = admin.create_topics([NewTopic(POSITIONS_TOPIC, 1, configs=_COMPACTED)])
     error = created.failed.get(POSITIONS_TOPIC)
     if error is None:
@@ -257,7 +251,6 @@ def _kept_ranges(
 
 
 def position_key(target: MirrorTarget, partition: int) -> bytes:
-    """Return the key of a position in the topic of positions."""
     return json.dumps([target.group_id, target.topic, partition], separators=(",", ":")).encode()
 
 

@@ -29,11 +29,11 @@ COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
 """Records of a transaction, exceeded by up to one batch. Fewer cost time, more are repeated after a kill."""
 TRANSACTION_MS = 120_000
-"""Maximum time that a transaction of a dead task blocks readers of the target. The next run ends it immediately."""
+"""Maximum time in ms that a transaction of a dead task blocks readers. The next run ends it immediately."""
 
 
 class MirrorTask(NamedTuple):
-    """Work on one partition, with secrets as references. run: id of the round."""
+    """Work on one partition, with secrets as references. run: ID of the round."""
 
     run: str
     range: OffsetRange
@@ -107,7 +107,7 @@ def choose_positions(
 
 
 def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = None) -> None:
-    """Wait until the last transaction of a transactional.id is complete; init_transactions() waits for its markers."""
+    """Wait for the last transaction of a transactional.id; init_transactions() waits for its markers."""
     from kctl.client.producer import Producer
 
     with Producer(writing, runtime) as producer:

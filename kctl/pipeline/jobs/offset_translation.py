@@ -1,8 +1,8 @@
 """Translation of a consumer group's offset into the mirror of a topic; executes on a worker.
 
-A mirror has equal records in equal order, but other offsets: transactions end with markers, and gaps of the source are
-not copied. Both logs are equal up to the last mirrored record, so the target offset is found by counting back as many
-records as follow the committed offset in the source. The records at both offsets must be equal.
+A mirror has equal records in equal order, but other offsets, because of transaction markers and gaps in the source.
+Both logs are equal up to the last mirrored record, so the target offset is found by counting back as many records as
+follow the committed offset in the source. The records at both offsets must be equal.
 """
 
 from bisect import bisect_right
@@ -56,7 +56,6 @@ class TranslationTask(NamedTuple):
         return exported_from(self.folder, self.exported, start, self.target_properties)
 
     def target_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of the target from an offset on."""
         start = max(self.target.start_offset, offset)
         return read_side(
             isolation.of_target(resolve(self.target_properties)), self.target._replace(start_offset=start), columns
@@ -185,7 +184,6 @@ class Runs:
         self._next = first + count
 
     def before(self, offset: int) -> int:
-        """Return the number of offsets smaller than `offset`."""
         at = bisect_right(self._firsts, offset) - 1
         if at < 0:
             return 0
@@ -193,6 +191,5 @@ class Runs:
         return min(end, self._counts_before[at] + offset - self._firsts[at])
 
     def offset_of(self, index: int) -> int:
-        """Return the offset at an index."""
         at = bisect_right(self._counts_before, index) - 1
         return self._firsts[at] + index - self._counts_before[at]

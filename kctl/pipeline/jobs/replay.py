@@ -1,8 +1,8 @@
 """`replay`: selected records of a topic or an export, produced to topics again, each once.
 
 Transactions also store the position under the name of the replay (`replay_task`), so a repeated command continues. A
-header counts the replays of a record, so a record that fails repeatedly is dropped at last. Ends are fixed at the
-start, so a run does not read records that return to the topic.
+header counts the replays of a record, which is dropped after too many. Ends are fixed at the start, so a run does not
+read records that return to the topic.
 """
 
 import hashlib
@@ -221,7 +221,7 @@ def _source_rules(request: ReplayRequest) -> Rules | None:
 
 
 def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
-    """Return the topic, or None if the target is another cluster, and the id of the source's cluster.
+    """Return the topic, or None if the target is another cluster, and the ID of the source's cluster.
 
     Raises: ConfigError: the topic would be replayed into itself.
     """

@@ -63,11 +63,7 @@ class Transactions:
         self._load(transactional_id)
 
     def trouble(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Fail all requests of a transactional ID with one of `TROUBLES`; None ends this.
-
-        Raises:
-            ValueError: another code.
-        """
+        """Fail requests of a transactional ID with one of `TROUBLES`, otherwise ValueError; None ends this."""
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         self._unload(transactional_id)
