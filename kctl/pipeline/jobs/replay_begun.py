@@ -1,7 +1,7 @@
-"""Record of a replay's first start, in the topic of positions, in a transaction with a separate id.
+"""Record of a replay's first start, in the topic of positions, in a transaction with a separate ID.
 
-The transaction coordinator keeps the id for transactional.id.expiration.ms (7 days by default). If the id is known but
-the record is missing, positions were deleted.
+The transaction coordinator keeps the ID for transactional.id.expiration.ms (7 days by default). A known ID without the
+record means that positions were deleted.
 """
 
 from typing import Final
@@ -47,7 +47,6 @@ def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
 
 
 def write_begun(task: ReplayTask) -> None:
-    """Write the record."""
     from kctl.client.producer import Producer
 
     properties = transactional_properties(resolve(task.target_properties), _transactional_id(task.target))

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 ATTEMPTS_HEADER = "kctl-replay-attempts"
 """Header with the number of replays of a record, in decimal digits."""
 RESERVED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", POSITIONS_TOPIC})
-"""Topics of Kafka and kctl. A record with one of them as target would fail each run, or be read as a position."""
+"""Topics of Kafka and kctl, which are no targets: their records would fail each run, or be read as positions."""
 COMMIT_READ_ROWS = 1 << 20
 """Maximum records read for a transaction, if few of them are selected."""
 COMMIT_MS = 5_000
-"""Maximum age of a transaction with a rate limit, because readers wait for it, and its timeout would abort it."""
+"""Maximum age of a transaction with a rate limit, in ms: readers wait for it, and its timeout would abort it."""
 
 
 class Destination(NamedTuple):
@@ -93,7 +93,6 @@ class ReplayTask(NamedTuple):
     writes: bool
 
     def producer_properties(self) -> dict[str, object]:
-        """Return the producer properties, with a transactional.id for this replay and partition."""
         transactional_id = f"{self.target.group_id}-{self.offsets.partition}"
         given = {"allow.auto.create.topics": "false", **resolve(self.target_properties)}  # headers name topics
         return transactional_properties(given, transactional_id)
@@ -133,7 +132,6 @@ class Replayed(NamedTuple):
 
     @classmethod
     def of_json(cls, counts: Any) -> "Replayed":
-        """Return the counts from JSON, which has lists instead of tuples."""
         read, topics, *others = counts
         return cls(read, tuple((topic, count) for topic, count in topics), *others)
 
@@ -280,7 +278,6 @@ class RateLimit:
         self._next_at_ms = float(clock.now_ms())
 
     def pieces(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in pieces for the rate."""
         most = rows.num_rows if self._rate_per_s is None else max(1, int(self._rate_per_s / 4))
         for start in range(0, rows.num_rows, max(1, most)):
             yield rows.slice(start, most)

@@ -112,7 +112,7 @@ def stats(
 def plan_stats(
     request: StatsRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> StatsPlan:
-    """Return the plan of `stats` without Spark. Raises as `stats`."""
+    """Return the plan of `stats` without Spark. Raises: as `stats`."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)

@@ -89,7 +89,7 @@ def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
 def _cluster(
     request: StatusRequest, points: Mapping[tuple[str, int], ResumePoint]
 ) -> tuple[Offsets, dict[TopicPartition, str]]:
-    """Return the ends of partitions that are unchanged topics, and the state of all existing partitions."""
+    """Return the ends of unchanged partitions, and the state of all existing ones."""
     pattern = "|".join(sorted({re.escape(topic) for topic, _ in points}))
     with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
         there = [tp for tp in planner.partitions(Selection(pattern=pattern)) if tp in points]

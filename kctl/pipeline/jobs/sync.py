@@ -55,7 +55,7 @@ MAX_BATCH_RECORDS = 10_000_000
 MOST_LATE_STARTS = 5
 """Maximum consecutive query starts that fail because a worker connects after Spark's fixed limit of 10s."""
 STOP_S = 10.0
-"""Time for a query to stop after its batch. Closing the session stops the rest."""
+"""Time in s for a query to stop after its batch. Closing the session stops the rest."""
 
 
 class SyncRequest(NamedTuple):
@@ -190,7 +190,7 @@ def sync(
 
 
 def plan_sync(request: SyncRequest) -> SyncPlan:
-    """Return the start of `sync` without Spark and side effects. Raises as `sync`."""
+    """Return the start of `sync` without Spark and side effects. Raises: as `sync`."""
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
@@ -239,7 +239,7 @@ def _planned(
     """Return the plan: partitions continue in the target, or start as in the checkpoint or the request.
 
     Raises: ExportDataError: a partition differs from the copied one. ConfigError: the group belongs to other clients.
-    BrokerError: a topic does not exist, or the pattern does not match a topic.
+    BrokerError: a topic does not exist, or no topic matches the pattern.
     """
     partitions = wanted_partitions(request.export, planner)
     ends = planner.ends(partitions, LATEST)
@@ -264,7 +264,7 @@ def _planned(
 
 
 def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
-    """Return whether Spark has committed batches that the target lacks. They would wait for the next batch."""
+    """Return whether Spark has committed batches that the target lacks, which would wait for the next batch."""
     end = checkpoint.committed_end()
     return end is not None and any(offset > plan.starts.get(tp, offset) for tp, offset in end.offsets.items())
 

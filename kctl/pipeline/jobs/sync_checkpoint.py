@@ -4,8 +4,8 @@
     CHECKPOINT/commits/17         of Spark: batch 17 is done
     CHECKPOINT/kctl-sync.json     topics, target, and start of partitions that the target did not have
 
-The target stores the positions. So a lost checkpoint has no effect, and a checkpoint before or after its target neither
-repeats nor omits records.
+The target has the positions, so no record is repeated or omitted if the checkpoint is lost, or before or after its
+target.
 """
 
 import hashlib
@@ -66,10 +66,7 @@ class SyncCheckpoint:
         self.path = path.absolute()
 
     def read(self, topics: Sequence[str], target: str) -> SyncFacts | None:
-        """Return the facts; None if there is no checkpoint.
-
-        Raises: ConfigError: the checkpoint belongs to another sync.
-        """
+        """Return the facts; None without a checkpoint. Raises: ConfigError: it belongs to another sync."""
         try:
             self._check_kinds()
             content = self._content(self.path / FACTS)

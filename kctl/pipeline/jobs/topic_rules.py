@@ -1,10 +1,8 @@
 """Topic rules: configs with which a target deletes or rejects records that the source keeps.
 
-Copied records keep their timestamps and sizes. So a target with a shorter retention deletes them minutes after the
-copy, and a target with lower limits rejects them.
-
-Default limits differ by the versions of Kafka: 3.x accepts every timestamp, 4.x only until one hour after the
-broker's clock. Such a limit is a conflict only if the source has a record that the target would reject.
+Copies keep timestamps and sizes, so a target with a shorter retention deletes them minutes later, and lower limits
+reject them. Default limits differ by version: Kafka 3.x accepts every timestamp, 4.x only until one hour after the
+broker's clock. They conflict only if the source has a record that the target would reject.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -21,7 +19,6 @@ from kctl.pipeline.jobs.cluster_facts import RefusedConfig, create_topics, set_c
 from kctl.pipeline.ranges import OffsetRange
 
 Configs = Mapping[str, str]
-"""Effective configs of a topic by name."""
 
 
 class Rules(NamedTuple):
@@ -116,7 +113,7 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
 
 
 def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None:
-    """Return how many ms after the broker's clock a target accepts timestamps by a default limit.
+    """Return the ms after the broker's clock up to which a target accepts timestamps by a default limit.
 
     None if the source has the same limit, or one of the limits is set.
     """
@@ -129,8 +126,8 @@ def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None
 def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping[str, int]) -> list[str]:
     """Return the partitions with a record that the target would reject by `latest_accepted_ms`, one line for each.
 
-    Brokers before Kafka 3.0 do not know their latest timestamps. A record that the target rejects ends the job with
-    its offset, so it is not lost.
+    Brokers before Kafka 3.0 do not know their latest timestamps; there a rejected record fails the job, and is not
+    lost.
 
     Args: admin: of the source. ranges: ranges to copy. limits_ms: by source topic; other topics are not checked.
     """
@@ -153,7 +150,6 @@ def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping
 
 
 def refuse(found: Iterable[str]) -> None:
-    """Raise RecordLossError if there are problems."""
     if known := list(found):
         raise RecordLossError(
             f"the target would lose records: {listed(known)}",

@@ -1,6 +1,6 @@
 """`verify`: comparison of two topics, or of a topic and its export, with the differing records.
 
-The first round of tasks returns tallies of fingerprints of both sides: equal tallies show equal partitions in equal
+The first round of tasks returns tallies of fingerprints of both sides, which are equal for equal records in equal
 order. In the second round, one task for each unequal partition reads both sides in parallel (`record_diff`). Ends are
 fixed at the start, the target's first, so records that arrive later are not differences.
 """
@@ -112,8 +112,6 @@ class VerifyPlan(NamedTuple):
 
 
 class PartitionComparison(NamedTuple):
-    """Comparison of one partition."""
-
     partition: int
     source_records: int
     target_records: int
@@ -169,7 +167,7 @@ def verify(
 def plan_verify(
     request: VerifyRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> VerifyPlan:
-    """Return the plan of `verify` without Spark. Raises as `verify`."""
+    """Return the plan of `verify` without Spark. Raises: as `verify`."""
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:

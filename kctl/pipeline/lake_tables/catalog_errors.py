@@ -1,7 +1,6 @@
 """Requests to a catalog of Iceberg tables, with a timeout that pyiceberg lacks and one-line errors.
 
-A thread waits for the catalog, and is abandoned at the deadline. Errors contain no catalog URI, because it may have a
-password.
+A thread waits for the catalog, and is abandoned at the deadline. Errors have no catalog URI, which may have a password.
 """
 
 import re
@@ -36,10 +35,7 @@ _SECRET = re.compile(
 
 
 def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
-    """Return the result of a request, or raise its error.
-
-    Raises: StoreTimeoutError: the request did not finish within the timeout.
-    """
+    """Return the result of a request, or raise its error. Raises: StoreTimeoutError: the timeout has passed."""
     timer = Timer(clock or SystemClock(), timeout_ms)
 
     def check() -> None:

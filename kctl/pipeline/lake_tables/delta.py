@@ -1,13 +1,12 @@
 """DeltaTarget: export into a Delta table, with one commit for each round and positions as application transactions.
 
-Each partition is an application (`txn`) with the next offset as version; `kctl:round` counts rounds. Two commits of one
-application conflict, so the format rejects the second. Appends of other programs do not conflict. Topic ids are table
+Each partition is an application (`txn`) with the next offset as version; `kctl:round` counts rounds. The format rejects
+the second of two conflicting commits of one application; appends of other programs do not conflict. Topic IDs are table
 properties, written before the first record of a topic.
 
-Application transactions may expire (`delta.setTransactionRetentionDuration`), and RESTORE does not revert them. So the
-commit information also has all positions. They are read from kctl's newest commit whose content is in the table: the
-export continues from there after a restore. If the log no longer has this commit, transactions count, and each commit
-renews all known ones.
+Application transactions may expire (`delta.setTransactionRetentionDuration`), and RESTORE does not revert them, so the
+commit information also has all positions. The export continues from kctl's newest commit whose content is in the table.
+If the log no longer has it, transactions apply, and each commit renews all known ones.
 """
 
 import json
@@ -75,14 +74,12 @@ COLUMN_RULES = {
 }
 """Rules in the metadata of columns."""
 BY_TIME = -1
-"""Restored version if the log has only a time. No commit is then known to be in the table."""
+"""Restored version if the log has only a time; no commit is then known to be in the table."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 """Partition columns of each layout, which exist only in directory names."""
 
 
 class DeltaTarget(TableTarget):
-    """A table by its URL or path."""
-
     takes_footers = True
     target_property = "delta.targetFileSize"
 
@@ -304,7 +301,7 @@ class DeltaTarget(TableTarget):
             table.alter.add_columns(list(Schema.from_arrow(self.schema).fields))
 
     def _keep_properties(self, added: Round) -> None:
-        """Write topic ids and cluster facts, which needs a separate commit."""
+        """Write topic IDs and cluster facts, which needs a separate commit."""
         table = self._loaded()
         if table is None:
             return
@@ -410,18 +407,16 @@ def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] 
 
 
 def application_of(topic: str, partition: int) -> str:
-    """Return the application id for the position of a partition."""
+    """Return the application ID for the position of a partition."""
     return f"kctl:{topic}:{partition}"
 
 
 def columns_of(layout: str) -> list[str]:
-    """Return the partition columns of a layout."""
     column = column_of(layout)
     return COLUMNS[layout] if column is None else [name_of(column)]
 
 
 def schema_with(schema: "pa.Schema", layout: str) -> "pa.Schema":
-    """Return the record columns with the partition columns."""
     import pyarrow as pa
 
     for name in COLUMNS.get(layout, ()):
