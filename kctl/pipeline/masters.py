@@ -1,4 +1,4 @@
-"""Checks of a Spark master before Spark starts, because Spark reports a missing setting after a minute or never."""
+"""Checks of a Spark master before Spark starts, which reports a missing setting after a minute or never."""
 
 import os
 import re
@@ -19,7 +19,7 @@ LAST_PORT = 65535
 LONGEST_MASTER = 80
 """Maximum characters of a master in an error."""
 MASTER_S = 10.0
-"""Timeout of one connection attempt, in seconds. Spark itself tries for a minute."""
+"""Timeout of one connection attempt, in s. Spark itself tries for a minute."""
 HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 YARN_SITE = "yarn-site.xml"
 RESOURCE_MANAGER = "spark.hadoop.yarn.resourcemanager."

@@ -17,11 +17,9 @@ class Marks(Protocol):
         ...
 
     def names(self) -> set[str]:
-        """Return the names of the existing marks."""
         ...
 
     def has(self, name: str) -> bool:
-        """Return whether a mark exists."""
         ...
 
     def add(self, name: str) -> None:
@@ -37,8 +35,6 @@ def marks_in(place: Path | StoreUrl, properties: Mapping[str, object]) -> Marks:
 
 
 class FolderMarks:
-    """Marks as files of one directory."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
@@ -74,8 +70,6 @@ class FolderMarks:
 
 
 class ObjectMarks:
-    """Marks as objects of one prefix."""
-
     def __init__(self, url: StoreUrl, properties: Mapping[str, object]) -> None:
         from kctl.pipeline.object_store.store import ObjectStore, StoreTimeouts
 

@@ -1,7 +1,7 @@
 """RangeFetch: one consumer that fetches ranges of several partitions together and returns them one partition at a time.
 
-Chunks of later partitions are held undecoded. At HELD_BYTES, partitions other than the current one are paused. After an
-error of another partition, only the current partition is fetched.
+Chunks of later partitions are held undecoded; at HELD_BYTES, those partitions are paused. After an error of another
+partition, only the current partition is fetched.
 """
 
 from collections import deque
@@ -142,11 +142,9 @@ class RangeFetch:
         self._consumer.seek(tp, offset, end_offset=self._left[tp].end_offset)
 
     def first_offset(self, tp: TopicPartition, timer: Timer) -> int:
-        """Return the first offset of the partition."""
         return self._consumer.beginning_offsets([tp], timer.remaining_ms / 1000)[tp]
 
     def waiting_for(self, tp: TopicPartition) -> WaitReason:
-        """Return the reason why no records of a partition arrive."""
         return self._consumer.waiting_for()[tp]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Order in which an export starts its ranges, and selection of ranges that count if some are not done."""
+"""Order in which an export starts its ranges, and the ranges to commit if some are not done."""
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain, zip_longest

@@ -1,8 +1,8 @@
 """Packing of ranges into tasks: a part of a large partition, or many small ranges.
 
-Most tasks fetch their ranges together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read ranges one
-after the other, because the start of a range is known only after its transactional.id has fenced earlier attempts.
-Files, positions, transactions and results stay separate for each range.
+Most tasks fetch their ranges together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read one after
+the other, because a start is known only after its transactional.id has fenced earlier attempts. Files, positions,
+transactions and results stay separate for each range.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +59,6 @@ def pack(
 def pack_ranges(
     ranges: Sequence[OffsetRange], packing: Packing, size_of: Callable[[OffsetRange], float]
 ) -> list[tuple[OffsetRange, ...]]:
-    """Return the ranges of each task; see `pack`."""
     return pack(ranges, packing, size_of, lambda each: each.topic_partition)
 
 

@@ -1,9 +1,9 @@
 """IcebergTarget: export into an Iceberg table, with one snapshot for each round and positions in its summary.
 
-The summary of each of kctl's snapshots has all positions (`kctl.positions`). A table property has them for the time
-after the snapshot expires. Positions are read from the newest ancestor of the current snapshot that has them, so the
-export continues from there after a rollback. A catalog accepts a commit only if the branch is unchanged since it was
-read; retries of pyiceberg, which would ignore another export's commit, are disabled.
+The summaries of kctl's snapshots have all positions (`kctl.positions`), and so has a table property, for snapshots that
+expire. The newest ancestor of the current snapshot with positions applies, so the export continues from there after a
+rollback. A catalog accepts a commit only if the branch is unchanged since it was read; retries of pyiceberg, which
+would ignore another export's commit, are disabled.
 """
 
 import io
@@ -60,8 +60,6 @@ _SPECS = {"topic": [], "date": ["day"], "hour": ["hour"]}
 
 
 class IcebergTarget(TableTarget):
-    """A table of a catalog."""
-
     can_widen = takes_footers = True
     target_property = "write.target-file-size-bytes"
 

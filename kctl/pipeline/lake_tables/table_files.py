@@ -1,6 +1,6 @@
 """Parquet files of one range for a lake table, which become part of the table when committed.
 
-A file name has topic, partition, offsets and a digest of the attempt, so attempts never share a name. The maintenance
+File names have topic, partition, offsets and a digest of the attempt, so attempts never share a name. The maintenance
 of the table format removes uncommitted files.
 """
 
@@ -37,7 +37,7 @@ _DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
 LONGEST_PATH = 300
 """Maximum characters of a path in an error."""
 MAGIC = b"PAR1"
-"""First and last bytes of a Parquet file; before the last ones is the length of its metadata."""
+"""First and last bytes of a Parquet file; the length of its metadata precedes the last ones."""
 LARGEST_FOOTER_BYTES = 16 * 1024
 """Maximum size of a footer to send to the driver, which holds all footers of a round."""
 
@@ -65,7 +65,6 @@ class TablePlace:
         return cache(lambda url: ObjectStore(url, self.timeouts))
 
     def open(self, name: RangeName, attempt: int) -> SpilledFiles:
-        """Return the writer of one range."""
         return SpilledFiles(_TableSpill(self, attempt), name)
 
 
@@ -120,7 +119,7 @@ def base_of(location: str) -> Path | StoreUrl:
 
 
 def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
-    """Return the decoded columns of a table as export settings. Raises: ExportDataError: the columns are missing."""
+    """Return the decoded columns of a table as export settings. Raises: ExportDataError: key or value is missing."""
     if columns is None:
         return {}
     for each in ("key", "value"):

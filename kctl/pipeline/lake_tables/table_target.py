@@ -1,10 +1,10 @@
 """TableTarget: common part of Iceberg and Delta tables as export targets.
 
-Each commit includes positions. A run commits only on top of the state that it has read: if another export has moved a
+Commits include positions. A run commits only on top of the state that it has read: if another export has moved a
 position, the run fails; after other commits, it tries again.
 
 Bad records go to a second table, `..._errors`. No format commits to two tables together, so the commit to the first
-table lists the files of the second. If a run stops between the two commits, the next run makes the second one.
+table lists the files of the second, and the next run completes a missing second commit.
 """
 
 import json
@@ -54,7 +54,7 @@ CARRIED = "kctl.cluster"
 LONGEST_NUMBER = 18
 """Maximum digits of a round number."""
 BACKOFF_MS, MOST_BACKOFF_MS = 20, 1000
-"""Waits between commit attempts, randomized so that two writers do not collide repeatedly."""
+"""Waits between commit attempts in ms, randomized so that two writers do not collide repeatedly."""
 
 
 class CommitConflictError(StoreError):
@@ -104,7 +104,6 @@ class TableTarget(ABC):
 
     @property
     def schema(self) -> "pa.Schema":
-        """Columns of the written records."""
         from kctl.pipeline.record_columns import COLUMN_NAMES, schema_of
 
         return schema_of(COLUMN_NAMES) if self._schema is None else self._schema
@@ -200,7 +199,6 @@ class TableTarget(ABC):
         )
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
-        """Return the place where the tasks of a round write."""
         from kctl.pipeline.lake_tables.table_files import TablePlace
 
         if not self._is_made:
@@ -211,7 +209,6 @@ class TableTarget(ABC):
         return TablePlace(self.base(), errors, self._timeouts, kind, self._run_id, self.takes_footers)
 
     def _target_bytes(self) -> int:
-        """Return the file size of the table's property, or 0."""
         if self._property_bytes is None:
             text = self.properties().get(self.target_property, "").strip()
             try:
@@ -285,11 +282,9 @@ class TableTarget(ABC):
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
-        """Repeat the commit of a round after conflicts with other writers, until the API timeout.
+        """Repeat the commit of a round after conflicts with other writers, of which one always makes progress.
 
-        One of the writers always makes progress.
-
-        Raises: StoreError: every attempt had a conflict.
+        Raises: StoreError: every attempt until the API timeout had a conflict.
         """
         timer, attempts = Timer(self._clock, self._timeouts.api_ms), 0
         while True:
@@ -307,7 +302,6 @@ class TableTarget(ABC):
                 attempts += 1
 
     def taken(self) -> FolderError:
-        """Return the error for a run that commits after another run."""
         return FolderError(
             f"another export wrote to {self.name} during this run", "only one export at a time can write to a table"
         )
@@ -385,7 +379,7 @@ def _backoff_ms(attempts: int) -> float:
 
 
 def positions_text(points: Points) -> str:
-    """Return positions as JSON: by topic its id, and by partition offset, log end and newest timestamp."""
+    """Return positions as JSON: by topic its ID, and by partition offset, log end and newest timestamp."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), point in sorted(points.items()):
         of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})

@@ -4,14 +4,13 @@
     s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round without a manifest
     s3://bucket/kafka/_manifest/00000017.json                    as in a directory, see `export_files.manifests`
 
-A conditional put of the next manifest commits a round; it fails if the number exists. A run has read all earlier
-manifests, so of two parallel runs one succeeds. Merging frees the numbers of manifests, so each put is followed by a
-listing, and the run fails if a merged manifest has its number.
+A conditional put of the next manifest commits a round, so of two parallel runs one succeeds. Merging frees the numbers
+of manifests, so each put is followed by a listing, and the run fails if a merged manifest has its number.
 
 Tasks put objects under hidden names. After the commit, objects are copied to their final names and the hidden ones are
-deleted. The next run completes this after a kill; kctl finds an object by both names. Hidden objects without a manifest
-are deleted when they are older than `ORPHAN_AGE_MS` by the store's clock, so rounds that take longer than half of that
-are not committed.
+deleted. The next run completes this after a kill; kctl finds both names. Hidden objects without a manifest are deleted
+when they are older than `ORPHAN_AGE_MS` by the store's clock, so rounds that take longer than half of that are not
+committed.
 """
 
 import re
@@ -88,7 +87,7 @@ def list_object_manifests(store: ObjectStore) -> Listing:
 
 
 def read_object_manifests(store: ObjectStore) -> list[Manifest]:
-    """Return the manifests of an export in order; empty if there is no export.
+    """Return the manifests of an export in order; empty without an export.
 
     Raises: ExportDataError: a manifest is damaged or missing. StoreError.
     """
@@ -117,7 +116,6 @@ class ObjectExport:
         self._schemas = DecodedSchemas(url)
 
     def read(self) -> list[Manifest]:
-        """Read and return the manifests."""
         manifests = read_object_manifests(self._store)
         self._schemas.read(manifests)
         self._points = resume_points(manifests)
@@ -125,7 +123,6 @@ class ObjectExport:
         return manifests
 
     def read_facts(self) -> TargetFacts:
-        """Read the manifests, and return counts of the export."""
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
@@ -160,7 +157,6 @@ class ObjectExport:
         return self._schemas.fit(decoded)
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
-        """Return the place where the tasks of a round write."""
         from kctl.pipeline.object_store.object_files import ObjectPlace
 
         self._round_began_ms = self._clock.now_ms()

@@ -1,6 +1,6 @@
 """Files of one range for an object store, written to the local disk and uploaded when complete.
 
-An object name has a digest of run, attempt and path, so attempts never reuse a name, which another run may be deleting.
+Object names have a digest of run, attempt and path: another run may be deleting the objects of an earlier attempt.
 """
 
 import hashlib
@@ -37,7 +37,6 @@ class ObjectPlace:
         return ObjectStore(self.url, self.timeouts)
 
     def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
-        """Return the writer of one range."""
         return SpilledFiles(Upload(self, attempt), name)
 
 
@@ -74,7 +73,6 @@ class Spill:
         return f"{path.removesuffix(extension)}.{digest.hexdigest()}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
-        """Return the error for a file system's error."""
         hint = "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where"
         return folder_error(self.round_folder, error, hint)
 

@@ -68,7 +68,7 @@ _ENDPOINTS = {
     "abfs": _AZURE_ENDPOINTS,
     "abfss": _AZURE_ENDPOINTS,
 }
-"""Variables with the address of a service; the first one that is set counts."""
+"""Variables with the address of a service; the first one that is set applies."""
 _TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
 """Separator between an error of delta-rs and its cause."""
 T = TypeVar("T")
@@ -316,7 +316,7 @@ def no_response(url: StoreUrl) -> str:
 
 
 def endpoint_of(url: StoreUrl) -> str:
-    """Return the address of a store's server from the environment, or an empty string.
+    """Return the address of a store's server from the environment, or "".
 
     Raises: ConfigError: the address is invalid; it may have a password and is not shown.
     """
@@ -459,12 +459,10 @@ def _profile() -> Any:
 
 
 def hidden_key(key: str) -> str:
-    """Return the name of an object before its round is committed."""
     folder, slash, name = key.rpartition("/")
     return f"{folder}{slash}.{name}"
 
 
 def shown_key(key: str) -> str:
-    """Return the name of an object whose round is finished."""
     folder, slash, name = key.rpartition("/")
     return f"{folder}{slash}{name.removeprefix('.')}"
