@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 RECREATED_AFTER_MS: Final = 5_000
-"""Time without data after which another topic id in the metadata counts: a broker's metadata may be stale."""
+"""Time in ms without data after which another topic ID in the metadata is believed: metadata may be stale."""
 LOOKS_BEFORE_SKIPPING: Final = 2
-"""Number of consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
+"""Consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
 _NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -84,9 +84,8 @@ def read_ranges(
 ) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
     """Yield ranges of different partitions in order, each with its batches as from `read_range`.
 
-    The ranges are fetched together. Take the batches of a range before the next range: remaining batches are dropped.
-
-    Args, raises: as `read_range`. An error of a batch iterator ends the iteration.
+    The ranges are fetched together. The batches of a range are dropped at the next range. Args, raises: as
+    `read_range`. An error of a batch iterator ends the iteration.
     """
     fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
     try:
@@ -157,7 +156,6 @@ class RangeReader:
         self._looks_without_topic = 0
 
     def close(self) -> None:
-        """Close the connections immediately."""
         self._fetch.close()
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
@@ -227,7 +225,7 @@ class RangeReader:
     def _is_topic_lost(self, timer: Timer) -> bool:
         """Return whether the topic no longer exists, after a poll without data.
 
-        A broker's metadata may be stale, so repeated checks must agree, or the timeout must have passed.
+        Metadata may be stale, so repeated checks must agree, or the timeout must have passed.
 
         Raises: InvalidOffsetError: another topic has the name, and data loss is an error.
         """

@@ -33,8 +33,8 @@ class OffsetRange(NamedTuple):
 
     Attributes:
         start_offset, end_offset: half-open range; offsets may be missing in between.
-        topic_id: as Kafka prints it; empty if the brokers have no ids. A recreated topic has another id and is not
-            read.
+        topic_id: as Kafka prints it; empty if the brokers have no IDs. A recreated topic has another ID and is not
+        read.
         log_end: end of the whole partition at planning time.
     """
 
@@ -51,7 +51,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of offsets, and the maximum number of records."""
+        """Number of offsets, the maximum number of records."""
         return self.end_offset - self.start_offset
 
     def __str__(self) -> str:
@@ -77,11 +77,11 @@ class RangeBound(NamedTuple):
 
     Attributes:
         anywhere: position in every partition; None: use `partitions`.
-        is_time: positions are milliseconds since the epoch and denote the first record at or after that time; otherwise
-            they are offsets, LATEST or EARLIEST.
+        is_time: positions are ms since the epoch and denote the first record at or after that time; otherwise they are
+        offsets, LATEST or EARLIEST.
         option: name of the user's option, for errors.
         latest_if_none: with `is_time`, a partition without a record at that time uses its end; otherwise it is an
-            error.
+        error.
     """
 
     anywhere: int | None = None
@@ -91,10 +91,7 @@ class RangeBound(NamedTuple):
     latest_if_none: bool = True
 
     def of_each(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the unresolved position of each partition.
-
-        Raises: ConfigError: the partitions of the bound differ from `partitions`.
-        """
+        """Return the unresolved position of each partition. Raises: ConfigError: the bound has other partitions."""
         if self.anywhere is not None:
             return dict.fromkeys(partitions, self.anywhere)
         named = dict(self.partitions)
@@ -125,7 +122,7 @@ class Cut(NamedTuple):
 class Planner:
     """Queries for the partitions and offsets of one cluster, within one API timeout; a context manager.
 
-    Attributes: topic_ids: id by topic name, from the last `partitions` call; an id is empty if the brokers have no ids.
+    Attributes: topic_ids: ID by topic name, from the last `partitions` call; empty if the brokers have no IDs.
 
     Raises: ConfigError: a property is invalid.
     """
@@ -189,8 +186,7 @@ class Planner:
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
-        """Return the ends against which copied partitions are checked: uncommitted ends if open transactions may hide
-        records.
+        """Return the ends against which copies are checked, uncommitted ones if open transactions may hide records.
 
         Args: points: resume points of the copies. ends: ends of all partitions by the isolation level.
         """
@@ -290,7 +286,7 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
 
 
 def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
-    """Return the ranges that are not empty, in order, cut into pieces of nearly equal size.
+    """Return the nonempty ranges, in order, cut into pieces of nearly equal size.
 
     Source: Spark's Kafka connector, which cuts to `max_records` first and then in proportion to size until there are
     about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.

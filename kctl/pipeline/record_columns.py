@@ -16,7 +16,7 @@ from kctl.client.records import Columns, FilledParts
 
 ROWS_PER_BATCH: Final = 16_384
 BYTES_PER_BATCH: Final = 4 << 20
-"""A batch ends with the row that reaches ROWS_PER_BATCH or BYTES_PER_BATCH."""
+"""Size after which a batch ends, as ROWS_PER_BATCH."""
 
 HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -42,10 +42,7 @@ _US_PER_MS: Final = pa.scalar(1000, pa.int64())
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of columns in the given order.
-
-    Raises: ConfigError: a column does not exist.
-    """
+    """Return the Arrow schema of columns in the given order. Raises: ConfigError: a column does not exist."""
     for name in columns:
         if name not in TYPES:
             raise ConfigError(f"a record has no column {name!r}: {', '.join(TYPES)}", key=name)
@@ -57,7 +54,7 @@ class RecordColumns:
 
     Args:
         columns: column names, in output order.
-        is_exact: use timestamps in milliseconds, because some do not fit into microseconds.
+        is_exact: use timestamps in ms, because some do not fit into microseconds.
     """
 
     def __init__(self, topic: str, partition: int, columns: Sequence[str], *, is_exact: bool = False) -> None:

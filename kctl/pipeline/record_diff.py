@@ -1,8 +1,8 @@
 """RecordDiff: differences between the records of a source and a target partition, in one pass with bounded memory.
 
-Both sides are read in parallel at about equal `position`, so a gap of any length does not separate them. A record waits
-for an equal record on the other side while at most `window` others wait. Equal records are matched in order, so records
-may be repeated as often in the target as in the source.
+Both sides are read in parallel at about equal `position`, so gaps do not separate them. A record waits for an equal one
+on the other side while at most `window` others wait. Equal records are matched in order, so the target may repeat
+records as often as the source.
 """
 
 from collections import OrderedDict, deque
@@ -75,7 +75,6 @@ class _Side:
         self.alone_count = 0
 
     def place(self, position: int) -> int:
-        """Count a record and return its place."""
         self.furthest = max(self.furthest, position)
         self.places += 1
         return self.places - 1
@@ -128,8 +127,6 @@ class _Side:
 
 
 class RecordDiff:
-    """Comparison of one partition."""
-
     def __init__(self, window: int = WINDOW) -> None:
         self._window = window
         self._source, self._target = _Side(), _Side()
@@ -164,7 +161,7 @@ class RecordDiff:
         )
 
     def _is_source_next(self, ours: Entry, theirs: Entry) -> bool:
-        """Return whether the source is behind. The highest position so far counts, because times can decrease."""
+        """Return whether the source is behind, by the highest position so far, because times can decrease."""
         source = max(ours.position, self._source.furthest)
         target = max(theirs.position, self._target.furthest)
         return source < target or (source == target and self._source.places <= self._target.places)

@@ -22,11 +22,11 @@ class RecordFilter(NamedTuple):
     """Conditions of a record; all must hold.
 
     Attributes:
-        since_ms, until_ms: half-open range of timestamps, in milliseconds since the epoch.
+        since_ms, until_ms: half-open range of timestamps, in ms since the epoch.
         key: regular expression to find in the key; records without a key do not match.
         headers: pairs of header name and value; None for any value.
         jq: program for records in the format of `consume --output jsonl`. Its first result must exist and be neither
-            false nor null, as with `select`.
+        false nor null, as with `select`.
     """
 
     since_ms: int | None = None
@@ -56,10 +56,7 @@ class RecordFilter(NamedTuple):
             _program(self.jq)
 
     def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the matching records in order.
-
-        Raises: RecordDataError: the jq program failed on a record.
-        """
+        """Return the matching records in order. Raises: RecordDataError: the jq program failed on a record."""
         at_ms = _times_ms(batch)
         if self.since_ms is not None:
             batch, at_ms = _where(pc.greater_equal(at_ms, self.since_ms), batch, at_ms)
@@ -73,10 +70,7 @@ class RecordFilter(NamedTuple):
         return batch
 
     def decisions(self, batch: pa.RecordBatch) -> Iterator[bool]:
-        """Yield for each record whether its key matches and the program selects it.
-
-        Raises: RecordDataError: the jq program failed on a record.
-        """
+        """Yield for each record whether its key matches and the program selects it. Raises: RecordDataError."""
         found = None if self.key is None else re.compile(self.key.encode()).search
         program = None if self.jq is None else _program(self.jq)
         keys = batch.column("key").to_pylist()
@@ -131,7 +125,7 @@ def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
 
 
 def _times_ms(batch: pa.RecordBatch) -> pa.Array:
-    """Return the timestamps in milliseconds; exports have microseconds."""
+    """Return the timestamps in ms; exports have microseconds."""
     return batch.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 

@@ -1,7 +1,7 @@
 """Rows of an Arrow batch as columns of records, grouped by partition.
 
-A record has a column `value` (binary or string) and optionally `key` (binary or string), `topic`, `partition`,
-`timestamp` and `headers` (a list of structs of key and value). Other columns are ignored.
+Rows have a column `value` (binary or string) and optionally `key` (binary or string), `topic`, `partition`, `timestamp`
+and `headers` (a list of structs of key and value). Other columns are ignored.
 """
 
 from collections.abc import Iterator, Sequence

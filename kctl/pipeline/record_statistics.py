@@ -1,9 +1,8 @@
-"""RecordStatistics: counts, sizes, keys, timestamps and schema ids of consecutive records.
+"""RecordStatistics: counts, sizes, keys, timestamps and schema IDs of consecutive records.
 
 The number of distinct keys is estimated with HyperLogLog over Kafka's murmur2 (about 2 % error up to some 100 million
-keys). Counts of frequent keys are lower bounds, and a key that is rare in every batch may be missing.
-
-Source: Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts.
+keys). Counts of frequent keys are lower bounds, and a key that is rare in every batch may be missing. Source: Flajolet,
+Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts.
 """
 
 import math
@@ -33,7 +32,7 @@ _ID_BYTES: Final = 5
 
 
 class DistinctKeys(NamedTuple):
-    """An estimate of the number of distinct keys."""
+    """Estimate of the number of distinct keys."""
 
     registers: bytes = bytes(_REGISTERS)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_NAMED: Final = 5
 """Maximum number of partitions in an error message."""
 BYTES_PER_CALL: Final = 2 << 20
-"""Approximate bytes handed to the producer in one call, which max.block.ms limits."""
+"""Approximate bytes for the producer in one call, which max.block.ms limits."""
 BATCH_BYTES: Final = 256 << 10
 """Default of batch.size: large batches cost brokers less, and rows arrive in large numbers."""
 LARGEST_RECORD_BYTES: Final = 32 << 20
@@ -29,7 +29,7 @@ LARGEST_RECORD_BYTES: Final = 32 << 20
 
 
 LOOK_AT_SINK_MS: Final = 5_000
-"""Interval of checks whether a topic was recreated with fewer partitions, while waiting for acknowledgments."""
+"""Interval in ms of checks for topics recreated with fewer partitions, while waiting for acknowledgments."""
 POOLED_METADATA_AGE_MS: Final = 5_000
 """Default of metadata.max.age.ms for a pooled producer, which may outlive a topic."""
 
@@ -105,7 +105,7 @@ class RecordWriter:
             self._producer.close(0)
 
     def write(self, batch: "pa.RecordBatch") -> None:
-        """Hand every row to the producer.
+        """Send every row to the producer.
 
         Raises:
             ConfigError: a column has an invalid type or value.
@@ -130,10 +130,7 @@ class RecordWriter:
         self._partition_counts.setdefault(place.topic, self._partition_count(place.topic))
 
     def finish(self) -> int:
-        """Wait until every row is acknowledged and return their number.
-
-        Raises: PartialWriteError.
-        """
+        """Wait until every row is acknowledged and return their number. Raises: PartialWriteError."""
         try:
             while not self._is_flushed():
                 self._refuse_recreated_topic()

@@ -4,8 +4,8 @@
     file:/path        the content of a file, without the trailing newline
     file:/path#key    a property of a .properties file, such as one for --command-config
 
-Data that is pickled to a task is visible in Spark's plans, event log and network traffic, so plain-text secrets are
-rejected.
+Plain-text secrets are rejected, because Spark's plans, event log and network traffic show data that is pickled to
+tasks.
 """
 
 import itertools
@@ -40,12 +40,11 @@ _REFERRING = SECRET_NAMES | {_URLS}
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Return whether a value is a secret: by the property's name, or as a registry URL with a user or token."""
+    """Return whether a value is a secret, by the property's name or as a registry URL with a user or token."""
     return name in SECRET_NAMES or (name == _URLS and _USER_IN_URL.search(str(value)) is not None)
 
 
 def is_reference(value: object) -> bool:
-    """Return whether a value is a reference to a secret."""
     return isinstance(value, str) and value.startswith((ENV, FILE))
 
 
@@ -63,9 +62,7 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
 def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
     """Pass plain secrets to tasks of a local master in environment variables, which exist until the context ends.
 
-    A running Spark session does not see them.
-
-    Yields: the properties with references instead of secrets.
+    A running Spark session does not see them. Yields: the properties with references instead of secrets.
     """
     made: dict[str, str] = {}
     referring = dict(properties)

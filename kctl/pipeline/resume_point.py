@@ -1,6 +1,6 @@
 """ResumePoint: position at which the copy of a partition continues, with a check that the topic is unchanged.
 
-Without topic ids, the end of the log shows at least that a topic was recreated with fewer records.
+Without topic IDs, the end of the log shows at least that a topic was recreated with fewer records.
 """
 
 from typing import Final, NamedTuple
@@ -26,7 +26,7 @@ class ResumePoint(NamedTuple):
     def problem(self, topic: str, partition: int, topic_id: str, end: int) -> str:
         """Return why the partition is not the one that was copied, or an empty string.
 
-        Args: topic_id: id of the existing topic; empty if unknown. end: current end of the partition.
+        Args: topic_id: ID of the existing topic; empty if unknown. end: current end of the partition.
         """
         if self.topic_id and topic_id:
             if self.topic_id != topic_id:

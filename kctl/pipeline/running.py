@@ -1,6 +1,6 @@
 """Execution of a job's tasks on Spark, watched from the caller's thread and stopped by Ctrl-C or the first error.
 
-Client errors return as data, because Spark would repeat a task that raises, with the full timeouts. Spark repeats a
+Client errors return as data, because Spark would repeat a task that raises, with the full timeouts; so it repeats a
 task only if its worker died. Daemon threads call the JVM, so that the main thread can handle signals.
 """
 
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 TICK_S = 0.1
 TRACK_EVERY_MS = 1000
-"""Interval of queries for Spark's task counts, which take 10 ms."""
+"""Interval in ms of queries for Spark's task counts, which take 10 ms."""
 CANCEL_S = 5.0
-"""Time for cancelled tasks to end; they need 0.1 to 0.3 s. Closing the JVM ends the rest."""
+"""Time in s for cancelled tasks to end; they need 0.1 to 0.3 s. Closing the JVM ends the rest."""
 
 _round_numbers = itertools.count(1)
 
@@ -75,8 +75,6 @@ def ignore_progress(_progress: JobProgress) -> None:
 
 
 class Done(NamedTuple, Generic[Result]):
-    """Outcome of an item: a result or an error."""
-
     position: int
     result: Result | None
     error: KafkaError | None
@@ -101,7 +99,6 @@ class RoundResult(NamedTuple, Generic[Result]):
     failures: list[TaskFailure]
 
     def raise_first(self) -> None:
-        """Raise the first error, if any."""
         if self.failures:
             raise self.failures[0].error
 
@@ -256,7 +253,7 @@ class Split(NamedTuple, Generic[Item, Result]):
     Attributes:
         counts: number of results of each item.
         work: a function of a module that the workers can import, which yields the results. Results before an error
-            count; results of a worker that died do not.
+        count; results of a worker that died do not.
     """
 
     items: Sequence[Item]

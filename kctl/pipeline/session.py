@@ -1,7 +1,7 @@
 """Spark session of a job: settings, shipped code, log and shutdown.
 
 The JVM only schedules Python tasks and carries small results, so it uses its simple compiler, which halves the startup
-time. Secrets never get into a session, because its settings are visible on command lines and in event logs.
+time. Secrets never get into a session, because command lines and event logs show its settings.
 """
 
 import importlib.util
@@ -111,7 +111,7 @@ def session_over(spark: "SparkSession") -> Session:
 
 
 def check_packages(*modules: str) -> None:
-    """Raise SparkMissingError, with an install command, if one of these packages of jobs is missing; all by default."""
+    """Raise SparkMissingError, with an install command, if a package is missing; by default, any package of jobs."""
     for module in modules or ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
@@ -154,7 +154,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
 
 
 def with_attempts(master: str) -> str:
-    """Return a local master with task attempts. By default, Spark does not repeat a local task whose worker died."""
+    """Return a local master with task attempts: by default, Spark does not repeat a local task whose worker died."""
     local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
@@ -166,7 +166,7 @@ def _refuse(properties: Mapping[str, str]) -> None:
 
 
 class Gateway:
-    """The JVM of a session, which can be stopped at any time."""
+    """JVM of a session, which can be stopped at any time."""
 
     def __init__(self) -> None:
         self._process: SparkProcess | None = None

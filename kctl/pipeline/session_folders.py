@@ -1,7 +1,6 @@
 """Directories of Spark sessions, with the removal of directories whose owner was killed.
 
-The owner holds a kernel lock on its directory, which ends with the process in any case. The log is a file next to the
-directory.
+The owner holds a kernel lock on its directory, which ends with the process in any case.
 """
 
 import os

@@ -39,7 +39,6 @@ class PythonDescription(NamedTuple):
 
 
 def describe_python() -> PythonDescription:
-    """Return the description of the current environment."""
     from kctl.client.records._hot import record
 
     try:

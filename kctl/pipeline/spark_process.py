@@ -1,4 +1,4 @@
-"""The JVM of a session as a child process that can be stopped while it starts.
+"""JVM of a session as a child process that can be stopped while it starts.
 
 PySpark would return its own JVM only after it responds, and leave a directory with a secret behind if killed.
 SparkProcess keeps the secret in the session's directory until PySpark connects.
@@ -22,7 +22,7 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 class SparkProcess:
-    """A JVM that listens to this process and exits with it, at the end of its standard input."""
+    """JVM that listens to this process and exits with it, at the end of its standard input."""
 
     def __init__(self, properties: Mapping[str, str], folder: Path, log: IO[bytes]) -> None:
         """Start the JVM. Args: folder: a private directory; log: destination of its output."""

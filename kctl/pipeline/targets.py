@@ -1,7 +1,6 @@
 """Target: destination of an export for its driver. RoundPlace: destination of the tasks of one round.
 
-A directory commits with renames and links (`export_files.folder`), an object store with conditional writes
-(`object_store.object_export`), and a table with its format (`lake_tables.table_target`). See
+A directory commits with renames and links, an object store with conditional writes, and a table with its format. See
 docs/decisions/0019-targets-commit-rounds.md.
 """
 
@@ -62,7 +61,7 @@ class RangeWriter(Protocol):
 
 
 class RoundPlace(Protocol):
-    """Destination of the tasks of one round. It is pickled to the tasks, so it has no secrets."""
+    """Destination of the tasks of one round, without secrets because it is pickled to them."""
 
     def open(self, name: "RangeName", attempt: int) -> RangeWriter:
         """Return the writer of one range. Args: attempt: unique within the session."""
@@ -141,7 +140,6 @@ class FolderTarget(ExportFolder):
         self._rounds: dict[RoundPlace, Path] = {}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types of each topic, compatible with the files of earlier runs."""
         return self.schemas.fit(decoded)
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
@@ -160,7 +158,6 @@ class FolderTarget(ExportFolder):
         facts: ClusterFacts = NO_FACTS,
         ended: Sequence[RoundPlace] | None = None,
     ) -> Manifest:
-        """Add ranges to the export, all or none."""
         over = list(self._rounds if ended is None else ended)
         return self.commit_round([self._rounds.pop(each) for each in over], settings, ranges, facts)
 
@@ -210,7 +207,7 @@ def files_of(location: Location, properties: Mapping[str, object]) -> Path | Sto
 
 
 def read_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export in order; empty if there is no export. Args, raises: as `files_of`."""
+    """Return the manifests of an export in order; empty without an export. Args, raises: as `files_of`."""
     if isinstance(location, Path):
         return read_manifests(location)
     if not isinstance(location, StoreUrl):

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 
 class KctlStreamWriter(DataSourceStreamArrowWriter):
-    """Writer of the batches of a stream."""
-
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
 

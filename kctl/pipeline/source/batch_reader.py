@@ -60,7 +60,6 @@ class KctlReader(DataSourceReader):
         self._decoding = decoding
 
     def partitions(self) -> list[InputPartition]:
-        """Plan the ranges and return the tasks."""
         options = self._options
         with reported_in_one_line():
             ranges = plan_ranges(

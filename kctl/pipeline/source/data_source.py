@@ -52,7 +52,7 @@ class KctlDataSource(DataSource):
     """Result of `schema`. Spark keeps this object with the table, so the reader uses the schemas of the plan."""
 
     def schema(self) -> "str | StructType":
-        """Return the columns of the table. A user's schema can select some of them."""
+        """Return the columns of the table, of which a user's schema can select some."""
         keep_spark_archive()
         with reported_in_one_line():
             names = [name for name in SQL_TYPES if name != "headers" or has_headers(self.options)]

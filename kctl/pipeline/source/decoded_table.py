@@ -40,7 +40,6 @@ class SourceDecoding(NamedTuple):
         return {**decoded, ERROR: spark_type(ERROR_TYPE)}
 
     def table(self, names: Sequence[str]) -> spark.StructType:
-        """Return the schema of a table with these record columns."""
         types = {name: spark_type(TYPES[name]) for name in names} | self.spark_types()
         return spark.StructType([spark.StructField(name, each) for name, each in types.items()])
 
@@ -75,7 +74,6 @@ def source_decoding(request: DecodeRequest, selection: "Selection", properties: 
 
 
 def spark_type(given: pa.DataType) -> spark.DataType:
-    """Return the Spark type of an Arrow type."""
     if pa.types.is_struct(given):
         return spark.StructType([spark.StructField(field.name, spark_type(field.type)) for field in given])
     if pa.types.is_list(given):

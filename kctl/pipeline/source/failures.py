@@ -35,8 +35,7 @@ def source_error(error: KafkaError) -> SourceError:
 def reported_in_one_line() -> Iterator[None]:
     """Convert client errors that leave a process of Spark into one line.
 
-    An environment variable hides the traceback. It hides no other one, because Spark ends a process after its first
-    error.
+    An environment variable hides the traceback, and no other, because Spark ends a process after its first error.
     """
     try:
         yield
@@ -52,9 +51,8 @@ def reported_in_one_line() -> Iterator[None]:
 def one_timeout() -> Iterator[None]:
     """Raise a timeout of an earlier attempt again immediately.
 
-    Spark repeats a task after any error, so a timeout would be waited for spark.task.maxFailures times. An attempt that
-    times out, or a write without acknowledgments in time, stores its error in the executor's directory for the next
-    attempt.
+    Spark repeats a failed task, so a timeout would be waited for spark.task.maxFailures times. An attempt that times
+    out, or a write without acknowledgments in time, stores its error in the executor's directory for the next attempt.
     """
     from pyspark import TaskContext
 

@@ -16,7 +16,7 @@ from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import Offsets, Properties
 
 MOST_COMMIT_MS: Final = 5_000
-"""Maximum time to wait for a coordinator. The batch is already durable."""
+"""Maximum time in ms to wait for a coordinator. The batch is already durable."""
 
 
 class GroupProgress:

@@ -29,7 +29,7 @@ KAFKA: Final = "kafka."
 
 LONGEST_JSON: Final = 16 << 20
 MAX_TRIGGER_DELAY_MS: Final = 15 * 60_000
-"""Default of maxTriggerDelay in Spark's connector."""
+"""Default of maxTriggerDelay in Spark's connector, in ms."""
 _LIMITS: Final = {
     "apiTimeout": ("default.api.timeout.ms", "max.block.ms"),
     "requestTimeout": ("request.timeout.ms",),
@@ -162,7 +162,7 @@ class _Options:
         return self._read(name, default, "a whole number of at least 1", _positive)
 
     def spark_time_ms(self, name: str, default_ms: int) -> int:
-        """Return a duration in Spark's format: a number without a unit is milliseconds."""
+        """Return a duration in Spark's format, in which a number without a unit is ms."""
         return self._read(name, default_ms, "a duration such as 15m or 500ms", _spark_time_ms)
 
     def json(self, name: str, what: str) -> Any:

@@ -1,6 +1,6 @@
 """StreamOffsets: start or end of a stream's batch, and its JSON in Spark's checkpoints.
 
-The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with topic ids and log ends added, which show that a
+The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with topic IDs and log ends added, which show that a
 topic was recreated. Checkpoints without them are accepted.
 """
 
@@ -22,11 +22,10 @@ class StreamOffsets(NamedTuple):
     """Start or end of a batch.
 
     Attributes:
-        topic_ids: by topic, if the brokers have ids.
+        topic_ids: by topic, if the brokers have IDs.
         log_ends: known ends of the partitions when the offsets were chosen.
         starts: in the end of the first batch, the start of that batch; in initial offsets, the offsets. Spark requests
-            the initial offsets at each restart until the first batch is committed, and partitions and ends may differ
-            by then.
+        the initial offsets at each restart until the first batch is committed, when partitions and ends may differ.
     """
 
     offsets: Offsets
@@ -46,11 +45,10 @@ class StreamOffsets(NamedTuple):
         return self._replace(offsets={tp: offset for tp, offset in self.offsets.items() if tp in end.offsets})
 
     def point(self, tp: TopicPartition) -> ResumePoint:
-        """Return the resume point of a partition."""
         return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
 
     def topic_id(self, topic: str) -> str:
-        """Return the id of a topic; empty if unknown."""
+        """Return the ID of a topic; empty if unknown."""
         return self.topic_ids.get(topic, "")
 
 
@@ -67,7 +65,6 @@ def as_json(known: StreamOffsets) -> JsonOffsets:
 
 
 def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
-    """Return offsets by topic and partition, sorted."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
@@ -75,7 +72,7 @@ def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
 
 
 def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
-    """Return the offsets of a checkpoint. A checkpoint of Spark's connector has neither topic ids nor log ends."""
+    """Return the offsets of a checkpoint, which in Spark's connector has neither topic IDs nor log ends."""
     topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS, STARTS)}
     return StreamOffsets(
         by_partition(topics),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kctl.pipeline")
 COMMIT_AGAIN_MS = 30_000
-"""Wait after a failed commit to a group."""
+"""Wait after a failed commit to a group, in ms."""
 
 
 def _available_now() -> type:
@@ -128,14 +128,13 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Commit progress to a group. Spark's checkpoint stores the state of the query.
+        """Commit progress to a group; Spark's checkpoint has the state of the query.
 
         Spark calls this for durable batches, but only when it plans the next one.
         """
         self._commit_progress(as_offsets(end))
 
     def stop(self) -> None:
-        """Close the connections."""
         for open_client in (self._planner, self._group):
             if open_client is not None:
                 open_client.__exit__()
