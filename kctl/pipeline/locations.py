@@ -74,7 +74,7 @@ def _iceberg(identifier: str, text: str) -> IcebergTable:
 
 
 def _store_url(scheme: str, text: str) -> StoreUrl:
-    """Return the URL of an object store. Raises: ValueError: its message never contains credentials."""
+    """Return the URL of an object store."""
     if scheme not in STORE_SCHEMES:
         known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
         raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")

@@ -226,8 +226,6 @@ class RangeReader:
         """Return whether the topic no longer exists, after a poll without data.
 
         Metadata may be stale, so repeated checks must agree, or the timeout must have passed.
-
-        Raises: InvalidOffsetError: another topic has the name, and data loss is an error.
         """
         reason = self._fetch.waiting_for(self._tp)
         is_recreated = reason.kind is WaitKind.RECREATED
@@ -239,10 +237,7 @@ class RangeReader:
         return not self._fails and self._looks_without_topic > 0 and is_sure
 
     def _after_loss(self, position: int, timer: Timer) -> int:
-        """Seek to the first remaining offset and return it.
-
-        Raises: InvalidOffsetError: data loss is an error.
-        """
+        """Seek to the first remaining offset and return it."""
         timer.update()
         first = self._fetch.first_offset(self._tp, timer)
         if self._fails:

@@ -91,7 +91,7 @@ class RangeBound(NamedTuple):
     latest_if_none: bool = True
 
     def of_each(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the unresolved position of each partition. Raises: ConfigError: the bound has other partitions."""
+        """Return the unresolved position of each partition."""
         if self.anywhere is not None:
             return dict.fromkeys(partitions, self.anywhere)
         named = dict(self.partitions)
@@ -275,7 +275,7 @@ def plan_ranges(
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:
-    """Return the offset, or the nearest offset of the partition. Raises: InvalidOffsetError: with `strict`."""
+    """Return the offset, or the nearest offset of the partition."""
     if first <= offset <= end:
         return offset
     if strict:

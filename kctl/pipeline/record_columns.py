@@ -42,7 +42,7 @@ _US_PER_MS: Final = pa.scalar(1000, pa.int64())
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of columns in the given order. Raises: ConfigError: a column does not exist."""
+    """Return the Arrow schema of columns in the given order."""
     for name in columns:
         if name not in TYPES:
             raise ConfigError(f"a record has no column {name!r}: {', '.join(TYPES)}", key=name)

@@ -85,11 +85,7 @@ class StoredBatch(NamedTuple):
 
 
 def produced_batch(records: bytes | None) -> BatchHeader:
-    """Return the header of the batch in a produce request.
-
-    Raises:
-        BatchRefused: the bytes are damaged, do not have magic 2, or are not exactly one batch.
-    """
+    """Return the header of the batch in a produce request."""
     if records is None or len(records) == 0:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
     header = _only_header(records)
@@ -100,7 +96,7 @@ def produced_batch(records: bytes | None) -> BatchHeader:
 
 
 def _only_header(records: bytes) -> BatchHeader:
-    """Return the header of exactly one batch. Raises: BatchRefused."""
+    """Return the header of exactly one batch."""
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))

@@ -1,6 +1,6 @@
 """A pending request, and the handler of an API.
 
-Handlers return the response, or return None and later call `Call.answer`.
+Handlers return the response. To respond later, they return None and call `Call.answer`.
 """
 
 from collections.abc import Callable

@@ -101,21 +101,13 @@ class Cluster:
 
     @property
     def scheduler(self) -> Scheduler:
-        """The source of time.
-
-        Raises:
-            IllegalStateError: the cluster is not started.
-        """
+        """The source of time."""
         if self._scheduler is None:
             raise IllegalStateError("the sandbox is neither served on sockets nor attached to a simulation")
         return self._scheduler
 
     def run_on(self, scheduler: Scheduler) -> None:
-        """Start the cluster with the time of `scheduler`.
-
-        Raises:
-            IllegalStateError: the cluster is already started.
-        """
+        """Start the cluster with the time of `scheduler`."""
         if self._scheduler is not None:
             raise IllegalStateError("the sandbox is already served or attached")
         self._scheduler = scheduler
@@ -147,9 +139,6 @@ class Cluster:
 
         Args:
             assignment: node IDs of each partition, leader first; determines both counts.
-
-        Raises:
-            TopicRefused: the topic exists, or the name, counts, assignment, or properties are invalid.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -194,9 +183,6 @@ class Cluster:
         """Increase the partitions of a topic to `count`.
 
         Args: assignment: node IDs of each new partition, leader first.
-
-        Raises:
-            TopicRefused: the topic does not exist, the count is not an increase, or the assignment is invalid.
         """
         topic = self.topics.get(name)
         if topic is None:
@@ -226,12 +212,7 @@ class Cluster:
             self._look_after(made)
 
     def configure_topic(self, name: str, properties: dict[str, str]) -> None:
-        """Replace all properties of a topic.
-
-        Raises:
-            KeyError: the topic does not exist.
-            InvalidSetting: a property is unknown or has an invalid value.
-        """
+        """Replace all properties of a topic."""
         topic = self.topics[name]
         settings = topic_settings(properties, self.settings)
         topic.properties.clear()
@@ -268,7 +249,7 @@ class Cluster:
         return stable_uuid(f"{self.settings.cluster_id}/{self._topics_made}/{name}")
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic. Raises: KeyError: it does not exist."""
+        """Delete a topic."""
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
@@ -288,23 +269,14 @@ class Cluster:
         return None if found is None else found.partitions.get(index)
 
     def move_leader(self, topic: str, index: int, node_id: int, end_offset: int | None = None) -> None:
-        """Move the leader of a partition to `node_id`, with a new leader epoch; see `Partition.elect`.
-
-        Raises:
-            KeyError: the topic, partition, or node does not exist.
-            OffsetOutOfRange: the log has no `end_offset`.
-        """
+        """Move the leader of a partition to `node_id`, with a new leader epoch; see `Partition.elect`."""
         node = self.nodes[node_id]
         partition = self.topics[topic].partitions[index]
         partition.elect(node.node_id, end_offset)
         self.replication.look(partition)
 
     def elect_late(self, topic: str, index: int, node_id: int, delay_ms: int) -> None:
-        """Remove the leader of a partition, and elect `node_id` after `delay_ms`.
-
-        Raises:
-            KeyError: the topic, partition, or node does not exist.
-        """
+        """Remove the leader of a partition, and elect `node_id` after `delay_ms`."""
         node = self.nodes[node_id]
         partition = self.topics[topic].partitions[index]
         partition.elect(NO_LEADER)

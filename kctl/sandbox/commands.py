@@ -26,11 +26,7 @@ class Command(NamedTuple):
 
 
 def carry_out(sandbox: Sandbox, words: list[str]) -> None:
-    """Execute one command.
-
-    Raises:
-        CommandRefused: the command, a node, or a topic does not exist, or an argument is invalid.
-    """
+    """Execute one command."""
     if not words:
         raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
     name, *arguments = words
@@ -42,7 +38,7 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 
 
 def _command(name: str, argument_count: int) -> Command:
-    """Return a command. Raises: CommandRefused: the command is unknown or needs another number of arguments."""
+    """Return a command."""
     command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
         raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")

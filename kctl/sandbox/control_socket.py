@@ -130,7 +130,7 @@ def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
 
 
 def remove_left_over(path: Path) -> None:
-    """Remove a stale socket of this user, and no other file. Raises: OSError: the socket cannot be removed."""
+    """Remove a stale socket of this user, and no other file."""
     if not _is_left_over(path):
         return
     with TemporaryDirectory(prefix=".kctl-", dir=path.parent) as folder, contextlib.suppress(FileNotFoundError):

@@ -23,7 +23,7 @@ _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node
 
 
 def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response that rejects all of `request` with `code`. Raises: ValueError: the API has no error codes."""
+    """Return the response that rejects all of `request` with `code`."""
     if not has_error_code(type(request)):
         raise ValueError(f"{request.NAME} has no error code")
     response: Any = request.RESPONSE()

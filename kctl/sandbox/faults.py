@@ -88,7 +88,7 @@ class NodeFaults:
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
-        """Start a fault. Only DELAY needs `ms`, its delay. Raises: ValueError: `ms` does not fit the fault."""
+        """Start a fault. Only DELAY needs `ms`, its delay."""
         if EFFECTS[fault].is_delay != (ms > 0):
             raise ValueError(f"fault {fault.value} with ms={ms}: only delay takes milliseconds, and it needs some")
         self._active[fault] = ms
@@ -108,9 +108,6 @@ class NodeFaults:
         """Fail requests of an API with `code`, after the failures added before.
 
         Args: trigger: selects requests; nodes that share it count together.
-
-        Raises:
-            ValueError: more than `MAX_FAILURES` failures.
         """
         ordered = self._failures.setdefault(api_key, [])
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]

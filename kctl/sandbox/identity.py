@@ -122,7 +122,7 @@ class Identity:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """Process a client message and return the response. Raises: AuthenticationError: the client is rejected."""
+        """Process a client message and return the response."""
         if self._server is None:
             raise AuthenticationError("SaslAuthenticate before SaslHandshake")
         try:

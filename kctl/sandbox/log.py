@@ -53,9 +53,6 @@ class PartitionLog:
             records: the data of a produce request for the partition.
             leader_epoch: epoch of the appending leader.
             wall_ms: time of the broker.
-
-        Raises:
-            BatchRefused: the batch is damaged, oversized, in the future, or out of sequence.
         """
         header = produced_batch(records)
         assert records is not None
@@ -115,9 +112,6 @@ class PartitionLog:
             wall_ms: time of the broker.
             commit: whether to commit.
             by_epoch: epoch of the coordinator.
-
-        Raises:
-            BatchRefused: a newer epoch of the producer or of the coordinator has written.
         """
         self.producers.check_marker(producer_id, producer_epoch, by_epoch)
         data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
@@ -129,7 +123,7 @@ class PartitionLog:
         self.wake()
 
     def delete_records(self, before_offset: int) -> None:
-        """Raise the start offset, and remove batches below it. Raises: OffsetOutOfRange: it is beyond the end."""
+        """Raise the start offset, and remove batches below it."""
         if before_offset > self.end_offset:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
@@ -214,11 +208,7 @@ class PartitionLog:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def batches_from(self, offset: int, end_offset: int) -> list[StoredBatch]:
-        """Return the batches from the one with `offset` up to `end_offset`.
-
-        Raises:
-            OffsetOutOfRange: the offset is below the start or beyond `end_offset`.
-        """
+        """Return the batches from the one with `offset` up to `end_offset`."""
         if not self.start_offset <= offset <= end_offset:
             raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {end_offset}")
         if offset == end_offset:
@@ -236,9 +226,6 @@ class PartitionLog:
             max_bytes: maximum size.
             at_least_one: return the first batch even if it is larger than `max_bytes`; otherwise return nothing.
             end_offset: end of the readable part; None is the end of the log.
-
-        Raises:
-            OffsetOutOfRange: the offset is below the start or beyond the end.
         """
         batches = self.batches_from(offset, self.end_offset if end_offset is None else end_offset)
         if not batches:

@@ -118,14 +118,14 @@ class Partition:
     # --- followers ----------------------------------------------------------------------------------------------------
 
     def hold(self, node_id: int) -> None:
-        """Stop a follower and remove it from the in-sync replicas. Raises: ValueError: the node is not a follower."""
+        """Stop a follower and remove it from the in-sync replicas."""
         stand = self.lag(node_id)
         if not stand.is_out:
             stand.is_out = True
             self._settle()
 
     def lag(self, node_id: int) -> Stand:
-        """Stop a follower, which stays in sync until overdue. Raises: ValueError: the node is not a follower."""
+        """Stop a follower, which stays in sync until overdue."""
         if node_id not in self.replicas or node_id == self.leader_id:
             raise ValueError(f"node {node_id} is not a follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
@@ -219,9 +219,6 @@ class Partition:
         Args:
             node_id: the new leader; becomes a replica if it is not one.
             end_offset: end of the new leader's log; later records are lost. None uses the node's own end offset.
-
-        Raises:
-            OffsetOutOfRange: the log does not contain the offset.
         """
         if end_offset is not None and not self.log.start_offset <= end_offset <= self.log.end_offset:
             raise OffsetOutOfRange(f"{end_offset} in a log from {self.log.start_offset} to {self.log.end_offset}")

@@ -52,12 +52,7 @@ def _transactional(data: PartitionProduceData) -> BatchHeader | None:
 
 
 def append(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Appended:
-    """Append a batch to a partition that this node leads.
-
-    Raises:
-        Refused: the batch is not part of a transaction, or too few replicas are in sync.
-        BatchRefused: the batch is damaged, oversized, in the future, or out of sequence.
-    """
+    """Append a batch to a partition that this node leads."""
     _take_part(call, request, partition, data)
     log = partition.log
     if request.acks == ALL and len(partition.in_sync) < partition.needed_in_sync:

@@ -136,11 +136,7 @@ def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -
 
 
 def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int) -> EpochEndOffset | None:
-    """Return the point at which the consumer's log diverges, or None.
-
-    Raises:
-        OffsetOutOfRange: the epoch is unknown, or the log starts after the offset.
-    """
+    """Return the point at which the consumer's log diverges, or None."""
     if asked.last_fetched_epoch == -1:
         return None
     log = partition.log

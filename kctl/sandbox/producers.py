@@ -88,12 +88,7 @@ class ProducerStates:
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def check(self, header: BatchHeader) -> Appended | None:
-        """Return the position of a duplicate batch, or None for a valid new batch.
-
-        Raises:
-            BatchRefused: the epoch is fenced, batches are missing, the batch is older than the remembered ones, or it
-            is not transactional while the producer has a transaction open.
-        """
+        """Return the position of a duplicate batch, or None for a valid new batch."""
         if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)

@@ -43,11 +43,7 @@ class Reassignments:
         """Former replicas in the metadata of brokers, until a time: changes appear after `metadata_delay_ms`."""
 
     def alter(self, topic: str, index: int, target: Sequence[int] | None) -> None:
-        """Start a reassignment, or cancel it if `target` is None.
-
-        Raises:
-            Refused: the partition or the reassignment does not exist, or the replicas are invalid.
-        """
+        """Start a reassignment, or cancel it if `target` is None."""
         partition = self._cluster.partition(topic, index)
         if partition is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

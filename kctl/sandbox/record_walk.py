@@ -54,11 +54,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield offset delta, timestamp, and content of each record; the content is a buffer with start and end.
-
-    Raises:
-        BatchRefused: the records are damaged, or their number is wrong.
-    """
+    """Yield offset delta, timestamp, and content of each record; the content is a buffer with start and end."""
     try:
         codec = codec_name(header.attributes & 0x07) or "none"
         data = decompress(codec, memoryview(batch)[HEADER_BYTES:], DEFAULT_MAX_DECOMPRESSED_BYTES)
@@ -81,13 +77,13 @@ def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes,
 
 
 def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
-    """Yield offset delta and timestamp of each record. Raises: BatchRefused, as `records_of`."""
+    """Yield offset delta and timestamp of each record."""
     for offset_delta, timestamp_ms, _, _, _ in _spans(header, batch):
         yield offset_delta, timestamp_ms
 
 
 def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
-    """Yield each record. Raises: BatchRefused: the records are damaged, or their number is wrong."""
+    """Yield each record."""
     for offset_delta, timestamp_ms, data, at, end in _spans(header, batch):
         yield RawRecord(offset_delta, timestamp_ms, data[at:end])
 

@@ -46,8 +46,7 @@ class Wire(Protocol):
         """True if the client has disconnected, although `Endpoint.disconnected` was not called yet."""
         ...
 
-    def write(self, data: bytes) -> None:
-        ...
+    def write(self, data: bytes) -> None: ...
 
     def close(self) -> None:
         """Close after sending pending output."""
@@ -57,8 +56,7 @@ class Wire(Protocol):
         """Reset the connection immediately; pending output may be lost."""
         ...
 
-    def pause_reading(self, is_paused: bool) -> None:
-        ...
+    def pause_reading(self, is_paused: bool) -> None: ...
 
 
 class Endpoint(Protocol):
@@ -80,8 +78,7 @@ class Endpoint(Protocol):
 class Listener(Protocol):
     """Node, as seen by the code that accepts its connections."""
 
-    def on_connect(self) -> OnConnect:
-        ...
+    def on_connect(self) -> OnConnect: ...
 
     def accept(self, wire: Wire) -> Endpoint:
         """Return the broker side of a new connection that writes to `wire`."""

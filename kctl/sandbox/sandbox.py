@@ -5,6 +5,8 @@
         served.sandbox.start_fault(2, Fault.BLACKHOLE)
 
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
+
+All methods are thread-safe: the thread of the cluster executes them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,11 +55,7 @@ class StoredLog(NamedTuple):
 
 
 class Sandbox:
-    """In-process Kafka cluster.
-
-    Thread-safe: the thread of the cluster executes the methods. They raise KeyError if a node, topic, or partition does
-    not exist.
-    """
+    """In-process Kafka cluster. Methods raise KeyError if a node, topic, or partition does not exist."""
 
     def __init__(
         self,

@@ -161,7 +161,7 @@ class OauthBearerServer:
 
 
 def unsecured_user(token: str, wall_ms: int) -> str:
-    """Return the subject of an unsigned JWT that is valid at `wall_ms`. Raises: ValueError: another token."""
+    """Return the subject of an unsigned JWT that is valid at `wall_ms`."""
     header, _, rest = token.partition(".")
     payload, _, signature = rest.partition(".")
     claims = _json_part(payload)

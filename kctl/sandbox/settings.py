@@ -69,11 +69,7 @@ NO_PROPERTIES = frozenset(
 
 
 def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) -> ClusterSettings:
-    """Return settings changed by broker properties with Kafka's names.
-
-    Raises:
-        InvalidSetting: a property is not supported, or its value is invalid.
-    """
+    """Return settings changed by broker properties with Kafka's names."""
     known = {name.replace("_", "."): name for name in settings._fields if name not in NO_PROPERTIES}
     changed: dict[str, object] = {}
     for key, text in properties.items():
@@ -129,11 +125,7 @@ class InvalidSetting(Exception):
 
 
 def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> TopicSettings:
-    """Return the settings of a topic with `properties`.
-
-    Raises:
-        InvalidSetting: a property is unknown or has an invalid value.
-    """
+    """Return the settings of a topic with `properties`."""
     for name in properties:
         if name not in TOPIC_PROPERTIES:
             raise InvalidSetting(f"Unknown topic config name: {name}")

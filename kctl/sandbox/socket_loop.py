@@ -62,12 +62,7 @@ class SocketLoop:
         self._thread.start()
 
     def carry_out(self, action: Callable[[], None]) -> None:
-        """Call `action` in the loop and return after it.
-
-        Raises:
-            SocketLoopError: the loop has stopped.
-            Exception: any exception of `action`.
-        """
+        """Call `action` in the loop and return after it."""
         if current_thread() is self._thread:
             action()
             return

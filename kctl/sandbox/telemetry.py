@@ -55,7 +55,7 @@ class Telemetry:
         return stable_uuid(f"telemetry/{self._node_id}/{self._made}")
 
     def subscribe(self, client_id: bytes, now_ms: int) -> int:
-        """Return the subscription ID of a client. Raises: TelemetryRefused: the push interval has not passed."""
+        """Return the subscription ID of a client."""
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
         if asked and now_ms - max(asked) < PUSH_INTERVAL_MS:
@@ -64,7 +64,7 @@ class Telemetry:
         return _subscription_id(client_id)
 
     def push(self, push: Push, now_ms: int) -> None:
-        """Check a push of a client. Raises: TelemetryRefused: the client ID, time, or content is invalid."""
+        """Check a push of a client."""
         if push.client_id in _RESERVED:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "no client instance id")
         client = self._client(push.client_id)

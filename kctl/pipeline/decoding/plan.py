@@ -84,8 +84,6 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
     """Parse the requested decoding of keys or values.
 
     Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
-
-    Raises: ConfigError: the form or the schema is invalid.
     """
     if form not in FORMS:
         raise ConfigError(f"decode {side}={form[:80]!r}: there are {', '.join(FORMS)}", key="decode")

@@ -42,7 +42,7 @@ class TypeBudget:
         self._fields = 0
 
     def spend(self, level: int) -> None:
-        """Count a field at a nesting level. Raises: SchemaError: the type is too deep or has too many fields."""
+        """Count a field at a nesting level."""
         self._fields += 1
         if level > MOST_LEVELS:
             raise SchemaError(f"the {self._kind} schema is nested more than {MOST_LEVELS} levels deep")

@@ -86,7 +86,7 @@ def file_name(topic: str, partition: int, start: int, end: int, extension: str, 
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of an external name below `folder`. Raises: FolderError: the path is outside of the directory."""
+    """Return the path of an external name below `folder`."""
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
         raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
@@ -200,10 +200,7 @@ class ExportFolder:
                 raise unnamed_files(self.path, unnamed)
 
     def _settle_files(self, manifests: Iterable[Manifest]) -> None:
-        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest.
-
-        Raises: FolderError: another run has taken the directory, and a file without a manifest may belong to it.
-        """
+        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest."""
         known = paths_in(manifests)
         try:
             for path in _data_files(self.path):

@@ -185,7 +185,7 @@ def _listed(folder: Path) -> Listing:
 
 
 def named(path: Path, size_bytes: int) -> ManifestFile:
-    """Return the manifest file with the rounds in its name. Raises: ExportDataError: the name is invalid."""
+    """Return the manifest file with the rounds in its name."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise ExportDataError(f"{path} is not a manifest of an export, by its name")
@@ -225,7 +225,7 @@ def read_manifest(file: ManifestFile) -> Manifest:
 
 
 def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
-    """Return a manifest from its content. Raises: ExportDataError: it is damaged."""
+    """Return a manifest from its content."""
     if len(content) > LARGEST_MANIFEST_BYTES:
         raise ExportDataError(f"{file.path} is larger than a manifest can be")
     try:
@@ -241,7 +241,7 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
 
 
 def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], ResumePoint]:
-    """Return the position of each (topic, partition) in manifests. Raises: ExportDataError: ranges overlap."""
+    """Return the position of each (topic, partition) in manifests."""
     points: dict[tuple[str, int], ResumePoint] = {}
     ranges = [each for manifest in manifests for each in manifest.ranges]
     for each in sorted(ranges, key=lambda r: (r.topic, r.partition, r.start)):
@@ -294,7 +294,7 @@ def newer(one: int | None, other: int | None) -> int | None:
 
 
 def checked(given: ExportedRange) -> ExportedRange:
-    """Return a range. Raises: ValueError: an export cannot have it."""
+    """Return a range."""
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
             raise ValueError(f"the path {file.path!r} leads out of the folder")

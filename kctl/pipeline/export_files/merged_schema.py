@@ -19,8 +19,6 @@ def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) 
     """Return the merged schema of a table and of records to add.
 
     Args: name: the table, for the error. can_widen: whether the format supports changes of column types.
-
-    Raises: FolderError: a column has an incompatible type.
     """
     problems: list[str] = []
     before = pa.struct([_plain_field(field) for field in table])

@@ -118,7 +118,7 @@ def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[Re
 
 
 def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
-    """Return the selected groups of an export. Raises: ConfigError: a named group is not in the export."""
+    """Return the selected groups of an export."""
     for name in groups.names:
         if name not in facts.groups:
             known = listed(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"

@@ -345,7 +345,7 @@ def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) 
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
-    """Return `point`, the end of a partition's export. Raises: ExportDataError: offsets after it were deleted."""
+    """Return `point`, the end of a partition's export."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",

@@ -267,10 +267,7 @@ def _check_targets(
     facts: ClusterFacts,
     groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
-    """Return the cluster ID, the topics to create, the conflicts with others, and the IDs of all topics.
-
-    Raises: BrokerError: a topic lacks a required partition.
-    """
+    """Return the cluster ID, the topics to create, the conflicts with others, and the IDs of all topics."""
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
     highest: dict[str, int] = {}

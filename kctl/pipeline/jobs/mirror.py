@@ -193,8 +193,6 @@ def _complete_plan(
     """Create missing topics and partitions; return the plan of a round and the rejected configs.
 
     Args: mirrored: targets of the round before.
-
-    Raises: as `mirror`; RecordLossError: the target would delete or reject records.
     """
     plan = plan_mirror(request, options, session, mirrored=mirrored)
     refused: tuple[RefusedConfig, ...] = ()
@@ -284,10 +282,7 @@ def plan_mirror(
 
 
 def _selected(request: MirrorRequest, planner: Planner) -> list[TopicPartition]:
-    """Return the partitions to mirror, sorted.
-
-    Raises: BrokerError: a topic does not exist, or no topic matches the pattern.
-    """
+    """Return the partitions to mirror, sorted."""
     if not request.pattern:
         return planner.partitions(Selection(topics=request.topics))
     partitions = [tp for tp in planner.partitions(Selection(pattern=request.pattern)) if tp.topic != POSITIONS_TOPIC]
@@ -313,7 +308,7 @@ def _target_side(
     *,
     is_first: bool,
 ) -> _TargetSide:
-    """Return the state of the target. Raises: ConfigError: a topic mirrors into itself, or has too few partitions."""
+    """Return the state of the target."""
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
         if is_same_cluster(source, admin.describe_cluster()):
@@ -406,10 +401,7 @@ def _existing(target: MirrorTarget, info: TopicInfo) -> MirrorTarget:
 def _targets(
     admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
 ) -> tuple[dict[str, MirrorTarget], set[str], dict[str, int]]:
-    """Return the target of each topic, the missing topics, and the partition counts of too small ones.
-
-    Raises: ConfigError: a target has too few partitions, and the request does not create any.
-    """
+    """Return the target of each topic, the missing topics, and the partition counts of too small ones."""
     found = admin.describe_topics([request.target_of(topic) for topic in wanted])
     targets, missing, grown = {}, set(), {}
     for topic, count in wanted.items():
@@ -440,10 +432,7 @@ def _refuse_missing(plan: MirrorPlan) -> None:
 
 
 def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:
-    """Create topics and partitions, and return the configs that the target rejects.
-
-    Raises: RecordLossError: the configs of a source cannot be read.
-    """
+    """Create topics and partitions, and return the configs that the target rejects."""
     if not request.allow_loss:
         refuse(f"{name}: the configs of the source cannot be read" for name in plan.missing if plan.rules[name] is None)
     with Admin(resolve(request.target_properties), events=request.events) as admin:

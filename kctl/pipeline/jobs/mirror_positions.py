@@ -162,7 +162,7 @@ def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
 
 
 def create_positions_topic(admin: Admin) -> None:
-    """Create the topic of positions unless it exists. Raises: MirrorPositionError: it deletes old positions."""
+    """Create the topic of positions unless it exists."""
     created = admin.create_topics([NewTopic(POSITIONS_TOPIC, 1, configs=_COMPACTED)])
     error = created.failed.get(POSITIONS_TOPIC)
     if error is None:
@@ -212,7 +212,7 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 def _read_target(
     properties: Mapping[str, object], data: OffsetRange, columns: tuple[str, ...], runtime: Runtime | None
 ) -> "Iterator[pa.RecordBatch]":
-    """Return the committed records of a range of the target. Raises: SparkMissingError: pyarrow is missing."""
+    """Return the committed records of a range of the target."""
     check_packages("pyarrow")
     from kctl.pipeline.range_reader import read_range
 

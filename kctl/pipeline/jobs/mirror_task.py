@@ -29,7 +29,7 @@ COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
 """Records of a transaction, exceeded by up to one batch. Fewer cost time, more are repeated after a kill."""
 TRANSACTION_MS = 120_000
-"""Maximum time in ms that a transaction of a dead task blocks readers. The next run ends it immediately."""
+"""Maximum time in ms that a transaction of a dead task blocks readers. The next run aborts it immediately."""
 
 
 class MirrorTask(NamedTuple):

@@ -221,10 +221,7 @@ def _source_rules(request: ReplayRequest) -> Rules | None:
 
 
 def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
-    """Return the topic, or None if the target is another cluster, and the ID of the source's cluster.
-
-    Raises: ConfigError: the topic would be replayed into itself.
-    """
+    """Return the topic, or None if the target is another cluster, and the ID of the source's cluster."""
     with Admin(properties, events=request.events) as admin:
         source = admin.describe_cluster()
     with Admin(resolve(request.target_properties), events=request.events) as admin:
@@ -243,10 +240,7 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
 
 
 def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
-    """Return the ranges limited to `offsets`; a limit for one partition overrides the limit for all.
-
-    Raises: ConfigError: a partition does not exist.
-    """
+    """Return the ranges limited to `offsets`; a limit for one partition overrides the limit for all."""
     named = {each.partition: each for each in offsets}
     if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
         raise ConfigError(f"--offset names partition {surplus[0]}, which has no records", key="--offset")

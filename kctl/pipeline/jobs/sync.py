@@ -83,7 +83,7 @@ class SyncRequest(NamedTuple):
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Directory of the checkpoint. Raises: ConfigError: it is required for this target but missing."""
+        """Directory of the checkpoint."""
         if self.checkpoint is not None:
             return self.checkpoint
         if isinstance(self.export.folder, Path):
@@ -236,11 +236,7 @@ def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:
 def _planned(
     request: SyncRequest, planner: Planner, target: Target, facts: SyncFacts | None, group: GroupProgress | None
 ) -> SyncPlan:
-    """Return the plan: partitions continue in the target, or start as in the checkpoint or the request.
-
-    Raises: ExportDataError: a partition differs from the copied one. ConfigError: the group belongs to other clients.
-    BrokerError: a topic does not exist, or no topic matches the pattern.
-    """
+    """Return the plan: partitions continue in the target, or start as in the checkpoint or the request."""
     partitions = wanted_partitions(request.export, planner)
     ends = planner.ends(partitions, LATEST)
     points = target.resume_points(partitions)

@@ -66,7 +66,7 @@ class SyncCheckpoint:
         self.path = path.absolute()
 
     def read(self, topics: Sequence[str], target: str) -> SyncFacts | None:
-        """Return the facts; None without a checkpoint. Raises: ConfigError: it belongs to another sync."""
+        """Return the facts; None without a checkpoint."""
         try:
             self._check_kinds()
             content = self._content(self.path / FACTS)

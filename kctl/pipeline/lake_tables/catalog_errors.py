@@ -35,7 +35,7 @@ _SECRET = re.compile(
 
 
 def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
-    """Return the result of a request, or raise its error. Raises: StoreTimeoutError: the timeout has passed."""
+    """Return the result of a request, or raise its error."""
     timer = Timer(clock or SystemClock(), timeout_ms)
 
     def check() -> None:

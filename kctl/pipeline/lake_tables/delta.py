@@ -181,7 +181,7 @@ class DeltaTarget(TableTarget):
         return self._newest_of(self._loaded()).facts
 
     def _newest_of(self, table: "deltalake.DeltaTable | None") -> "_Newest":
-        """Return the newest commit of kctl. Raises: ExportDataError: a restored version has no positions."""
+        """Return the newest commit of kctl."""
         if table is None:
             return _NOTHING
         for most in (1, 20, MOST_COMMITS):  # each commit is a file of the log, and usually the newest is kctl's

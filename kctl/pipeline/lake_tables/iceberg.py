@@ -241,10 +241,7 @@ class IcebergTarget(TableTarget):
         return (self.number_in(words), self.points_in(words)) if POSITIONS in words else (0, {})
 
     def _words_of(self, table: "Table") -> dict[str, str]:
-        """Return the facts of kctl's newest ancestor, or of the table properties if that snapshot may have expired.
-
-        Raises: ExportDataError: the properties are from a snapshot that was rolled back.
-        """
+        """Return the facts of kctl's newest ancestor, or of the table properties if that snapshot may have expired."""
         snapshot, seen, is_first = table.current_snapshot(), set(), False
         while snapshot is not None and snapshot.snapshot_id not in seen:
             seen.add(snapshot.snapshot_id)

@@ -119,7 +119,7 @@ def base_of(location: str) -> Path | StoreUrl:
 
 
 def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
-    """Return the decoded columns of a table as export settings. Raises: ExportDataError: key or value is missing."""
+    """Return the decoded columns of a table as export settings."""
     if columns is None:
         return {}
     for each in ("key", "value"):
@@ -176,8 +176,6 @@ def manifest_of(
     """Return the live files of a table as one round of an export.
 
     Args: files: path relative to the table's data, records and bytes of each file.
-
-    Raises: ExportDataError: a file was rewritten by another program, or the metadata is invalid.
     """
     ranges: dict[tuple[str, int, int, int], list[ExportedFile]] = {}
     for path, records, size_bytes in files:

@@ -264,7 +264,7 @@ class TableTarget(ABC):
         """Do nothing: files outside of commits are not part of the table."""
 
     def points_in(self, facts: Mapping[str, str]) -> Points:
-        """Return the positions in the facts of a commit. Raises: ExportDataError: they are damaged."""
+        """Return the positions in the facts of a commit."""
         try:
             return {
                 (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end), *map(int, newest))
@@ -275,17 +275,14 @@ class TableTarget(ABC):
             raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
 
     def number_in(self, facts: Mapping[str, str]) -> int:
-        """Return the round number in the facts of a commit. Raises: ExportDataError: it is damaged."""
+        """Return the round number in the facts of a commit."""
         text = facts.get(ROUND, "0")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
             raise ExportDataError(f"{self.name}: {ROUND} is damaged: {text[:100]!r} is not the number of a round")
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
-        """Repeat the commit of a round after conflicts with other writers, of which one always makes progress.
-
-        Raises: StoreError: every attempt until the API timeout had a conflict.
-        """
+        """Repeat the commit of a round after conflicts with other writers, of which one always makes progress."""
         timer, attempts = Timer(self._clock, self._timeouts.api_ms), 0
         while True:
             try:
@@ -335,7 +332,7 @@ class TableTarget(ABC):
         """Return the facts of the newest commit of an export."""
 
     def carried_facts(self) -> ClusterFacts:
-        """Return the cluster facts of the table. Raises: ExportDataError: they are damaged."""
+        """Return the cluster facts of the table."""
         text = self.properties().get(CARRIED, "{}")
         try:
             return facts_from(json.loads(text))
@@ -390,7 +387,7 @@ def positions_text(points: Points) -> str:
 
 
 def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:
-    """Return the files listed in ERROR_FILES. Raises: ExportDataError: the list is damaged."""
+    """Return the files listed in ERROR_FILES."""
     try:
         return tuple(ExportedFile(str(path), int(records), int(size)) for path, records, size in json.loads(text))
     except (ValueError, OverflowError, TypeError, RecursionError) as e:

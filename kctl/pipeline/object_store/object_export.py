@@ -221,10 +221,7 @@ class ObjectExport:
         return ManifestFile(Path(name), manifest.first, manifest.number, len(content))
 
     def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
-        """Return the hidden objects.
-
-        Raises: ExportDataError: an object with a final name is in no manifest, and would be exported again.
-        """
+        """Return the hidden objects."""
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
         shown = {each.key for each in found} - {each.key for each in hidden}

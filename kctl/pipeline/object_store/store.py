@@ -299,7 +299,7 @@ class _Ranges(io.RawIOBase):
         return len(content)
 
     def readall(self) -> bytes:
-        """Return the remaining bytes in one request. Raises: StoreError: more than LARGEST_READ_BYTES remain."""
+        """Return the remaining bytes in one request."""
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
             what = f"{end - self._at} bytes are more than the largest read ({LARGEST_READ_BYTES})"
@@ -316,10 +316,7 @@ def no_response(url: StoreUrl) -> str:
 
 
 def endpoint_of(url: StoreUrl) -> str:
-    """Return the address of a store's server from the environment, or "".
-
-    Raises: ConfigError: the address is invalid; it may have a password and is not shown.
-    """
+    """Return the address of a store's server from the environment, or ""."""
     names = _ENDPOINTS.get(url.partition(":")[0], ())
     name = next((name for name in names if os.environ.get(name)), "")
     if not name:

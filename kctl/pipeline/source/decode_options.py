@@ -20,8 +20,6 @@ def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
     """Return the requested decoding, or None.
 
     Args: given: options by lowercase name.
-
-    Raises: ConfigError: an option is invalid; the message has its name.
     """
     registry = {name: value for name, value in given.items() if name.startswith(REGISTRY)}
     forms = _by_side(given, _DECODE)

@@ -44,10 +44,7 @@ class SourceDecoding(NamedTuple):
         return spark.StructType([spark.StructField(name, each) for name, each in types.items()])
 
     def pruned(self, schema: spark.StructType) -> "SourceDecoding":
-        """Return the decoding with only the fields of a user's schema.
-
-        Raises: ConfigError: the decoded types do not have a field, or have another type.
-        """
+        """Return the decoding with only the fields of a user's schema."""
         given = {field.name: field.dataType for field in schema.fields}
         types = {
             name: each if each is None or name not in given else _pruned(each, given[name], name)

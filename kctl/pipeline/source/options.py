@@ -72,10 +72,7 @@ class WriteOptions(NamedTuple):
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
-    """Parse the options of a read.
-
-    Raises: ConfigError: an option is invalid; the message has the option and a value that is not secret.
-    """
+    """Parse the options of a read."""
     options = _Options(given, READ, "a read")
     for row in READ.values():
         if row.use == ("batch" if is_stream else "stream") and options.has(row.name):
@@ -175,7 +172,7 @@ class _Options:
         return _value(name, self.text(name), default, wanted, read)
 
     def properties(self) -> dict[str, str]:
-        """Return the Kafka properties. Raises: ConfigError: a secret is not a reference."""
+        """Return the Kafka properties."""
         found = {name[len(KAFKA) :]: value for name, value in self._given.items() if name.startswith(KAFKA)}
         if not found.get("bootstrap.servers"):
             raise ConfigError("option kafka.bootstrap.servers is not set: name at least one host:port", key="kafka")

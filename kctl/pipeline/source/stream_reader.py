@@ -207,10 +207,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
 
     def _starts(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return the start of each partition of `end`.
-
-        Raises: InvalidOffsetError: records were lost, and data loss is an error.
-        """
+        """Return the start of each partition of `end`."""
         starts: Offsets = {}
         log_ends = self._log_ends(begin, end)
         for tp, offset in begin.offsets.items():

@@ -65,7 +65,7 @@ class Authorizer:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def create(self, rule: AclRule) -> None:
-        """Add a rule, unless it exists. Raises: RuleRefused: the rule is invalid."""
+        """Add a rule, unless it exists."""
         _check_resource(rule)
         if rule.operation in _OF_FILTERS:
             raise RuleRefused(f"Invalid operation {rule.operation.name}")

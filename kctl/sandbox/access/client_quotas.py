@@ -25,7 +25,7 @@ class ClientQuotas:
         self.of: dict[QuotaEntity, dict[str, float]] = {}
 
     def change(self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool) -> None:
-        """Set and remove quotas of an entity, all or none. Raises: QuotaRefused: a key or value is invalid."""
+        """Set and remove quotas of an entity, all or none."""
         kinds = _OF_ADDRESSES if dict(entity.parts).keys() == {IP} else _OF_CLIENTS
         for key, value in changes.items():
             _check(kinds, key, value)
@@ -55,7 +55,7 @@ def _check_name(kind: str, name: str | None) -> None:
 
 
 def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
-    """Return the entity with these names by type. Raises: QuotaRefused: the entity is invalid.
+    """Return the entity with these names by type.
 
     Args: count: number of entity parts in the request, including duplicate types.
     """

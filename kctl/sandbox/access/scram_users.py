@@ -30,7 +30,7 @@ class ScramUsers:
         self._iterations[mechanism, user] = iterations
 
     def delete(self, mechanism: str, user: str) -> None:
-        """Delete a credential. Raises: KeyError: it does not exist."""
+        """Delete a credential."""
         del self._makers[mechanism][user]
         self._made.pop((mechanism, user), None)
         del self._iterations[mechanism, user]

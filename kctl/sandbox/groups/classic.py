@@ -70,11 +70,7 @@ class ClassicGroup:
     # --- JoinGroup --------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, request: JoinGroupRequest) -> None:
-        """Respond after the rebalance, or immediately if nothing changes.
-
-        Raises:
-            Refused: the member is unknown or fenced, or has no protocol in common with all others.
-        """
+        """Respond after the rebalance, or immediately if nothing changes."""
         if not self.roster.accepts(request):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if request.member_id:
@@ -159,11 +155,7 @@ class ClassicGroup:
         self._rebalance.sync(asker, member, {one.member_id: one.assignment for one in request.assignments})
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Extend the session of a member.
-
-        Raises:
-            Refused: unknown member, wrong generation, or a rebalance has begun.
-        """
+        """Extend the session of a member."""
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         if self.state is not State.EMPTY:
             self._sessions.renew(member)
@@ -217,7 +209,7 @@ class ClassicGroup:
         """Accept every client."""
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics. Raises: Refused: the members are not consumers."""
+        """Return the subscribed topics."""
         return self.roster.subscribed_topics()
 
     # --- migration between protocols ----------------------------------------------------------------------------------

@@ -85,11 +85,7 @@ class ClassicMembers(dict[str, ClassicMember]):
         return next((member for member in self.values() if member.instance_id == instance_id), None)
 
     def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
-        """Return the member of a request (KIP-345).
-
-        Raises:
-            Refused: the ID is unknown, or a newer process replaced the static member.
-        """
+        """Return the member of a request (KIP-345)."""
         if instance_id is not None:
             holder = self.static(instance_id)
             if holder is None:

@@ -53,11 +53,7 @@ class Roster:
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def of_generation(self, member_id: str, instance_id: str | None, generation: int) -> ClassicMember:
-        """Return the member of a request.
-
-        Raises:
-            Refused: the member is unknown or fenced, or the generation is wrong.
-        """
+        """Return the member of a request."""
         member = self.members.known(member_id, instance_id)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
@@ -132,7 +128,7 @@ class Roster:
         return value
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics. Raises: Refused: the members are not consumers, so their topics are unknown."""
+        """Return the subscribed topics."""
         if not self.members:
             return set()
         if self.protocol_type != "consumer":

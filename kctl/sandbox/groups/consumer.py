@@ -92,9 +92,6 @@ class ConsumerGroup:
         """Return the response to a heartbeat that `check_heartbeat` accepted.
 
         Args: may_describe: returns whether the client may describe a topic.
-
-        Raises:
-            Refused: unknown or fenced member, or wrong epoch.
         """
         if request.member_epoch in (LEAVE, LEAVE_STATIC):
             return self._leave(request)
@@ -153,7 +150,7 @@ class ConsumerGroup:
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Replace a static member that left temporarily by a new process. Raises: Refused: it has not left."""
+        """Replace a static member that left temporarily by a new process."""
         if holder.progress.epoch != LEAVE_STATIC:
             text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
             text += f" instance id is owned by member {holder.member_id}."

@@ -69,11 +69,7 @@ class Groups:
         return self._cluster.nodes[leader_id]
 
     def move(self, group_id: str, node_id: int) -> None:
-        """Move the coordinator of all groups in a group's partition of __consumer_offsets.
-
-        Raises:
-            KeyError: the node does not exist.
-        """
+        """Move the coordinator of all groups in a group's partition of __consumer_offsets."""
         index = self.topic.index_of(group_id)
         self._cluster.nodes[node_id]
         self.topic.create()
@@ -97,7 +93,7 @@ class Groups:
                 self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
-        """Fail all requests of a group with one of `TROUBLES`; None ends this. Raises: ValueError: another code."""
+        """Fail all requests of a group with one of `TROUBLES`; None ends this."""
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         if code is None and group_id not in self._troubles:
@@ -163,7 +159,7 @@ class Groups:
         return [] if group is None else list(group.members)
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Expire the session of a member immediately. Raises: KeyError: the member does not exist."""
+        """Expire the session of a member immediately."""
         if member_id not in self.members(group_id):
             raise KeyError(member_id)
         self._timers[group_id].run_now(f"session {member_id}")
@@ -172,9 +168,6 @@ class Groups:
         """Return the classic group, or the classic side of a consumer group with members.
 
         Args: create: create a group, or convert an empty consumer group.
-
-        Raises:
-            Refused: no such group.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
@@ -195,9 +188,6 @@ class Groups:
         """Return the consumer group.
 
         Args: create: create a group, or convert a classic group.
-
-        Raises:
-            Refused: no such group, or its members do not use the consumer's embedded protocol.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
@@ -219,9 +209,6 @@ class Groups:
         """Return the share group.
 
         Args: create: create the group if it does not exist.
-
-        Raises:
-            Refused: no such group, or a group of another kind.
         """
         return self._of_kind(ShareGroup, group_id, "share group", create=create)
 
@@ -287,7 +274,7 @@ class Groups:
         return stable_uuid(f"{self._cluster.settings.cluster_id}/member/{self._uuids_made}")
 
     def delete(self, group_id: str) -> None:
-        """Delete a group and its offsets. Raises: Refused: the group does not exist or has members."""
+        """Delete a group and its offsets."""
         group = self._groups.get(group_id)
         if group is None:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -39,7 +39,7 @@ def _read(kind: type[M], data: bytes) -> M:
 
 
 def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Return the subscription of a member. Raises: Malformed: the bytes are invalid."""
+    """Return the subscription of a member."""
     return _read(ConsumerProtocolSubscription, metadata)
 
 
@@ -54,11 +54,7 @@ def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...
 
 
 def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of an assignment; empty bytes have none.
-
-    Raises:
-        Malformed: the bytes are invalid or have user data.
-    """
+    """Return the partitions of an assignment; empty bytes have none."""
     if not assignment:
         return ()
     said = _read(ConsumerProtocolAssignment, assignment)

@@ -48,7 +48,7 @@ class HeartbeatGroup(Generic[M]):
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
-        """Return a member. Raises: Refused: it is unknown, or its epoch is too high."""
+        """Return a member."""
         member = self.members.get(member_id)
         if member is None:
             text = f"Member {member_id} is not a member of group {self.group_id}."

@@ -28,11 +28,7 @@ _IDS_FIRST_FROM = 4
 
 
 def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup:
-    """Return a consumer group with the members of a classic group.
-
-    Raises:
-        Refused: the members do not use the consumer's embedded protocol.
-    """
+    """Return a consumer group with the members of a classic group."""
     group_id = classic.group_id
     if classic.protocol_type != _PROTOCOL_TYPE:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
@@ -187,11 +183,7 @@ class ClassicSide:
         self._outbox.post(asker, response)
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Extend the session of a member.
-
-        Raises:
-            Refused: unknown member, wrong generation, or the member has to rejoin.
-        """
+        """Extend the session of a member."""
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         self._group.expect_heartbeat(member)
         if self._has_to_join(member):

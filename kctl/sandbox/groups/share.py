@@ -44,7 +44,7 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         self.start_offsets: dict[ShareKey, int] = {}
 
     def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
-        """Return the response to a heartbeat. Raises: Refused: the member is unknown, or its epoch is too high."""
+        """Return the response to a heartbeat."""
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
             self.remove(request.member_id)

@@ -55,7 +55,7 @@ class Transactions:
         return self._cluster.coordinator_of(transactional_id) if moved is None else self._cluster.nodes[moved]
 
     def move(self, transactional_id: str, node_id: int) -> None:
-        """Move the coordinator of a transactional ID. Raises: KeyError: the node does not exist."""
+        """Move the coordinator of a transactional ID."""
         node = self._cluster.nodes[node_id]
         self._unload(transactional_id)
         self._moved[transactional_id] = node.node_id
@@ -125,9 +125,6 @@ class Transactions:
 
     def initialise(self, transactional_id: str, expected: ProducerIdentity | None, timeout_ms: int) -> ProducerIdentity:
         """Assign a transactional ID to a producer, after aborting its open transaction; see `Transaction.initialise`.
-
-        Raises:
-            Refused: the producer has to retry after CONCURRENT_TRANSACTIONS.
         """
         if not transactional_id:
             raise Refused(ErrorCode.INVALID_REQUEST)

@@ -78,9 +78,6 @@ class Transaction:
             expected: identity that a continuing producer believes to have; None for a new producer.
             timeout_ms: transaction.timeout.ms.
             new_producer_id: returns a new ID, used if no epochs are left.
-
-        Raises:
-            Refused: PRODUCER_FENCED, or CONCURRENT_TRANSACTIONS while a transaction is open or ending.
         """
         if expected is not None and not self._is_known(expected):
             raise Refused(ErrorCode.PRODUCER_FENCED)
@@ -122,11 +119,7 @@ class Transaction:
             raise Refused(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def add(self, claimed: ProducerIdentity, partitions: Iterable[TopicPartition], wall_ms: int) -> bool:
-        """Add partitions. Return whether this starts a transaction.
-
-        Raises:
-            Refused: wrong producer, or the previous transaction has not ended yet.
-        """
+        """Add partitions. Return whether this starts a transaction."""
         self._check_holder(claimed)
         is_begun = self.state is not State.ONGOING
         if is_begun:
@@ -164,9 +157,6 @@ class Transaction:
             has_own_epoch: whether the producer uses KIP-890, so that the next transaction has a new epoch.
             wall_ms: the current time.
             new_producer_id: returns a new ID, used if no epochs are left.
-
-        Raises:
-            Refused: wrong producer or state, or the transaction is prepared but not complete.
         """
         wanted = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
         is_over = State.COMPLETE_COMMIT if commit else State.COMPLETE_ABORT

@@ -34,11 +34,7 @@ class Speaks(Enum):
 def add_or_verify(
     cluster: "Cluster", transactional_id: str, producer: ProducerIdentity, partition: TopicPartition, speaks: Speaks
 ) -> None:
-    """Check that a partition is part of a producer's transaction; for `Speaks.ADDING`, add it.
-
-    Raises:
-        Refused: it is not, with the error code of the leader.
-    """
+    """Check that a partition is part of a producer's transaction; for `Speaks.ADDING`, add it."""
     transactions = cluster.transactions
     try:
         if cluster.transactions.node_of(transactional_id).faults.is_frozen:
