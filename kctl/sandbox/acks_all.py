@@ -1,7 +1,7 @@
-"""Produce requests with acks=all that wait for the in-sync replicas.
+"""Produce requests with acks=all that wait for the in-sync replicas. Source: DelayedProduce.
 
-Source: DelayedProduce. Since KIP-966 the high watermark stops while too few replicas are in sync, so these requests
-mostly fail with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
+Since KIP-966 the high watermark stops while too few replicas are in sync, so these requests mostly fail with
+REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Replicating(NamedTuple):
     end_offset: int
 
     def is_over(self) -> bool:
-        """Return whether the outcome is known, after setting the error of a failed batch."""
+        """Set the error of a failed batch, and return whether the outcome is known."""
         partition = self.partition
         if partition.leader_id != self.node_id:
             self.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -35,14 +35,11 @@ class Replicating(NamedTuple):
         return True
 
     def refuse(self, code: ErrorCode) -> None:
-        """Set an error in the response. The batch stays in the leader's log."""
         self.answer.error_code = code
         self.answer.base_offset = -1
 
 
 class AcksAll:
-    """Produce request that waits for replication."""
-
     def __init__(self, call: Call, response: ProduceResponse, waits: list[Replicating]) -> None:
         self._call = call
         self._response = response

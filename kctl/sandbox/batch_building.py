@@ -15,7 +15,6 @@ _CODEC_BITS = 0x07
 
 
 def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordinator_epoch: int, wall_ms: int) -> bytes:
-    """Return the marker batch that ends a transaction in one partition. Source: KIP-98."""
     key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, coordinator_epoch)
     record = record_bytes(0, 0, content_of(key, value))
     attributes = TRANSACTIONAL | CONTROL
@@ -25,7 +24,7 @@ def marker_batch(producer_id: int, producer_epoch: int, *, commit: bool, coordin
 
 
 def coordinator_batch(pairs: Sequence[tuple[bytes, bytes | None]], wall_ms: int, producer_id: int, epoch: int) -> bytes:
-    """Return a batch of keys and values of a coordinator; a producer ID makes the batch transactional."""
+    """Return a coordinator's batch, transactional if a producer ID is given."""
     records = b"".join(record_bytes(0, number, content_of(*pair)) for number, pair in enumerate(pairs))
     attributes, count = 0 if producer_id < 0 else TRANSACTIONAL, len(pairs)
     return batch_of(
@@ -34,7 +33,6 @@ def coordinator_batch(pairs: Sequence[tuple[bytes, bytes | None]], wall_ms: int,
 
 
 def content_of(key: bytes, value: bytes | None) -> bytes:
-    """Return the encoded key, value, and empty headers of a record."""
     shown = varint(-1) if value is None else varint(len(value)) + value
     return varint(len(key)) + key + shown + b"\0"
 
@@ -45,7 +43,6 @@ def record_bytes(timestamp_delta: int, offset_delta: int, content: bytes) -> byt
 
 
 def varint(number: int) -> bytes:
-    """Return the zigzag varint encoding of a number."""
     left = (number << 1) ^ (number >> 63)
     out = bytearray()
     while left > 0x7F:
@@ -56,7 +53,6 @@ def varint(number: int) -> bytes:
 
 
 def batch_of(header: BatchHeader, payload: bytes) -> bytes:
-    """Return a batch with its length and CRC computed."""
     checked = struct.pack(">hiqqqhii", *header[5:]) + payload
     length = len(checked) + CRC_STARTS_AT - LENGTH_STARTS_AT
     crc = google_crc32c.value(checked)
@@ -67,7 +63,7 @@ def kept_batch(header: BatchHeader, records: Sequence[tuple[int, int, bytes]], d
     """Return a compacted batch of records with the offsets and producer of the header.
 
     Args:
-        records: offset delta, timestamp, and content of each record; an empty list returns an empty batch.
+        records: offset delta, timestamp, and content of each record; may be empty.
         delete_horizon_ms: time from which tombstones may be removed, or None.
     """
     kept = header._replace(records_count=len(records))

@@ -62,7 +62,6 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """True if all records have the batch's max timestamp."""
         return bool(self.attributes & _LOG_APPEND_TIME)
 
     @property
@@ -75,7 +74,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """Time from which compaction may remove tombstones and markers; None until it is set (KIP-534)."""
+        """Time from which compaction may remove tombstones and markers, or None (KIP-534)."""
         return self.base_timestamp_ms if self.attributes & DELETE_HORIZON else None
 
 
@@ -85,7 +84,7 @@ class StoredBatch(NamedTuple):
 
 
 def produced_batch(records: bytes | None) -> BatchHeader:
-    """Return the header of the batch in a produce request."""
+    """Return the header of a produce request's only batch, or raise BatchRefused."""
     if records is None or len(records) == 0:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
     header = _only_header(records)
@@ -96,7 +95,6 @@ def produced_batch(records: bytes | None) -> BatchHeader:
 
 
 def _only_header(records: bytes) -> BatchHeader:
-    """Return the header of exactly one batch."""
     if len(records) < HEADER_BYTES:
         raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
     header = BatchHeader._make(_HEADER.unpack_from(records))

@@ -1,4 +1,4 @@
-"""A pending request, and the handler of an API.
+"""Pending requests, and the handlers of APIs.
 
 Handlers return the response. To respond later, they return None and call `Call.answer`.
 """
@@ -19,8 +19,6 @@ Q = TypeVar("Q", bound=Request)
 
 
 class Call:
-    """Request, as its handler sees it."""
-
     __slots__ = (
         "_answer",
         "client_id",
@@ -61,16 +59,12 @@ class Call:
         self._answer(response)
 
     def abandon(self) -> None:
-        """Cancel the wait of a disconnected client."""
         self.is_abandoned = True
         if self.on_abandoned is not None:
             self.on_abandoned()
 
     def over_quota_ms(self, quota: Quota, taken_bytes: int = 0) -> int:
-        """Charge `taken_bytes` to a quota, and return the throttle time in ms.
-
-        The connection applies it after the response.
-        """
+        """Charge `taken_bytes`, and return the throttle time in ms, which the connection applies after the response."""
         self.charge(quota, taken_bytes)
         limit = self._limit(quota)
         self.muted_ms = 0
@@ -79,13 +73,12 @@ class Call:
         return self.muted_ms
 
     def charge(self, quota: Quota, size_bytes: int) -> None:
-        """Charge bytes to the quota of the client."""
         limit = self._limit(quota)
         if limit is not None:
             self.node.quotas.charge(limit, size_bytes, self.cluster.scheduler.now_ms())
 
     def _limit(self, quota: Quota) -> Limit | None:
-        """Return the limit of the client: the node's, otherwise the cluster's client quota."""
+        """Return the node's limit for the client, otherwise the cluster's client quota."""
         user, client_id = self.identity.user or ANONYMOUS, self.client_id or ""
         own = self.node.quotas.limit_of(quota, client_id)
         if own is not None:
@@ -99,7 +92,6 @@ class Call:
         return Asker(self.client_id or "", self.version, self.answer)
 
     def led_partition(self, topic: str, index: int) -> Partition | ErrorCode:
-        """Return the partition if this node leads it, otherwise the error."""
         partition = self.cluster.partition(topic, index)
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -119,7 +111,7 @@ class Handler(NamedTuple, Generic[Q]):
 
 
 def epoch_error(partition: Partition, epoch_of_client: int) -> ErrorCode:
-    """Return the error for the leader epoch of a client; -1 skips the check. Source: KIP-320."""
+    """Return the error for the leader epoch of a client; -1 skips the check (KIP-320)."""
     if epoch_of_client == -1 or epoch_of_client == partition.leader_epoch:
         return ErrorCode.NONE
     if epoch_of_client < partition.leader_epoch:

@@ -14,19 +14,16 @@ if TYPE_CHECKING:
 
 
 class Cleaner:
-    """Cleanup of all logs of a cluster."""
-
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
         self._compacting: set[Partition] = set()
         self._expiring: set[Partition] = set()
 
     def follow(self, partition: Partition) -> None:
-        """Start to clean the log of a new partition."""
         partition.log.when_stored = lambda: self.look(partition)
 
     def look(self, partition: Partition) -> None:
-        """Schedule the cleanup that the log needs, unless it is scheduled already."""
+        """Schedule the cleanup that the log needs."""
         settings, log = partition.log.settings, partition.log
         if (
             settings.is_compacted

@@ -43,7 +43,7 @@ class TopicRefused(Exception):
 
 
 class ClusterNode:
-    """A broker: its advertised address, its faults, and the state of its clients."""
+    """A broker, and the state of its clients."""
 
     __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "state", "telemetry")
 
@@ -66,8 +66,6 @@ class ClusterNode:
 
 
 class Topic(NamedTuple):
-    """A topic and its partitions by index."""
-
     name: str
     topic_id: bytes
     properties: dict[str, str]
@@ -101,13 +99,12 @@ class Cluster:
 
     @property
     def scheduler(self) -> Scheduler:
-        """The source of time."""
+        """Source of time. Raises IllegalStateError before `run_on`."""
         if self._scheduler is None:
             raise IllegalStateError("the sandbox is neither served on sockets nor attached to a simulation")
         return self._scheduler
 
     def run_on(self, scheduler: Scheduler) -> None:
-        """Start the cluster with the time of `scheduler`."""
         if self._scheduler is not None:
             raise IllegalStateError("the sandbox is already served or attached")
         self._scheduler = scheduler
@@ -137,8 +134,7 @@ class Cluster:
     ) -> Topic:
         """Create a topic and return it; a count of -1 uses the cluster's default.
 
-        Args:
-            assignment: node IDs of each partition, leader first; determines both counts.
+        Args: assignment: node IDs of each partition, leader first; determines both counts.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -180,10 +176,7 @@ class Cluster:
     def add_partitions(
         self, name: str, count: int, assignment: Sequence[Sequence[int]] | None = None, *, validate_only: bool = False
     ) -> None:
-        """Increase the partitions of a topic to `count`.
-
-        Args: assignment: node IDs of each new partition, leader first.
-        """
+        """Increase the partitions of a topic to `count`; `assignment` has the node IDs of each new one."""
         topic = self.topics.get(name)
         if topic is None:
             raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {name!r} does not exist.")
@@ -212,7 +205,6 @@ class Cluster:
             self._look_after(made)
 
     def configure_topic(self, name: str, properties: dict[str, str]) -> None:
-        """Replace all properties of a topic."""
         topic = self.topics[name]
         settings = topic_settings(properties, self.settings)
         topic.properties.clear()
@@ -249,7 +241,6 @@ class Cluster:
         return stable_uuid(f"{self.settings.cluster_id}/{self._topics_made}/{name}")
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
         topic = self.topics.pop(name)
         del self._topics_by_id[topic.topic_id]
         self.groups.forget_topic(name)
@@ -269,7 +260,7 @@ class Cluster:
         return None if found is None else found.partitions.get(index)
 
     def move_leader(self, topic: str, index: int, node_id: int, end_offset: int | None = None) -> None:
-        """Move the leader of a partition to `node_id`, with a new leader epoch; see `Partition.elect`."""
+        """Move the leader of a partition, with a new leader epoch; see `Partition.elect`."""
         node = self.nodes[node_id]
         partition = self.topics[topic].partitions[index]
         partition.elect(node.node_id, end_offset)
@@ -292,7 +283,6 @@ class Cluster:
     # --- coordinators and producers -----------------------------------------------------------------------------------
 
     def coordinator_of(self, key: str) -> ClusterNode:
-        """Return the default coordinator of the transactional ID `key`."""
         ids = list(self.nodes)
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 

@@ -26,7 +26,7 @@ class Command(NamedTuple):
 
 
 def carry_out(sandbox: Sandbox, words: list[str]) -> None:
-    """Execute one command."""
+    """Execute one command, or raise CommandRefused."""
     if not words:
         raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
     name, *arguments = words
@@ -38,7 +38,6 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 
 
 def _command(name: str, argument_count: int) -> Command:
-    """Return a command."""
     command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
         raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")

@@ -1,6 +1,6 @@
 """Log compaction: keeps the latest record of each key, and tombstones and markers for a limited time.
 
-cleaner.py has the schedule. Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
+Source: KIP-58 and KIP-354 (lags), KIP-534 (delete horizons), KIP-98 (transactions).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -77,7 +77,6 @@ class _Transactions:
             self._aborting[one.producer_id] = one
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Return whether a data batch belongs to an aborted transaction."""
         self._advance(header)
         if not header.is_transactional:
             return False
@@ -106,7 +105,7 @@ class _Transactions:
 
 
 class Compacted(NamedTuple):
-    """All batches of a compacted log, and the aborted transactions that readers still need."""
+    """Batches of a compacted log, and the aborted transactions that readers still need."""
 
     batches: list[StoredBatch]
     aborted: list[Aborted]
@@ -118,8 +117,8 @@ class Limits(NamedTuple):
     """Limits of a compaction.
 
     Attributes:
-        last_of: by producer ID, the epoch and the last offset of the last data batch; the offset is None if the last
-        batch is a marker. Compaction keeps this batch, possibly empty, for its sequence numbers.
+        last_of: epoch and last offset of a producer's last data batch, which is kept for its sequence numbers, possibly
+        empty; the offset is None after a marker.
     """
 
     wall_ms: int
@@ -141,7 +140,7 @@ def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
 
 
 def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
-    """Return the latest offset of each key in the dirty part, and the end of that part."""
+    """Return the latest offset of each key in the dirty part, and the part's end."""
     transactions = _Transactions(one for one in log.aborted if one.marker_offset >= due_now.first_dirty_offset)
     latest: dict[bytes, int] = {}
     end_offset = due_now.first_dirty_offset
@@ -169,10 +168,7 @@ def _kept_records(
     *,
     is_past: bool,
 ) -> tuple[list[RawRecord], bool]:
-    """Return the records of a batch to keep, and whether a delete horizon applies to some.
-
-    Args: is_past: whether the delete horizon has passed.
-    """
+    """Return the records to keep, and whether a delete horizon applies to some; `is_past` if it has passed."""
     if header.is_control:
         is_free = transactions.is_marker_free(header, records)
         return ([] if is_free and is_past else records), is_free
@@ -184,7 +180,6 @@ def _kept_records(
 def _left_of(
     batch: StoredBatch, latest: Mapping[bytes, int], end_offset: int, transactions: _Transactions, limits: Limits
 ) -> Iterator[StoredBatch]:
-    """Yield the compacted batch, unless it is removed."""
     header, horizon_ms = batch.header, batch.header.delete_horizon_ms
     records = list(records_of(header, batch.data))
     is_past = horizon_ms is not None and horizon_ms <= limits.wall_ms

@@ -1,4 +1,4 @@
-"""Checks and storage of config changes, for AlterConfigs and IncrementalAlterConfigs."""
+"""Checks and storage of config changes."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
@@ -71,7 +71,7 @@ def _key(resource: NamedResource) -> tuple[int, str]:
 
 
 def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
-    """Return the kind and name of a resource."""
+    """Return the kind and name of a resource, or raise ChangeRefused."""
     name = resource.resource_name
     if resource.resource_type not in set(Kind):
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
@@ -89,14 +89,14 @@ def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
 
 
 def given_value(name: str, value: str | None) -> str:
-    """Return `value`."""
+    """Return a value, or raise ChangeRefused if it is null."""
     if value is None:
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
     return value
 
 
 def store(call: Call, kind: Kind, name: str, properties: dict[str, str], *, validate_only: bool) -> None:
-    """Replace all properties of a resource."""
+    """Replace all properties of a resource, or raise InvalidSetting."""
     if kind is Kind.TOPIC:
         topic_settings(properties, call.cluster.settings)
         if not validate_only:

@@ -71,5 +71,4 @@ class ResourceConfigs:
             self._set.pop((kind, name), None)
 
     def names(self, kind: Kind) -> list[str]:
-        """Return the resources that have properties."""
         return sorted(name for each, name in self._set if each is kind)

@@ -1,7 +1,6 @@
 """Broker side of a connection: handles one request at a time, in order. Does no I/O.
 
-`Wire` sends the bytes; TLS and byte-level faults are below it. Invalid bytes close the connection and never stop the
-node.
+Invalid bytes close the connection and never stop the node.
 """
 
 from collections import deque
@@ -49,8 +48,6 @@ _OPEN_WHEN_EXPIRED = (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_
 
 
 class BrokerConnection:
-    """Connection of one client to one node."""
-
     def __init__(self, listener: "NodeListener", wire: "Wire", identity: Identity) -> None:
         self._listener = listener
         self._wire = wire
@@ -151,7 +148,7 @@ class BrokerConnection:
         self._begin(handler, prefix.version, client_id, request, encode)
 
     def _is_open_to_strangers(self, prefix: RequestPrefix) -> bool:
-        """Return whether a request before login is accepted; otherwise close the connection."""
+        """Accept a request before login, otherwise close the connection and return False."""
         self._requests_before_login += 1
         if prefix.api_key not in _OPEN_TO_STRANGERS:
             self._refuse(f"{api_name(prefix.api_key)} before authentication")
@@ -270,10 +267,7 @@ def _carry_out(handler: Handler[Any], call: Call, request: Request) -> None:
 
 
 def _bare_token(response: Response) -> bytes:
-    """Encode a response after SaslHandshake version 0: the size and the token (KIP-43).
-
-    A failed login sends no bytes; the client sees the connection close.
-    """
+    """Encode a response after SaslHandshake version 0 (KIP-43); a failed login sends no bytes."""
     assert isinstance(response, SaslAuthenticateResponse)
     if response.error_code != ErrorCode.NONE:
         return b""

@@ -27,8 +27,6 @@ _LONGEST_REPORT_BYTES = 1 << 20
 
 
 class ControlSocket:
-    """Command server of a sandbox."""
-
     def __init__(
         self,
         loop: SocketLoop,
@@ -36,16 +34,14 @@ class ControlSocket:
         carry_out: Callable[[list[str]], str | None],
         report: Callable[[], str],
     ) -> None:
-        """Start to listen. Call this in the thread of the loop.
+        """Start to listen, in the thread of the loop.
 
         Args:
-            loop: serves the socket.
             path: the socket; only a stale socket of this user may exist there.
             carry_out: executes a command and returns an error text or None.
             report: returns the state as JSON.
 
-        Raises:
-            OSError: the path is in use, overlong, or cannot be created.
+        Raises: OSError: the path is in use, overlong, or cannot be created.
         """
         self._loop = loop
         self._path = path
@@ -96,7 +92,7 @@ class ControlSocket:
         sock.close()
 
     def close(self) -> None:
-        """Stop listening and remove the socket file, unless another file replaced it."""
+        """Stop listening and remove the socket file, unless it was replaced."""
         for sock in list(self._open):
             self._close(sock)
         self._loop.watch(self._sock, 0, self._accept)
@@ -169,12 +165,7 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
 
 
 def ask_status(path: Path, patience_s: float) -> Any:
-    """Return the state of a sandbox.
-
-    Raises:
-        OSError: no sandbox listens at the path, or it did not respond within `patience_s`.
-        ValueError: the response is not JSON.
-    """
+    """Return the state of a sandbox. Raises: OSError: as `tell`. ValueError: the response is not JSON."""
     try:
         return json.loads(_ask(path, STATUS + b"\n", patience_s))
     except RecursionError:

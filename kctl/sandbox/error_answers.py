@@ -23,7 +23,7 @@ _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node
 
 
 def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response that rejects all of `request` with `code`."""
+    """Return the response that rejects all of `request`, or raise ValueError if the API has no error codes."""
     if not has_error_code(type(request)):
         raise ValueError(f"{request.NAME} has no error code")
     response: Any = request.RESPONSE()
@@ -37,7 +37,6 @@ def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
 
 
 def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response with an error code for each item of the request."""
     response: Any = request.RESPONSE()
     _refuse_items(response, request, version, code)
     refusal: Response = response
@@ -45,7 +44,6 @@ def item_errors(request: Request, version: int, code: ErrorCode) -> Response:
 
 
 def has_error_code(request: type[Request]) -> bool:
-    """Return whether responses of an API have an error code."""
     return _reports(request.RESPONSE)
 
 

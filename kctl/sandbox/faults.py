@@ -88,7 +88,7 @@ class NodeFaults:
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
-        """Start a fault. Only DELAY needs `ms`, its delay."""
+        """Start a fault; only DELAY needs `ms`."""
         if EFFECTS[fault].is_delay != (ms > 0):
             raise ValueError(f"fault {fault.value} with ms={ms}: only delay takes milliseconds, and it needs some")
         self._active[fault] = ms
@@ -105,10 +105,7 @@ class NodeFaults:
             self._changed()
 
     def fail_requests(self, api_key: int, code: ErrorCode, trigger: Trigger) -> None:
-        """Fail requests of an API with `code`, after the failures added before.
-
-        Args: trigger: selects requests; nodes that share it count together.
-        """
+        """Fail requests of an API with `code`, after earlier failures. Nodes that share `trigger` count together."""
         ordered = self._failures.setdefault(api_key, [])
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
         if len(ordered) >= MAX_FAILURES or sum(left) + (trigger.left or 0) > MAX_FAILURES:
@@ -126,7 +123,6 @@ class NodeFaults:
         return None
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Add a function to call after each change."""
         self._listeners.append(listener)
 
     def _changed(self) -> None:

@@ -25,8 +25,6 @@ NameOf = Callable[[bytes], str | None]
 
 
 class Wanted(NamedTuple):
-    """Partition of a fetch."""
-
     topic_id: bytes
     topic: str | None
     """Topic name, or None if no topic has the ID."""
@@ -34,7 +32,6 @@ class Wanted(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Identity of the partition in a session."""
         return _key(self.topic_id, self.topic or "", self.asked.partition)
 
 
@@ -58,7 +55,7 @@ class _Cached:
         self.log_start_offset = -1
 
     def is_news(self, data: PartitionData) -> bool:
-        """Return whether a response has news for the consumer, and remember it as sent."""
+        """Remember a response as sent, and return whether it has news for the consumer."""
         is_refused = data.error_code != ErrorCode.NONE
         is_news = (
             bool(data.records)
@@ -104,7 +101,6 @@ class FetchContext:
         self.wanted = wanted
 
     def finish(self, answers: list[Answer]) -> Answered:
-        """Return the part of the responses to send."""
         return Answered(NO_SESSION, answers)
 
     def throttled(self) -> Answered:
@@ -165,14 +161,12 @@ class FetchSessions:
 
     @property
     def opened(self) -> int:
-        """Number of sessions opened so far."""
         return self._opened
 
     def run_on(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
 
     def clear(self) -> None:
-        """Drop all sessions, as after a broker restart."""
         self._sessions.clear()
 
     def begin(self, request: FetchRequest, version: int, name_of: NameOf) -> FetchContext | ErrorCode:
@@ -201,7 +195,7 @@ class FetchSessions:
         return _Incremental(session, name_of)
 
     def open(self, answers: list[Answer], uses_topic_ids: bool) -> _Session | None:
-        """Return a new session with the sent state, or None if no slot is available."""
+        """Return a new session with the sent state, or None without a free slot."""
         if len(self._sessions) >= self._slots and not self._evict_for(len(answers)):
             return None
         session = _Session(self._new_id(), uses_topic_ids, self._now_ms())
@@ -214,7 +208,7 @@ class FetchSessions:
         return session
 
     def _evict_for(self, size: int) -> bool:
-        """Evict an idle session, otherwise an old session smaller than the new one. Return whether a slot is free."""
+        """Evict an idle session, otherwise an old one smaller than `size`. Return whether a slot is free."""
         if not self._sessions:
             return False
         idlest = min(self._sessions.values(), key=lambda session: session.used_at_ms)
@@ -229,7 +223,6 @@ class FetchSessions:
         return True
 
     def _new_id(self) -> int:
-        """Return an unused, reproducible ID other than 0."""
         while True:
             self._made += 1
             session_id = zlib.crc32(f"{self._node_id}/{self._made}".encode()) & _GREATEST

@@ -27,7 +27,6 @@ class SaslUsers(NamedTuple):
     def server_for(
         self, mechanism: str, entropy: Entropy, wall_ms: Callable[[], int], scram_users: ScramUsers
     ) -> SaslServer:
-        """Return the broker side of one authentication."""
         if mechanism == "PLAIN":
             return PlainServer(self.passwords)
         if mechanism == "OAUTHBEARER":
@@ -46,7 +45,6 @@ class Identity:
         scheduler: Scheduler,
         max_session_ms: int = 0,
     ) -> None:
-        """`max_session_ms` limits a session; 0 means no limit."""
         self._users = users
         self._scram_users = scram_users
         self._entropy = entropy
@@ -63,12 +61,10 @@ class Identity:
 
     @property
     def is_authenticated(self) -> bool:
-        """True if the client may send any API."""
         return self._users is None or (self._server is not None and self._server.done)
 
     @property
     def user(self) -> str:
-        """Authenticated user, or ""."""
         return "" if self._server is None else self._server.user
 
     @property
@@ -81,7 +77,6 @@ class Identity:
 
     @property
     def expects_handshake(self) -> bool:
-        """True if SaslHandshake must come next."""
         return self._users is not None and self._server is None
 
     @property
@@ -97,16 +92,14 @@ class Identity:
 
     @property
     def expects_token(self) -> bool:
-        """True if SaslAuthenticate may come next."""
         return self._server is not None and not self._server.done and not self.is_refused
 
     @property
     def expects_bare_token(self) -> bool:
-        """True if a token without a header must come next (handshake version 0)."""
         return self._has_bare_tokens and self.expects_token
 
     def begin(self, mechanism: str, *, has_bare_tokens: bool = False) -> bool:
-        """Start an exchange. Refuse the client and return False if the mechanism is not available."""
+        """Start an exchange, or refuse the client and return False."""
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
@@ -138,5 +131,4 @@ class Identity:
 
     @property
     def session_lifetime_ms(self) -> int:
-        """Lifetime of the new session in ms; 0 means no limit."""
         return self._max_session_ms if self.is_authenticated else 0

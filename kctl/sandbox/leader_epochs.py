@@ -20,8 +20,6 @@ NO_EPOCH = EpochEnd(-1, -1)
 
 
 class LeaderEpochs:
-    """Leader epochs of one log, in ascending order."""
-
     def __init__(self) -> None:
         self._starts: list[EpochStart] = []
 
@@ -31,7 +29,7 @@ class LeaderEpochs:
         return self._starts[-1].epoch if self._starts else -1
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """Start an epoch at `start_offset`, and remove epochs without records."""
+        """Start an epoch, and remove epochs without records."""
         if epoch <= self.latest:
             return
         while self._starts and self._starts[-1].start_offset >= start_offset:
@@ -39,12 +37,10 @@ class LeaderEpochs:
         self._starts.append(EpochStart(epoch, start_offset))
 
     def cut(self, end_offset: int) -> None:
-        """Remove epochs that start at or after `end_offset`."""
         while self._starts and self._starts[-1].start_offset >= end_offset:
             self._starts.pop()
 
     def advance(self, start_offset: int) -> None:
-        """Raise the start of the log to `start_offset`."""
         before = [one for one in self._starts if one.start_offset <= start_offset]
         if before:
             behind = self._starts[len(before) :]
@@ -63,6 +59,5 @@ class LeaderEpochs:
         return EpochEnd(found, self._starts[behind].start_offset)
 
     def at(self, offset: int) -> int:
-        """Return the epoch of the record at `offset`, or -1."""
         behind = bisect_right(self._starts, offset, key=lambda one: one.start_offset)
         return self._starts[behind - 1].epoch if behind else -1

@@ -23,11 +23,7 @@ _OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket bound to an address.
-
-    Raises:
-        OSError: the address is in use or not local, or the port is invalid; the text has the address.
-    """
+    """Return a socket bound to an address. Raises: OSError: the text has the address."""
     if not 0 <= port <= _LAST_PORT:
         raise OSError(errno.EINVAL, f"cannot listen on {host}:{port}: use ports from 0 to {_LAST_PORT}")
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)

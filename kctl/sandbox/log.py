@@ -49,10 +49,8 @@ class PartitionLog:
     def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
         """Append the batch in `records` and return its position; a duplicate returns its first position.
 
-        Args:
-            records: the data of a produce request for the partition.
-            leader_epoch: epoch of the appending leader.
-            wall_ms: time of the broker.
+        Args: records: data of a produce request. leader_epoch: epoch of the appending leader. wall_ms: time of the
+        broker.
         """
         header = produced_batch(records)
         assert records is not None
@@ -80,7 +78,7 @@ class PartitionLog:
         producer_id: int = -1,
         producer_epoch: int = -1,
     ) -> None:
-        """Append keys and values of a group coordinator, in a transaction if a producer ID is given."""
+        """Append keys and values of a coordinator, in a transaction if a producer ID is given."""
         data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
         self._store(data, header_of(data), leader_epoch, -1, wall_ms)
         self.wake()
@@ -109,8 +107,6 @@ class PartitionLog:
         Args:
             producer_id, producer_epoch: the producer; a newer epoch than in its batches fences it.
             leader_epoch: epoch of the appending leader.
-            wall_ms: time of the broker.
-            commit: whether to commit.
             by_epoch: epoch of the coordinator.
         """
         self.producers.check_marker(producer_id, producer_epoch, by_epoch)
@@ -123,7 +119,6 @@ class PartitionLog:
         self.wake()
 
     def delete_records(self, before_offset: int) -> None:
-        """Raise the start offset, and remove batches below it."""
         if before_offset > self.end_offset:
             raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
@@ -190,7 +185,7 @@ class PartitionLog:
     def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
         """Return the aborted transactions that overlap a read of `read_bytes` at `offset`.
 
-        Includes transactions that begin shortly after the read: Kafka's index has an entry for each 4 KiB.
+        Includes transactions that begin shortly after it: Kafka's index has an entry for each 4 KiB.
         """
         first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
         if first == len(self._aborted):
@@ -208,7 +203,7 @@ class PartitionLog:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def batches_from(self, offset: int, end_offset: int) -> list[StoredBatch]:
-        """Return the batches from the one with `offset` up to `end_offset`."""
+        """Return the batches from the one with `offset` up to `end_offset`, or raise OffsetOutOfRange."""
         if not self.start_offset <= offset <= end_offset:
             raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {end_offset}")
         if offset == end_offset:
@@ -222,8 +217,6 @@ class PartitionLog:
         """Return up to `max_bytes` of batches, from the one with `offset`. As in Kafka, the last may be incomplete.
 
         Args:
-            offset: start of the read.
-            max_bytes: maximum size.
             at_least_one: return the first batch even if it is larger than `max_bytes`; otherwise return nothing.
             end_offset: end of the readable part; None is the end of the log.
         """
@@ -260,11 +253,9 @@ class PartitionLog:
 
     @property
     def watchers(self) -> int:
-        """Number of watchers."""
         return len(self._watchers)
 
     def is_contiguous(self) -> bool:
-        """Return whether the batches have no gaps between them, for tests."""
         return all(one.header.last_offset + 1 == two.header.base_offset for one, two in pairwise(self._batches))
 
 

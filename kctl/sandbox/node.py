@@ -18,21 +18,16 @@ _REMEMBERED = 1_000
 
 
 class ListenerSecurity(NamedTuple):
-    """Security of a listener; the default is PLAINTEXT."""
-
     tls: "ssl.SSLContext | None" = None
     users: SaslUsers | None = None
 
     @property
     def protocol(self) -> str:
-        """Kafka's name: PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."""
         channel = "PLAINTEXT" if self.tls is None else "SSL"
         return channel if self.users is None else f"SASL_{channel}"
 
 
 class NodeListener:
-    """Connections of one node, which follow changes of its faults."""
-
     def __init__(self, cluster: Cluster, node: ClusterNode, security: ListenerSecurity, entropy: Entropy) -> None:
         self.cluster = cluster
         self.node = node
@@ -77,7 +72,6 @@ class NodeListener:
 
     @property
     def open_connections(self) -> int:
-        """Number of connected clients."""
         return len(self._connections)
 
     def _faults_changed(self) -> None:

@@ -1,7 +1,4 @@
-"""Reported state of a node that tests can change: its disk, metadata, and registration.
-
-Unlike with faults.py, only responses of Metadata, DescribeCluster, DescribeLogDirs, and DescribeQuorum change.
-"""
+"""Reported state of a node that tests can change, unlike faults without an effect on requests."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +23,6 @@ class NodeState:
     """Reported state of a node.
 
     Attributes:
-        disk_bytes: size of the disk.
         is_fenced: whether the broker is fenced; only DescribeCluster lists fenced brokers, on request.
         held_at_ms: wall-clock time at which the metadata was held, or None.
     """
@@ -61,7 +57,6 @@ class NodeState:
         }
 
     def release_metadata(self) -> None:
-        """Follow the metadata again."""
         self.held_at_ms = None
         self._held_topics = {}
         self._held = {}
@@ -70,6 +65,5 @@ class NodeState:
         return topics if self.held_at_ms is None else self._held_topics
 
     def leadership(self, partition: Partition) -> Leadership:
-        """Return the node's knowledge of a partition's leadership."""
         held = self._held.get((partition.topic_name, partition.index))
         return held or Leadership(partition.leader_id, partition.leader_epoch, tuple(partition.in_sync))

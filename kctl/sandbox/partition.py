@@ -77,7 +77,6 @@ class Partition:
 
     @property
     def in_sync(self) -> list[int]:
-        """In-sync replicas, in the order of `replicas`."""
         return [node_id for node_id in self.replicas if self._is_in_sync(node_id)]
 
     def _is_in_sync(self, node_id: int) -> bool:
@@ -86,7 +85,6 @@ class Partition:
 
     @property
     def needed_in_sync(self) -> int:
-        """Number of in-sync replicas required for acks=all, at most the number of replicas."""
         return min(self.log.settings.min_insync_replicas, len(self.replicas))
 
     def end_offset_on(self, node_id: int) -> int:
@@ -112,7 +110,6 @@ class Partition:
         return self._high_watermark
 
     def readable_on(self, node_id: int) -> int:
-        """Return the end of the part that consumers can read from a replica."""
         return min(self.high_watermark, self.end_offset_on(node_id))
 
     # --- followers ----------------------------------------------------------------------------------------------------
@@ -149,7 +146,6 @@ class Partition:
         return stand
 
     def overdue(self, node_id: int, stand: Stand) -> None:
-        """Mark a follower as overdue if it is still stopped."""
         if self._stands.get(node_id) is stand:
             self._settle()
             stand.is_overdue = True
@@ -163,7 +159,6 @@ class Partition:
             self._catch_up(node_id, stand)
 
     def thaw(self, node_id: int) -> None:
-        """Start a follower after its node was frozen."""
         stand = self._stands.get(node_id)
         if stand is not None and stand.is_frozen:
             stand.is_frozen = False

@@ -28,11 +28,7 @@ def _transactional_producers(request: ProduceRequest) -> set[ProducerIdentity]:
 
 
 def check_request(request: ProduceRequest) -> None:
-    """Check acks and the transaction of a request.
-
-    Raises:
-        Refused: invalid acks, no transactional.id for transactional batches, or several producers.
-    """
+    """Raise Refused if the acks or the transaction of a request are invalid."""
     producers = _transactional_producers(request)
     if producers and request.transactional_id is None:
         raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -52,7 +48,7 @@ def _transactional(data: PartitionProduceData) -> BatchHeader | None:
 
 
 def append(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Appended:
-    """Append a batch to a partition that this node leads."""
+    """Append a batch to a partition that this node leads, or raise Refused or BatchRefused."""
     _take_part(call, request, partition, data)
     log = partition.log
     if request.acks == ALL and len(partition.in_sync) < partition.needed_in_sync:

@@ -28,8 +28,6 @@ _FOLLOWERS_FROM = 11
 
 
 class Limits(NamedTuple):
-    """Size limits of a read."""
-
     left_bytes: int
     is_first: bool
     """True if no records were read before; the first batch may exceed the limit."""
@@ -129,7 +127,6 @@ def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, off
 
 
 def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -> bool:
-    """Return whether this node leads the partition and redirects consumers of the rack."""
     is_asked = call.version >= _FOLLOWERS_FROM and bool(request.rack_id) and request.rack_id != call.node.rack
     leads = partition.leader_id == call.node.node_id
     return is_asked and leads and call.cluster.settings.replica_selector_class == RACK_AWARE

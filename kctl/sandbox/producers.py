@@ -24,15 +24,11 @@ class _Batch(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """Position of an appended batch, for the response."""
-
     base_offset: int
     append_time_ms: int
 
 
 class Producer:
-    """State of one producer ID in one partition."""
-
     __slots__ = ("batches", "coordinator_epoch", "epoch", "last_offset", "last_timestamp_ms", "open_from")
 
     def __init__(self, epoch: int) -> None:
@@ -48,12 +44,10 @@ class Producer:
 
     @property
     def last_sequence(self) -> int:
-        """Last sequence in this epoch, or -1."""
         return self.batches[-1].last_sequence if self.batches else _NO_SEQUENCE
 
     @property
     def last_data_offset(self) -> int | None:
-        """Offset of its last record in this epoch, or None."""
         if not self.batches:
             return None
         last = self.batches[-1]
@@ -74,7 +68,6 @@ class _AskedFor(NamedTuple):
     adds_itself: bool
 
     def highest_start(self, *, is_known: bool) -> int:
-        """Return the highest sequence with which the transaction may start."""
         return 0 if self.adds_itself and not is_known else self.lowest_sequence
 
 
@@ -88,7 +81,7 @@ class ProducerStates:
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def check(self, header: BatchHeader) -> Appended | None:
-        """Return the position of a duplicate batch, or None for a valid new batch."""
+        """Return the position of a duplicate batch, or None for a valid new one; otherwise raise BatchRefused."""
         if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)
@@ -167,11 +160,7 @@ class ProducerStates:
             producer.open_from = self._open[header.producer_id] = header.base_offset
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """Check that a coordinator may end a transaction of the producer.
-
-        Raises:
-            BatchRefused: a newer epoch of the producer or of the coordinator has written.
-        """
+        """Raise BatchRefused if a newer epoch of the producer or the coordinator has written."""
         producer = self._producers.get(producer_id)
         if producer is None:
             return
@@ -207,7 +196,6 @@ class ProducerStates:
     # --- queries ------------------------------------------------------------------------------------------------------
 
     def has_open(self, producer_id: int, epoch: int) -> bool:
-        """Return whether a transaction of the producer is open in this epoch."""
         return producer_id in self._open and self._producers[producer_id].epoch == epoch
 
     def has_any_open(self, producer_id: int) -> bool:
@@ -215,7 +203,6 @@ class ProducerStates:
 
     @property
     def first_open_offset(self) -> int | None:
-        """Start of the earliest open transaction, or None."""
         return min(self._open.values(), default=None)
 
     def __iter__(self) -> Iterator[tuple[int, Producer]]:
@@ -223,7 +210,6 @@ class ProducerStates:
 
 
 def check_epoch(epoch: int, latest: int) -> None:
-    """Raise BatchRefused if `epoch` is older than the latest."""
     if epoch < latest:
         raise BatchRefused(ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {epoch} is older than {latest}")
 

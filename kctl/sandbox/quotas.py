@@ -44,8 +44,6 @@ class _Account:
 
 
 class Quotas:
-    """Quotas of one node, with an account for each limit."""
-
     def __init__(self) -> None:
         self._rates: dict[Quota, int] = {}
         self._accounts: dict[Limit, _Account] = {}
@@ -65,7 +63,6 @@ class Quotas:
         return None if rate is None else Limit(quota, ("", client_id), rate)
 
     def debt_ms(self, limit: Limit, now_ms: int) -> int:
-        """Return the milliseconds until a client is within its limit; 0 if it is."""
         return max(0, -(self._account(limit, now_ms).credit // limit.rate))
 
     def charge(self, limit: Limit, size_bytes: int, now_ms: int) -> None:

@@ -72,7 +72,6 @@ class Reassignments:
         return bool(target) and len(set(target)) == len(target) and set(target) <= set(self._cluster.nodes)
 
     def hold(self) -> None:
-        """Complete no reassignment until `release`."""
         self._are_held = True
 
     def release(self) -> None:
@@ -82,12 +81,10 @@ class Reassignments:
         self.moves = {key: move for key, move in self.moves.items() if key[0] != name}
 
     def replicas_in_metadata(self, partition: Partition) -> tuple[int, ...]:
-        """Return the replicas in the metadata of brokers."""
         replicas, until_ms = self._known.get((partition.topic_name, partition.index), ((), 0))
         return replicas if self._cluster.scheduler.now_ms() < until_ms else partition.replicas
 
     def copied_share(self, partition: Partition, node_id: int) -> float:
-        """Return the fraction of a partition that a node has copied."""
         move = self.moves.get((partition.topic_name, partition.index))
         if move is None or node_id not in move.adding:
             return 1.0

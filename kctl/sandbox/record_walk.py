@@ -13,8 +13,6 @@ class _Damaged(Exception):
 
 
 class RawRecord(NamedTuple):
-    """Record; `content` is the encoded key, value, and headers."""
-
     offset_delta: int
     timestamp_ms: int
     content: bytes
@@ -25,7 +23,6 @@ class RawRecord(NamedTuple):
 
     @property
     def has_value(self) -> bool:
-        """False for tombstones."""
         return self._bytes_at(self._bytes_at(0)[1])[0] is not None
 
     def _bytes_at(self, at: int) -> tuple[bytes | None, int]:
@@ -38,7 +35,6 @@ class RawRecord(NamedTuple):
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the zigzag varint at `at`, and the position after it."""
     number = shift = 0
     while True:
         if at >= len(data):
@@ -77,25 +73,17 @@ def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes,
 
 
 def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
-    """Yield offset delta and timestamp of each record."""
     for offset_delta, timestamp_ms, _, _, _ in _spans(header, batch):
         yield offset_delta, timestamp_ms
 
 
 def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
-    """Yield each record."""
     for offset_delta, timestamp_ms, data, at, end in _spans(header, batch):
         yield RawRecord(offset_delta, timestamp_ms, data[at:end])
 
 
 def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False) -> None:
-    """Check all records of a produced batch.
-
-    Args: need_keys: whether records need keys, as in compacted topics.
-
-    Raises:
-        BatchRefused: the records are damaged, offsets are not consecutive, or keys are missing.
-    """
+    """Raise BatchRefused if records are damaged or not consecutive, or with `need_keys` lack a key."""
     keyless = []
     for expected, (offset_delta, _, data, at, _) in enumerate(_spans(header, batch)):
         if offset_delta != expected:

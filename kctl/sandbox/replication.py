@@ -23,7 +23,6 @@ class Replication:
         self.look(partition)
 
     def lag(self, partition: Partition, node_id: int) -> None:
-        """Stop a follower, which stays in sync for replica.lag.time.max.ms."""
         self._watch(partition, node_id, partition.lag(node_id))
 
     def look(self, partition: Partition) -> None:

@@ -1,4 +1,4 @@
-"""Interfaces of the broker core, which does no I/O, to its environment: time, output, and connections.
+"""Interfaces of the broker core to its environment: time, output, and connections.
 
 `server.py` implements them with sockets, `sim/` with virtual time.
 """
@@ -10,8 +10,6 @@ from kctl.sandbox.faults import OnConnect
 
 
 class Handle(Protocol):
-    """Scheduled call."""
-
     def cancel(self) -> None:
         """Cancel the call. No effect after the call. Idempotent."""
         ...

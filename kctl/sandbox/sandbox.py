@@ -41,7 +41,6 @@ class StoredLog(NamedTuple):
     """Copy of the log of a partition.
 
     Attributes:
-        data: encoded batches.
         start_offset, end_offset: first visible offset, and the offset after the last record.
         stable_offset: start of the first open transaction; `end_offset` without one.
         aborted: producer ID and first offset of each aborted transaction.
@@ -70,12 +69,11 @@ class Sandbox:
         """Create the cluster without starting it.
 
         Args:
-            nodes: number of nodes; their IDs are consecutive.
-            topics: numbers of partitions of the topics to create, by name.
+            nodes: number of nodes, with consecutive IDs.
+            topics: partition counts of the topics to create, by name.
             settings: broker properties.
             security: security of the listeners; PLAINTEXT by default.
             racks: rack of each node.
-            first_node_id: ID of the first node.
         """
         if not 1 <= nodes <= MAX_NODES:
             raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
@@ -139,8 +137,6 @@ class Sandbox:
         """Create the listeners of all nodes, for code that supplies sockets or a simulation.
 
         Args:
-            scheduler: clock and timers.
-            entropy: source of nonces.
             carry_out: calls a function in the thread of the cluster and returns after it; calls it directly by default.
 
         Raises:
@@ -179,8 +175,6 @@ class Sandbox:
         """Move the leader of a partition, with a new leader epoch.
 
         Args:
-            topic, partition: the partition.
-            node_id: the new leader.
             end_offset: end of the new leader's log; later records are lost, as in an unclean election. A batch that
             contains the offset is lost entirely. None loses only records that a stopped follower is missing.
 
@@ -271,7 +265,6 @@ class Sandbox:
         """Limit the bytes per second of each client, and throttle clients above the limit.
 
         Args:
-            quota: produce or fetch.
             bytes_per_s: the limit; None removes it.
             node_id: the node; None means all nodes.
 
@@ -441,7 +434,6 @@ class Sandbox:
         return self._do(lambda: dict(self.cluster.groups.offsets.get(group_id, {})))
 
     def members(self, group_id: str) -> list[str]:
-        """Return the member IDs of a group; empty if it does not exist."""
         return self._do(lambda: self.cluster.groups.members(group_id))
 
     def expire_session(self, group_id: str, member_id: str) -> None:
@@ -449,12 +441,11 @@ class Sandbox:
         self._do(lambda: self.cluster.groups.expire_session(group_id, member_id))
 
     def end_offset(self, topic: str, partition: int) -> int:
-        """Return the offset of the next record."""
         return self._do(lambda: self.cluster.topics[topic].partitions[partition].log.end_offset)
 
 
 def failing_api(api: str) -> int:
-    """Return the key of an API that can fail. Raises: ValueError: the API is unknown or has no error codes."""
+    """Return the key of an API that can fail, otherwise raise ValueError."""
     by_name = {handler.request.NAME: handler.request for handler in HANDLERS.values()}
     request = by_name.get(api)
     if request is None or not has_error_code(request):

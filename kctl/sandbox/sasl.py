@@ -24,20 +24,13 @@ class SaslServer(Protocol):
     """One authentication: gets each client message and returns the response until it is `done`."""
 
     @property
-    def done(self) -> bool:
-        """True if the client is authenticated."""
-        ...
+    def done(self) -> bool: ...
 
     @property
-    def user(self) -> str:
-        """Authenticated user; empty until `done`."""
-        ...
+    def user(self) -> str: ...
 
     def step(self, message: bytes) -> bytes:
-        """Process a client message and return the response.
-
-        Raises: AuthenticationError: the client is rejected; the text is sent to it.
-        """
+        """Process a client message and return the response, or raise AuthenticationError."""
         ...
 
 
@@ -64,8 +57,6 @@ class PlainServer:
 
 
 class ScramCredential(NamedTuple):
-    """Stored credential of a user for one SCRAM mechanism."""
-
     salt: bytes
     iterations: int
     keys: Keys
@@ -161,7 +152,7 @@ class OauthBearerServer:
 
 
 def unsecured_user(token: str, wall_ms: int) -> str:
-    """Return the subject of an unsigned JWT that is valid at `wall_ms`."""
+    """Return the subject of an unsigned JWT that is valid at `wall_ms`, or raise ValueError."""
     header, _, rest = token.partition(".")
     payload, _, signature = rest.partition(".")
     claims = _json_part(payload)

@@ -10,7 +10,7 @@ _FURTHEST_OFFSET = 2**31 - 1
 
 
 class Segment:
-    """Segment of a log, without its batches.
+    """Segment of a log.
 
     Attributes:
         first_timestamp_ms: max timestamp of the first batch; -1 without batches.
@@ -44,7 +44,6 @@ class Segments:
 
     @property
     def active_offset(self) -> int:
-        """Start of the active segment; 0 in a new log."""
         return self._all[-1].base_offset if self._all else 0
 
     def place(self, header: BatchHeader, size_bytes: int, wall_ms: int, settings: TopicSettings) -> None:
@@ -65,7 +64,7 @@ class Segments:
         )
 
     def merged(self, until_offset: int, size_bytes: int) -> list[int]:
-        """Return the starts of segments after merging those below `until_offset` up to a size, as compaction does."""
+        """Return the starts of segments after compaction merges those below `until_offset` up to a size."""
         bounds: list[int] = []
         group_bytes = 0
         for segment in self._all:
@@ -79,7 +78,6 @@ class Segments:
         self._all.append(Segment(end_offset, wall_ms))
 
     def keep(self, batches: Iterable[tuple[BatchHeader, bytes]], bounds: list[int]) -> None:
-        """Replace the batches, in segments that start at `bounds`."""
         ages = {one.base_offset: one.greatest_timestamp_ms for one in self._all}
         made = [Segment(bound, ages.get(bound, 0)) for bound in bounds]
         number = 0

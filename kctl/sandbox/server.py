@@ -100,7 +100,6 @@ class ServedSandbox:
 
     @property
     def bootstrap(self) -> str:
-        """Advertised addresses of all nodes, for bootstrap.servers."""
         return self.sandbox.bootstrap
 
     def listens_on(self, node_id: int) -> tuple[str, int]:
@@ -110,7 +109,6 @@ class ServedSandbox:
 
     @property
     def open_connections(self) -> int:
-        """Number of open accepted sockets."""
         return len(self._wires)
 
     def stop(self) -> None:
@@ -175,7 +173,6 @@ def run_until_signal(
     """Serve until SIGINT, SIGTERM, or SIGHUP unless ignored; return the signal. Call this in the main thread.
 
     Args:
-        sandbox: the cluster.
         host, port, advertised_host: see `Sandbox.serve`.
         on_ready: called when connections are accepted.
 

@@ -69,7 +69,7 @@ NO_PROPERTIES = frozenset(
 
 
 def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) -> ClusterSettings:
-    """Return settings changed by broker properties with Kafka's names."""
+    """Return settings changed by broker properties with Kafka's names, or raise InvalidSetting."""
     known = {name.replace("_", "."): name for name in settings._fields if name not in NO_PROPERTIES}
     changed: dict[str, object] = {}
     for key, text in properties.items():
@@ -125,7 +125,7 @@ class InvalidSetting(Exception):
 
 
 def topic_settings(properties: dict[str, str], cluster: ClusterSettings) -> TopicSettings:
-    """Return the settings of a topic with `properties`."""
+    """Return the settings of a topic, or raise InvalidSetting."""
     for name in properties:
         if name not in TOPIC_PROPERTIES:
             raise InvalidSetting(f"Unknown topic config name: {name}")

@@ -62,7 +62,7 @@ class SocketLoop:
         self._thread.start()
 
     def carry_out(self, action: Callable[[], None]) -> None:
-        """Call `action` in the loop and return after it."""
+        """Call `action` in the loop, return after it, and raise its exceptions."""
         if current_thread() is self._thread:
             action()
             return

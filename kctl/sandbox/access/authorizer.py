@@ -33,7 +33,7 @@ class RuleRefused(Refused):
 
 
 class Authorizer:
-    """ACL rules and decisions. Without `authorizer` in the settings, every operation is allowed."""
+    """ACL rules and decisions; allows everything without `authorizer` in the settings."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self.is_enabled = settings.authorizer
@@ -42,7 +42,6 @@ class Authorizer:
         self._rules: dict[AclRule, None] = {}
 
     def allows(self, principal: str, operation: AclOperation, kind: AclResourceType, name: str) -> bool:
-        """Return whether a principal may do an operation on a resource."""
         if not self.is_enabled:
             return True
         request = AclRequest(principal, operation, kind, name, HOST)
@@ -58,14 +57,13 @@ class Authorizer:
         return self._allow_if_no_rule or any(self.allows(principal, operation, kind, name) for name in names)
 
     def operations(self, principal: str, kind: AclResourceType, name: str) -> int:
-        """Return the operations that a principal may do on a resource, as a bit field."""
+        """Return the allowed operations on a resource, as a bit field."""
         allowed = (each for each in SUPPORTED_OPERATIONS[kind] if self.allows(principal, each, kind, name))
         return sum(1 << each for each in allowed)
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def create(self, rule: AclRule) -> None:
-        """Add a rule, unless it exists."""
         _check_resource(rule)
         if rule.operation in _OF_FILTERS:
             raise RuleRefused(f"Invalid operation {rule.operation.name}")

@@ -41,7 +41,6 @@ class ClientQuotas:
             del self.of[entity]
 
     def effective(self, key: str, user: str, client_id: str) -> EffectiveQuota | None:
-        """Return the quota that applies to a client, or None."""
         if not self.of:
             return None
         return effective_quotas(self.of, user=user, client_id=client_id).get(key)
@@ -55,10 +54,7 @@ def _check_name(kind: str, name: str | None) -> None:
 
 
 def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
-    """Return the entity with these names by type.
-
-    Args: count: number of entity parts in the request, including duplicate types.
-    """
+    """Return the entity with these names by type. `count` includes duplicate types of the request."""
     if not names:
         raise QuotaRefused("Invalid empty client quota entity")
     for kind, name in names.items():
@@ -72,7 +68,7 @@ def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
 
 
 def account_of(source: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
-    """Return the user and client ID whose traffic a quota limits; the unused part is empty."""
+    """Return the user and client ID that a quota limits; the unused part is empty."""
     kinds = dict(source.parts)
     return user if USER in kinds else "", client_id if CLIENT_ID in kinds else ""
 

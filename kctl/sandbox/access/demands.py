@@ -1,4 +1,4 @@
-"""Permissions that each API requires, for the request, its items, and parts of the response. Source: KafkaApis."""
+"""Permissions that each API requires. Source: KafkaApis."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
@@ -38,7 +38,7 @@ class Of(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Array of a request whose items are authorized separately. `right` returns the permission or an error."""
+    """Array of a request whose items are authorized separately by `right`."""
 
     array: str
     right: Callable[[Call, Any, Any], "Of | ErrorCode | None"]
@@ -48,7 +48,7 @@ class Demand(NamedTuple):
     """Permissions that one API requires.
 
     Attributes:
-        whole: permissions for the entire request; the first missing one rejects the request.
+        whole: permissions for the request; the first missing one rejects it.
         items: arrays whose items are authorized separately.
         censor: removes parts of a response that the client may not see.
     """

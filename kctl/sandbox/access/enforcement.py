@@ -1,7 +1,4 @@
-"""Admission of requests: allowed items go to the handler, denied items get an error.
-
-Without an authorizer, every request is admitted.
-"""
+"""Admission of requests: the handler gets the allowed items, and denied items get an error."""
 
 from collections.abc import Callable
 from copy import copy
@@ -20,7 +17,7 @@ class Admission(NamedTuple):
     Attributes:
         request: the request for the handler; None if nothing is allowed.
         refusal: the response if nothing is allowed.
-        finish: converts the handler's response to the final response.
+        finish: completes the handler's response.
     """
 
     request: Request | None
@@ -29,7 +26,7 @@ class Admission(NamedTuple):
 
 
 def admit(call: Call, request: Request) -> Admission:
-    """Return the allowed part of a request."""
+    """Return the allowed part of a request; without an authorizer, all of it."""
     if not call.cluster.authorizer.is_enabled:
         return Admission(request, None, _as_it_is)
     demand = DEMANDS.get(request.NAME, UNLISTED)

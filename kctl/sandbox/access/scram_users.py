@@ -16,7 +16,6 @@ class ScramUsers:
         self._iterations: dict[tuple[str, str], int] = {}
 
     def add_passwords(self, passwords: Mapping[str, str]) -> None:
-        """Set credentials of every mechanism from passwords by user."""
         for mechanism in HASHES:
             for user, password in passwords.items():
                 self._set(mechanism, user, MIN_ITERATIONS, _maker(mechanism, user, password))
@@ -30,7 +29,6 @@ class ScramUsers:
         self._iterations[mechanism, user] = iterations
 
     def delete(self, mechanism: str, user: str) -> None:
-        """Delete a credential."""
         del self._makers[mechanism][user]
         self._made.pop((mechanism, user), None)
         del self._iterations[mechanism, user]
@@ -44,11 +42,9 @@ class ScramUsers:
         return self._made[mechanism, user]
 
     def iterations_of(self, user: str) -> dict[str, int]:
-        """Return the iterations of a user's credentials, by mechanism."""
         return {mechanism: self._iterations[mechanism, user] for mechanism in HASHES if user in self._makers[mechanism]}
 
     def names(self) -> list[str]:
-        """Return the users that have credentials."""
         return sorted({user for users in self._makers.values() for user in users})
 
 

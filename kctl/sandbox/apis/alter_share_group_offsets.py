@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets: sets start offsets of a share group without members; creates the group. Source: KIP-932."""
+"""AlterShareGroupOffsets: sets start offsets of a group without members, or of a new group. Source: KIP-932."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.share_group_offsets import (

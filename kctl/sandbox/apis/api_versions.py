@@ -18,7 +18,6 @@ _offered: list[ApiVersion] = []
 
 
 def offer(handlers: Iterable[Handler[Any]]) -> None:
-    """Set the APIs to advertise."""
     _offered[:] = [
         ApiVersion(
             api_key=handler.request.API_KEY,
@@ -47,7 +46,7 @@ def features_of(settings: ClusterSettings) -> tuple[tuple[str, int, int], ...]:
 
 
 def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
-    """Add supported features, and finalized features with a level above 0. Source: KIP-584."""
+    """Add supported features, and finalized ones above level 0 (KIP-584)."""
     features = features_of(settings)
     answer.supported_features = [
         SupportedFeatureKey(name=name, min_version=0, max_version=highest) for name, highest, _ in features

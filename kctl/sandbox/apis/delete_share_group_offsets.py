@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets: deletes the offsets of topics in a share group without members. Source: KIP-932."""
+"""DeleteShareGroupOffsets: deletes the offsets of topics in a group without members. Source: KIP-932."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.share_group_offsets import (

@@ -83,7 +83,6 @@ def _entry(
 
 
 def _synonym(kind: Kind, name: str, place: _Place) -> DescribeConfigsSynonym | None:
-    """Return the property that supplies a config value, or None."""
     value, source = place
     found = _SYNONYMS.get(name, f"log.{name}") if kind is Kind.TOPIC and source == _DEFAULT else name
     if found is None:

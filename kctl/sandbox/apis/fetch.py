@@ -1,4 +1,4 @@
-"""Fetch: batches of several partitions, immediately or after enough data has arrived, with or without a session.
+"""Fetch: batches of several partitions, with or without a session.
 
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic IDs), KIP-951 (leaders in errors).
 """
@@ -67,8 +67,6 @@ def _name_of(call: Call, topic_id: bytes) -> str | None:
 
 
 class _Waiting:
-    """Fetch that waits for enough bytes, an error, or its timeout."""
-
     def __init__(self, fetch: _Asked) -> None:
         self._fetch = fetch
         self._stops: list[Callable[[], None]] = []

@@ -71,14 +71,13 @@ def _found(
 
 
 def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
-    """Return the leader epoch of an offset: the current epoch for LATEST, otherwise the record's."""
     if offset < 0:
         return -1
     return partition.leader_epoch if timestamp == LATEST else partition.log.epochs.at(offset)
 
 
 def _look_up(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
-    """Return an offset up to `end_offset` and the timestamp of its record; -1 means none."""
+    """Return an offset up to `end_offset` and its timestamp, or -1 for none."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.start_offset, -1
     if timestamp == LATEST:

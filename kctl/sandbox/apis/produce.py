@@ -135,7 +135,7 @@ def _refused(index: int, code: ErrorCode, message: str | None = None) -> Partiti
 
 
 def _name_leaders(call: Call, response: ProduceResponse) -> None:
-    """Add the current leaders for NOT_LEADER_OR_FOLLOWER errors, from version 10 (KIP-951)."""
+    """Add the current leaders for NOT_LEADER_OR_FOLLOWER errors (KIP-951)."""
     leaders: dict[int, None] = {}
     for topic in response.responses:
         for answer in topic.partition_responses:

@@ -31,7 +31,6 @@ def _answer(call: Call, request: UpdateFeaturesRequest) -> UpdateFeaturesRespons
 
 
 def _refusal(call: Call, update: FeatureUpdateKey) -> str:
-    """Return why a feature level is invalid; empty if it is valid."""
     level, name = update.max_version_level, update.feature
     invalid = f"Invalid update version {level} for feature {name}."
     features = {each: (highest, present) for each, highest, present in features_of(call.cluster.settings)}

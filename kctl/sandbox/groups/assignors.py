@@ -8,8 +8,6 @@ from kctl.sandbox.groups.reconciliation import Slot
 
 
 class Situation(NamedTuple):
-    """Input of an assignor."""
-
     wants: Mapping[str, tuple[bytes, ...]]
     """Topic IDs of each member."""
     sizes: Mapping[bytes, int]
@@ -22,7 +20,7 @@ Assignment = dict[str, tuple[Slot, ...]]
 
 
 def range_assignor(situation: Situation) -> Assignment:
-    """Assign neighboring partitions of each topic. Partition n of all topics tends to the same member."""
+    """Assign neighboring partitions; partition n of all topics tends to the same member."""
     given: dict[str, list[Slot]] = {member: [] for member in sorted(situation.wants)}
     for topic_id, size in situation.sizes.items():
         members = [member for member in given if topic_id in situation.wants[member]]
@@ -35,10 +33,7 @@ def range_assignor(situation: Situation) -> Assignment:
 
 
 class _Shares:
-    """Partitions of each member, and the poorest member of each topic.
-
-    Args: wants: the topic IDs of each member.
-    """
+    """Partitions of each member, and the poorest member of each topic. `wants` has the topic IDs of members."""
 
     def __init__(self, wants: Mapping[str, tuple[bytes, ...]]) -> None:
         self.slots: dict[str, list[Slot]] = {member: [] for member in sorted(wants)}
@@ -59,7 +54,7 @@ class _Shares:
             heappush(self._takers[topic_id], (len(self.slots[rich]), rich))
 
     def poorest(self, topic_id: bytes) -> str | None:
-        """Return the subscriber of a topic with the fewest partitions, of several the lowest ID."""
+        """Return the subscriber with the fewest partitions, of several the lowest ID."""
         heap = self._takers.get(topic_id)
         while heap:
             count, member = heap[0]
@@ -73,7 +68,7 @@ class _Shares:
 
 
 def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
-    """Keep the previous assignment as far as subscriptions allow. Return the unassigned partitions."""
+    """Keep the previous assignment as far as subscriptions allow. Return the rest."""
     unassigned: list[Slot] = []
     wanted = {member: frozenset(topics) for member, topics in situation.wants.items()}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
@@ -88,7 +83,7 @@ def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
 
 
 def uniform_assignor(situation: Situation) -> Assignment:
-    """Assign partitions as evenly as subscriptions allow, with few changes to the previous target."""
+    """Assign partitions as evenly as subscriptions allow, with few changes."""
     shares = _Shares(situation.wants)
     for slot in _keep(situation, shares):
         poorest = shares.poorest(slot.topic_id)

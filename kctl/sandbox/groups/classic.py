@@ -28,8 +28,6 @@ _SKIPS_ASSIGNMENT_FROM = 9
 
 
 class ClassicGroup:
-    """Group of the classic protocol, and its handling of requests."""
-
     kind = "classic"
 
     def __init__(self, group_id: str, surroundings: Surroundings) -> None:
@@ -56,7 +54,6 @@ class ClassicGroup:
 
     @property
     def protocol_type(self) -> str:
-        """Protocol type, such as consumer."""
         return self.roster.protocol_type
 
     @property
@@ -144,25 +141,21 @@ class ClassicGroup:
     # --- SyncGroup, Heartbeat and LeaveGroup ------------------------------------------------------------------------
 
     def sync(self, asker: Asker, request: SyncGroupRequest) -> None:
-        """Respond with the member's assignment, after the leader has sent it.
-
-        Raises:
-            Refused: unknown member, wrong generation or protocol, or a rebalance has begun.
-        """
+        """Respond with the member's assignment, after the leader has sent it."""
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         self.roster.check_protocol(request)
         _check(self._rebalance.row.sync)
         self._rebalance.sync(asker, member, {one.member_id: one.assignment for one in request.assignments})
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Extend the session of a member."""
+        """Extend the session of a member, or raise Refused if a rebalance has begun."""
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         if self.state is not State.EMPTY:
             self._sessions.renew(member)
         _check(self._rebalance.row.heartbeat)
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members, by member ID or by group.instance.id alone. Return an error code for each."""
+        """Remove members, by member ID or by group.instance.id alone."""
         codes = [self._leave_one(member_id, instance_id) for member_id, instance_id in leaving]
         if ErrorCode.NONE in codes:
             self._rebalance.after_removal()
@@ -189,11 +182,7 @@ class ClassicGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Check that a client may commit offsets. A member's commit extends its session.
-
-        Raises:
-            Refused: unknown member, wrong generation, or not allowed in this state.
-        """
+        """Raise Refused unless a client may commit offsets. A member's commit extends its session."""
         if claim.epoch < 0 and self.state is State.EMPTY:
             return
         if claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
@@ -209,7 +198,6 @@ class ClassicGroup:
         """Accept every client."""
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics."""
         return self.roster.subscribed_topics()
 
     # --- migration between protocols ----------------------------------------------------------------------------------
@@ -236,7 +224,6 @@ class ClassicGroup:
     # --- moves of the coordinator -------------------------------------------------------------------------------------
 
     def _store(self) -> None:
-        """Write the group to __consumer_offsets."""
         self._stored = self.roster.copy()
         self._write(self.roster.metadata())
 

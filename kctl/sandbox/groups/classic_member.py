@@ -8,8 +8,6 @@ from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
 
 class ClassicMember:
-    """Member: its subscription, its assignment, and its waiting requests."""
-
     __slots__ = (
         "assignment",
         "client_id",
@@ -43,7 +41,6 @@ class ClassicMember:
         """Waiting SyncGroup request."""
 
     def has_offered(self, request: JoinGroupRequest) -> bool:
-        """Return whether a request repeats the protocols and metadata."""
         return list(self.protocols.items()) == [(offer.name, offer.metadata) for offer in request.protocols]
 
     def adopt(self, request: JoinGroupRequest) -> None:
@@ -85,7 +82,7 @@ class ClassicMembers(dict[str, ClassicMember]):
         return next((member for member in self.values() if member.instance_id == instance_id), None)
 
     def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
-        """Return the member of a request (KIP-345)."""
+        """Return the member of a request, or raise Refused if unknown or replaced (KIP-345)."""
         if instance_id is not None:
             holder = self.static(instance_id)
             if holder is None:

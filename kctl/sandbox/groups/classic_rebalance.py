@@ -1,4 +1,4 @@
-"""Rebalance of a classic group. Source: KIP-62 (two timeouts), KIP-134 (initial delay)."""
+"""Rebalance of a classic group, with its waiting requests. Source: KIP-62 (two timeouts), KIP-134 (initial delay)."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,8 +13,6 @@ from kctl.sandbox.groups.surroundings import Surroundings
 
 
 class Rebalance:
-    """Rebalance state of one group, with its waiting JoinGroup and SyncGroup requests."""
-
     def __init__(
         self, surroundings: Surroundings, roster: Roster, sessions: Sessions, store: Callable[[], None]
     ) -> None:
@@ -36,7 +34,6 @@ class Rebalance:
         return TABLE[self.state]
 
     def reset(self, state: State) -> None:
-        """Set the state, without a rebalance in progress."""
         self.state = state
         self._unsynced.clear()
 
@@ -73,7 +70,6 @@ class Rebalance:
         self._roster.replace(holder, member)
 
     def turn_away(self, member: ClassicMember, code: ErrorCode) -> None:
-        """Fail the waiting requests of a member."""
         if member.join is not None:
             self._outbox.post(member.join, refused_join(code, member.member_id, member.join.version))
         if member.sync is not None:
@@ -82,7 +78,6 @@ class Rebalance:
     # --- join phase ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start a rebalance, unless one is in progress."""
         if self.state is State.PREPARING:
             self.complete_if_all_joined()
             return

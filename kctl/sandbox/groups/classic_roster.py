@@ -22,7 +22,6 @@ class Roster:
         self.leader_id: str | None = None
 
     def copy(self) -> "Roster":
-        """Return a copy without waiting requests."""
         copy = Roster()
         copy.restore(self)
         return copy
@@ -37,7 +36,7 @@ class Roster:
     # --- checks of requests -------------------------------------------------------------------------------------------
 
     def accepts(self, request: JoinGroupRequest) -> bool:
-        """Return whether a request has the protocol type and a protocol of all current members."""
+        """Return whether a request has the protocol type and a protocol of all members."""
         if not request.protocol_type or not request.protocols:
             return False
         if not self.members:
@@ -47,13 +46,12 @@ class Roster:
         return request.protocol_type == self.protocol_type and any(name in offered for name in others)
 
     def check_protocol(self, request: SyncGroupRequest) -> None:
-        """Raise Refused if a request has another protocol than the generation."""
         is_type = request.protocol_type in (None, self.protocol_type)
         if not is_type or request.protocol_name not in (None, self.protocol):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def of_generation(self, member_id: str, instance_id: str | None, generation: int) -> ClassicMember:
-        """Return the member of a request."""
+        """Return the member of a request, or raise Refused."""
         member = self.members.known(member_id, instance_id)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
@@ -69,20 +67,19 @@ class Roster:
         self.leader_id = self.leader_id or member.member_id
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member. The oldest one left succeeds a removed leader."""
+        """Remove a member; the oldest one left succeeds a removed leader."""
         del self.members[member.member_id]
         if self.leader_id == member.member_id:
             self.leader_id = next(iter(self.members), None)
 
     def replace(self, holder: ClassicMember, member: ClassicMember) -> None:
-        """Replace `holder` by `member`, including the leader role."""
         kept = [member if old is holder else old for old in self.members.values()]
         self.members = ClassicMembers((one.member_id, one) for one in kept)
         if self.leader_id == holder.member_id:
             self.leader_id = member.member_id
 
     def choose_leader(self) -> bool:
-        """Ensure that the leader has joined. Return False if no member has joined."""
+        """Ensure that the leader has joined. Return False if no member has."""
         joined = [member.member_id for member in self.members.values() if member.join is not None]
         if joined and self.leader_id not in joined:
             self.leader_id = joined[0]
@@ -94,7 +91,6 @@ class Roster:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """Longest rebalance timeout of the members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # --- responses and records ----------------------------------------------------------------------------------------
@@ -120,7 +116,6 @@ class Roster:
         ]
 
     def metadata(self) -> GroupMetadataValue:
-        """Return the value of the group's record in __consumer_offsets."""
         members = [one.metadata(self.protocol) for one in self.members.values()]
         value = GroupMetadataValue(protocol_type=self.protocol_type, generation=self.generation, members=members)
         if members:
@@ -128,7 +123,6 @@ class Roster:
         return value
 
     def subscribed_topics(self) -> set[str]:
-        """Return the subscribed topics."""
         if not self.members:
             return set()
         if self.protocol_type != "consumer":

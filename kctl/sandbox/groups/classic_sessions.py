@@ -23,7 +23,6 @@ class Sessions:
         """IDs given to members that have not joined with them yet."""
 
     def add_pending(self, member_id: str, session_timeout_ms: int) -> None:
-        """Wait for a JoinGroup with a new ID."""
         self.pending[member_id] = None
         self._start(member_id, session_timeout_ms, self._pending_expired)
 

@@ -1,4 +1,4 @@
-"""State table of the classic protocol: errors in each state, and transitions. Source: KIP-62, KIP-134, KIP-394."""
+"""State table of the classic protocol. Source: KIP-62, KIP-134, KIP-394."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -18,8 +18,6 @@ class State(Enum):
 
 
 class Event(Enum):
-    """Event that changes the state."""
-
     REBALANCE = "a member came, went, or wants something else"
     ALL_JOINED = "everybody joined again, or the time for it is over"
     NOBODY_JOINED = "the last member is gone"

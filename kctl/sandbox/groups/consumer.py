@@ -66,7 +66,6 @@ class ConsumerGroup:
 
     @property
     def state_name(self) -> str:
-        """Kafka's name of the state, derived from epochs and members."""
         if self.is_empty:
             return "Empty"
         if self.epoch > self.target_epoch:
@@ -80,7 +79,6 @@ class ConsumerGroup:
 
     @property
     def assignor(self) -> str:
-        """Assignor that most members request."""
         votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
         return max(ASSIGNORS, key=lambda name: votes[name])
 
@@ -158,7 +156,7 @@ class ConsumerGroup:
         return self.replace(holder, member_id)
 
     def replace(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Replace `holder` by a new static member with the same assignment, and return it."""
+        """Replace `holder` by a new static member with the same assignment."""
         member = ConsumerMember(member_id, holder.instance_id, holder.client_id)
         member.topic_names, member.regex, member.assignor = holder.topic_names, holder.regex, holder.assignor
         member.rack_id, member.rebalance_timeout_ms = holder.rack_id, holder.rebalance_timeout_ms
@@ -192,7 +190,6 @@ class ConsumerGroup:
         return tuple(topic.topic_id for topic in self._topics_of(member))
 
     def topics_of(self, member: ConsumerMember) -> list[str]:
-        """Return the existing topics that match a member's subscription."""
         return [topic.name for topic in self._topics_of(member)]
 
     def _topics_of(self, member: ConsumerMember) -> "list[Topic]":
@@ -207,7 +204,7 @@ class ConsumerGroup:
     # --- leaving and timeouts -----------------------------------------------------------------------------------------
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members for LeaveGroup. Return an error code for each."""
+        """Remove members for LeaveGroup."""
         codes = []
         next_epoch = self.epoch + 1
         for member_id, instance_id in leaving:
@@ -252,7 +249,6 @@ class ConsumerGroup:
             self.epoch += 1
 
     def expire(self, member: ConsumerMember) -> None:
-        """Remove a member after a timeout, and write the change."""
         self.remove(member)
         self.store()
 
@@ -276,11 +272,7 @@ class ConsumerGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Check that a client may commit offsets.
-
-        Raises:
-            Refused: unknown member, wrong epoch, or unsupported version.
-        """
+        """Raise Refused unless a client may commit offsets."""
         if claim.epoch < 0 and self.is_empty:
             return
         if claim.is_transactional and claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
@@ -302,11 +294,7 @@ class ConsumerGroup:
             raise Refused(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Check that a client may fetch offsets: only members need an epoch.
-
-        Raises:
-            Refused: unknown member or wrong epoch.
-        """
+        """Raise Refused unless a client may fetch offsets: only members need an epoch."""
         if member_id is None and epoch < 0:
             return
         member = self.members.get(member_id or "")
@@ -337,7 +325,6 @@ class ConsumerGroup:
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue on a new coordinator with restarted timeouts."""
         for member in self.members.values():
             self.expect_heartbeat(member)
             self._limit_revocation(member)

@@ -22,8 +22,6 @@ def _describes_all(_topic: str) -> bool:
 
 
 class ConsumerMember:
-    """Member: its subscription and its progress."""
-
     __slots__ = (
         "assignor",
         "classic_protocols",
@@ -97,12 +95,9 @@ class ConsumerMember:
         self.progress = progress
 
     def check_epoch(self, epoch: int, owned: "set[Slot] | None") -> None:
-        """Check the epoch of a heartbeat.
+        """Raise Refused if the epoch of a heartbeat is invalid.
 
         The previous epoch is valid because the response with the new one may be lost, and 0 is valid to rejoin.
-
-        Raises:
-            Refused: the member must rejoin.
         """
         now = self.progress.epoch
         if epoch in (now, JOIN):
@@ -115,12 +110,9 @@ class ConsumerMember:
             raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, text)
 
     def check_offsets(self, epoch: int, slots: Iterable[Slot] | None) -> None:
-        """Check the epoch of an offset commit, or of a fetch if `slots` is None.
+        """Raise Refused if the epoch of an offset commit is invalid, or of a fetch if `slots` is None.
 
         Old epochs are valid for partitions that the member has had since then (KIP-1251).
-
-        Raises:
-            Refused: the epoch is wrong.
         """
         now = self.progress.epoch
         had_all = slots is not None and all(slot in self.epochs and self.epochs[slot] <= epoch for slot in slots)
@@ -130,18 +122,13 @@ class ConsumerMember:
 
 
 def slots_of(request: ConsumerGroupHeartbeatRequest) -> set[Slot] | None:
-    """Return the owned partitions in a heartbeat; None if not set."""
     if request.topic_partitions is None:
         return None
     return {Slot(topic.topic_id, index) for topic in request.topic_partitions for index in topic.partitions}
 
 
 def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
-    """Check the fields of a heartbeat, without the state of the group.
-
-    Raises:
-        Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, or INVALID_REGULAR_EXPRESSION, with the reason.
-    """
+    """Raise Refused if the fields of a heartbeat are invalid, regardless of the group."""
     epoch = request.member_epoch
     needs_id = version >= _CLIENT_MAKES_ID_FROM or epoch != JOIN
     joins_without_topics = request.subscribed_topic_names is None and request.subscribed_topic_regex is None

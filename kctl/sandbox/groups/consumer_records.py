@@ -30,7 +30,7 @@ class ClassicProtocol(Struct):
 
 
 class ClassicMemberMetadata(Message, versions=(0, 0), flexible_from=0):
-    """Session timeout and protocols of a classic member, for a tagged field of ConsumerGroupMemberMetadataValue."""
+    """Session timeout and protocols of a classic member, a tagged field of ConsumerGroupMemberMetadataValue."""
 
     session_timeout_ms: int = field("int32", "0+", default=0)
     supported_protocols: list[ClassicProtocol] = field([ClassicProtocol], "0+", factory=list)
@@ -103,7 +103,7 @@ class _Current(NamedTuple):
 
 
 def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
-    """Return the state of a group. Args: topics: the topics of the cluster."""
+    """Return the state of a group in `topics` of the cluster."""
     members = group.members
     wishes = {one.subscription: one for one in members.values()}
     read = {wish: group.topics_of(one) for wish, one in wishes.items()}
@@ -174,7 +174,7 @@ def _member_value(metadata: _Metadata) -> Message:
 
 
 def _classic(metadata: _Metadata) -> bytes:
-    """Return the tagged field, with the leading marker byte that Kafka writes even without a value."""
+    """Return the tagged field, with the marker byte that Kafka writes even without a value."""
     if metadata.session_timeout_ms is None:
         return b"\0"
     protocols = [ClassicProtocol(name=name, metadata=data) for name, data in metadata.protocols]

@@ -117,14 +117,12 @@ class Groups:
             group.load()
 
     def lookup_error(self, group_id: str) -> ErrorCode:
-        """Return the error of FindCoordinator for a group."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
         is_led = self.topic.leader_of(self.topic.index_of(group_id)) != NO_LEADER
         is_found = is_led and code is not ErrorCode.COORDINATOR_NOT_AVAILABLE
         return ErrorCode.NONE if is_found else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     def error(self, group_id: str, node: "ClusterNode") -> ErrorCode:
-        """Return the error if `node` does not serve the group."""
         code = self._troubles.get(group_id, ErrorCode.NONE)
         leader_id = self.topic.leader_of(self.topic.index_of(group_id))
         is_led = leader_id != NO_LEADER and (leader_id is not None or not self._is_topic_gone)
@@ -133,11 +131,7 @@ class Groups:
         return code
 
     def check(self, group_id: str, node: "ClusterNode", *, may_be_nameless: bool = False) -> None:
-        """Check that `node` serves the group.
-
-        Raises:
-            Refused: another node does, or INVALID_GROUP_ID for an empty ID.
-        """
+        """Raise Refused unless `node` serves the group and the ID is valid."""
         is_nameless = not group_id and not may_be_nameless
         code = ErrorCode.INVALID_GROUP_ID if is_nameless else self.error(group_id, node)
         if code is not ErrorCode.NONE:
@@ -154,12 +148,10 @@ class Groups:
                 yield group
 
     def members(self, group_id: str) -> list[str]:
-        """Return the member IDs of a group; none if it does not exist."""
         group = self._groups.get(group_id)
         return [] if group is None else list(group.members)
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Expire the session of a member immediately."""
         if member_id not in self.members(group_id):
             raise KeyError(member_id)
         self._timers[group_id].run_now(f"session {member_id}")
@@ -185,10 +177,7 @@ class Groups:
         return made
 
     def consumer(self, group_id: str, *, create: bool) -> ConsumerGroup:
-        """Return the consumer group.
-
-        Args: create: create a group, or convert a classic group.
-        """
+        """Return the consumer group. Args: create: create a group, or convert a classic group."""
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
@@ -206,14 +195,9 @@ class Groups:
         return self._install(made)
 
     def share(self, group_id: str, *, create: bool) -> ShareGroup:
-        """Return the share group.
-
-        Args: create: create the group if it does not exist.
-        """
         return self._of_kind(ShareGroup, group_id, "share group", create=create)
 
     def streams(self, group_id: str, *, create: bool) -> StreamsGroup:
-        """Return the streams group; see `share`."""
         return self._of_kind(StreamsGroup, group_id, "streams group", create=create)
 
     def _of_kind(self, kind: type[G], group_id: str, name: str, *, create: bool) -> G:
@@ -274,7 +258,7 @@ class Groups:
         return stable_uuid(f"{self._cluster.settings.cluster_id}/member/{self._uuids_made}")
 
     def delete(self, group_id: str) -> None:
-        """Delete a group and its offsets."""
+        """Delete a group and its offsets, or raise Refused."""
         group = self._groups.get(group_id)
         if group is None:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -303,11 +287,7 @@ class Groups:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, group_id: str, claim: Claim) -> None:
-        """Check that a client may commit offsets. The first commit creates a group.
-
-        Raises:
-            Refused: unknown member, or wrong generation or epoch.
-        """
+        """Raise Refused unless a client may commit offsets. The first commit creates a group."""
         group = self._groups.get(group_id)
         if group is None:
             if claim.epoch >= 0:
@@ -337,16 +317,11 @@ class Groups:
         self.offsets.setdefault(group_id, {})[topic, index] = committed
 
     def next_write(self) -> int:
-        """Return an ascending number for the write of an offset."""
         self._writes += 1
         return self._writes
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
-        """Check that a client may fetch offsets. Unknown groups accept every client.
-
-        Raises:
-            Refused: unknown member or wrong epoch.
-        """
+        """Raise Refused unless a client may fetch offsets. Unknown groups accept every client."""
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, epoch)

@@ -1,7 +1,4 @@
-"""Embedded consumer protocol in JoinGroup and SyncGroup, for the migration of groups.
-
-A version of two bytes precedes messages.
-"""
+"""Embedded consumer protocol in JoinGroup and SyncGroup, after a version of two bytes."""
 
 import struct
 from collections.abc import Iterable, Mapping
@@ -39,7 +36,6 @@ def _read(kind: type[M], data: bytes) -> M:
 
 
 def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Return the subscription of a member."""
     return _read(ConsumerProtocolSubscription, metadata)
 
 
@@ -54,7 +50,6 @@ def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...
 
 
 def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of an assignment; empty bytes have none."""
     if not assignment:
         return ()
     said = _read(ConsumerProtocolAssignment, assignment)

@@ -1,4 +1,4 @@
-"""Common part of share and streams groups: heartbeats, epochs, and assignments. Source: KIP-932, KIP-1071.
+"""Common part of share and streams groups. Source: KIP-932, KIP-1071.
 
 Differs: members get their new assignment with the next heartbeat, without waiting for other members.
 """
@@ -48,7 +48,7 @@ class HeartbeatGroup(Generic[M]):
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
-        """Return a member."""
+        """Return a member, or raise Refused."""
         member = self.members.get(member_id)
         if member is None:
             text = f"Member {member_id} is not a member of group {self.group_id}."
@@ -84,10 +84,7 @@ class HeartbeatGroup(Generic[M]):
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Check that a client may commit offsets.
-
-        Raises: Refused: the group has members, and the client is not a member in the current epoch.
-        """
+        """Raise Refused unless the client is a member in the current epoch, or the group is empty."""
         if claim.epoch < 0 and self.is_empty:
             return
         member = self.members.get(claim.member_id)
@@ -97,7 +94,7 @@ class HeartbeatGroup(Generic[M]):
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Check that a client may fetch offsets: only members need an epoch. Raises: Refused."""
+        """Raise Refused unless a client may fetch offsets: only members need an epoch."""
         if member_id is None and epoch < 0:
             return
         if self.member_of(member_id or "", epoch).epoch != epoch:
@@ -109,6 +106,5 @@ class HeartbeatGroup(Generic[M]):
         self._timers.cancel_all()
 
     def load(self) -> None:
-        """Continue on a new coordinator with restarted sessions."""
         for member_id in self.members:
             self.expect_heartbeat(member_id)

@@ -41,10 +41,8 @@ class Snapshot(NamedTuple):
     Attributes:
         epoch: group epoch and further values of its record; None if not written.
         target_epoch: epoch of the target assignment, or None.
-        is_assigned: whether an assignor computed the target assignment, so that its time is known.
-        members: subscription and client by member ID.
-        targets: target assignment by member ID.
-        currents: current assignment by member ID.
+        is_assigned: whether an assignor computed the target, so that its time is known.
+        members, targets, currents: subscription, target and current assignment by member ID.
         others: topics by regular expression.
     """
 
@@ -92,7 +90,6 @@ def member_key(kind: int, group_id: str, member_id: str) -> bytes:
 
 
 def tombstones(layout: Layout, group_id: str, last: Snapshot) -> list[Pair]:
-    """Return the tombstones for a group that is deleted or converted."""
     ids = sorted(last.members)
     target, *groups = [(group_key(kind, group_id), None) for kind in layout.on_delete]
     currents, targets, members = (

@@ -1,7 +1,7 @@
 """Migration between the classic and the consumer protocol, with members of both.
 
 The first member of the consumer protocol converts a classic group, and the last one to leave converts it back. Source:
-KIP-848, "Online migration", and group.consumer.migration.policy=bidirectional.
+KIP-848, and group.consumer.migration.policy=bidirectional.
 """
 
 from uuid import UUID
@@ -28,7 +28,6 @@ _IDS_FIRST_FROM = 4
 
 
 def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup:
-    """Return a consumer group with the members of a classic group."""
     group_id = classic.group_id
     if classic.protocol_type != _PROTOCOL_TYPE:
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
@@ -160,11 +159,7 @@ class ClassicSide:
     # --- SyncGroup and Heartbeat ------------------------------------------------------------------------------------
 
     def sync(self, asker: Asker, request: SyncGroupRequest) -> None:
-        """Respond with the current assignment.
-
-        Raises:
-            Refused: unknown member, wrong generation or protocol, or the member has to rejoin.
-        """
+        """Respond with the current assignment, or raise Refused."""
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         protocols = member.classic_protocols or {}
         first = next(iter(protocols))
@@ -183,7 +178,7 @@ class ClassicSide:
         self._outbox.post(asker, response)
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Extend the session of a member."""
+        """Extend the session of a member, or raise Refused if it has to rejoin."""
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         self._group.expect_heartbeat(member)
         if self._has_to_join(member):

@@ -64,14 +64,14 @@ class OffsetsTopic:
         )
 
     def move(self, group_id: str, node_id: int) -> bool:
-        """Move the leader of a group's partition. Return False if the topic does not exist."""
+        """Move the leader of a group's partition. Return False without the topic."""
         log = self._log(self.index_of(group_id))
         if log is not None:
             self._cluster.move_leader(OFFSETS_TOPIC, self.index_of(group_id), node_id, log.end_offset)
         return log is not None
 
     def leader_of(self, index: int) -> int | None:
-        """Return the leader of a partition, possibly `NO_LEADER`; None if the topic does not exist."""
+        """Return the leader of a partition, possibly `NO_LEADER`; None without the topic."""
         partition = self._cluster.partition(OFFSETS_TOPIC, index)
         return None if partition is None else partition.leader_id
 

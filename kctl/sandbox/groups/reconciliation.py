@@ -1,4 +1,4 @@
-"""Reconciliation of a consumer group member with its target assignment. Source: KIP-848, "Reconciliation".
+"""Reconciliation of a consumer group member with its target assignment. Source: KIP-848.
 
 Members revoke before they get the target epoch, and get partitions only after their release, so no partition has two
 owners.
@@ -25,8 +25,6 @@ class MemberState(Enum):
 
 
 class StepOutcome(NamedTuple):
-    """Result of one heartbeat."""
-
     state: MemberState
     takes_epoch: bool
     """True if the member moves to the target epoch."""
@@ -44,8 +42,6 @@ TABLE: dict[tuple[bool, bool], StepOutcome] = {
 
 
 class MemberProgress(NamedTuple):
-    """Epoch and partitions of a member."""
-
     state: MemberState = MemberState.STABLE
     epoch: int = 0
     assigned: tuple[Slot, ...] = ()
@@ -66,9 +62,7 @@ def next_step(
     """Return the progress after a heartbeat.
 
     Args:
-        now: the current progress.
-        target_epoch: epoch of the target assignment.
-        target: target assignment of the member.
+        target_epoch, target: target assignment of the member.
         owned: partitions that the member reported, or None.
         is_free: returns whether a partition has no owner.
     """

@@ -44,7 +44,6 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         self.start_offsets: dict[ShareKey, int] = {}
 
     def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
-        """Return the response to a heartbeat."""
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
             self.remove(request.member_id)
@@ -75,12 +74,11 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         )
 
     def assignment(self, member: ShareMember) -> dict[str, list[int]]:
-        """Return the partitions of a member by topic."""
         return {name: sorted(self._topics[name].partitions) for name in member.topic_names if name in self._topics}
 
     def subscribed_topics(self) -> set[str]:
         return {name for member in self.members.values() for name in member.topic_names}
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
-        """Reject: share groups have no commits."""
+        """Raise Refused: share groups have no commits."""
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")

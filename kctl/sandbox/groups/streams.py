@@ -35,7 +35,6 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         self.topology: StreamsGroupHeartbeatRequestTopology | None = None
 
     def heartbeat(self, request: StreamsGroupHeartbeatRequest, client_id: str) -> StreamsGroupHeartbeatResponse:
-        """Return the response to a heartbeat."""
         if request.member_epoch == LEAVE:
             self.member_of(request.member_id, LEAVE)
             self.remove(request.member_id)

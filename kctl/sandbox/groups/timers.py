@@ -20,7 +20,6 @@ class GroupTimers:
         self._running[name] = self._scheduler().call_later(delay_ms, lambda: self._due(name, action)), action
 
     def run_now(self, name: str) -> None:
-        """Trigger a timer now."""
         handle, action = self._running[name]
         handle.cancel()
         self._due(name, action)

@@ -124,8 +124,7 @@ class Transactions:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def initialise(self, transactional_id: str, expected: ProducerIdentity | None, timeout_ms: int) -> ProducerIdentity:
-        """Assign a transactional ID to a producer, after aborting its open transaction; see `Transaction.initialise`.
-        """
+        """Assign a transactional ID to a producer and abort its open transaction; see `Transaction.initialise`."""
         if not transactional_id:
             raise Refused(ErrorCode.INVALID_REQUEST)
         if not 0 < timeout_ms <= self._cluster.settings.transaction_max_timeout_ms:
