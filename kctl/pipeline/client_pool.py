@@ -37,7 +37,6 @@ class ClientPool(Generic[C]):
         self._pid = os.getpid()
 
     def acquire(self, properties: Properties, make: Callable[[], C]) -> C:
-        """Return an idle client with these properties, or the result of `make`."""
         if self._pid != os.getpid():  # a forked process must not use its parent's connections
             self._idle.clear()
             self._pid = os.getpid()

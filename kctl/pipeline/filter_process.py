@@ -27,7 +27,8 @@ _COMMAND = "from kctl.pipeline.filter_process import run; run()"
 class FilterProcess:
     """Record filter with a time limit; a context manager.
 
-    Args: timeout_ms: maximum time of the expression and the program for one record.
+    Args:
+        timeout_ms: maximum time of the expression and the program for one record.
     """
 
     def __init__(self, wanted: RecordFilter, timeout_ms: int) -> None:

@@ -89,13 +89,11 @@ def tally(entries: Iterator[tuple[int, int]]) -> Tally:
 
 
 def fingerprints(batch: "pa.RecordBatch", compared: Compared) -> Iterator[tuple[int, int]]:
-    """Yield the offset and fingerprint of each record of a batch that has `COLUMNS`."""
     for offset, key, value, at_ms, headers in _rows(batch):
         yield offset, _fingerprint(offset, key, value, at_ms, headers, compared)
 
 
 def entries(batch: "pa.RecordBatch", compared: Compared) -> Iterator[Entry]:
-    """Yield an entry for each record of a batch that has `COLUMNS`."""
     for offset, key, value, at_ms, headers in _rows(batch):
         what = _NUMBER.pack(offset) if compared.offsets else key if key is not None else _NUMBER.pack(at_ms or 0)
         identity = _digest(what)

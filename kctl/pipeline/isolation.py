@@ -39,7 +39,6 @@ def with_open_transactions(properties: Mapping[str, object]) -> ReadingPropertie
 
 
 def committed_ends(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the last stable offset of each partition. Raises: KafkaError: the first partition that failed."""
     asked = dict.fromkeys(partitions, LATEST)
     found = admin.list_offsets(asked, isolation_level=_COMMITTED)
     found.raise_first()

@@ -25,8 +25,6 @@ class StoreUrl(str):
 
 
 class IcebergTable(str):
-    """An Iceberg table: CATALOG.DB.TABLE."""
-
     __slots__ = ()
 
     @property
@@ -39,8 +37,6 @@ class IcebergTable(str):
 
 
 class DeltaTable(str):
-    """A Delta table: a URL, or an absolute path."""
-
     __slots__ = ()
 
 
@@ -74,7 +70,6 @@ def _iceberg(identifier: str, text: str) -> IcebergTable:
 
 
 def _store_url(scheme: str, text: str) -> StoreUrl:
-    """Return the URL of an object store."""
     if scheme not in STORE_SCHEMES:
         known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
         raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")

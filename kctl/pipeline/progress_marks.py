@@ -12,9 +12,7 @@ from kctl.pipeline.locations import StoreUrl
 class Marks(Protocol):
     """Marks of one import. Raises: FolderError, StoreError: from every method."""
 
-    def prepare(self) -> None:
-        """Create the place for marks, before tasks begin."""
-        ...
+    def prepare(self) -> None: ...
 
     def names(self) -> set[str]: ...
 
@@ -26,7 +24,6 @@ class Marks(Protocol):
 
 
 def marks_in(place: Path | StoreUrl, properties: Mapping[str, object]) -> Marks:
-    """Return the marks below a directory or a prefix. Args: properties: Kafka properties with the timeouts."""
     if isinstance(place, Path):
         return FolderMarks(place)
     return ObjectMarks(place, properties)

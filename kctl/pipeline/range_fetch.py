@@ -97,16 +97,13 @@ class RangeFetch:
             self._consumer.pause([tp])
 
     def find_topic(self, topic: str, timer: Timer) -> None:
-        """Request the metadata of a topic, unless an earlier call succeeded. Raises: as Consumer.partitions_for."""
+        """Request the metadata of a topic, unless an earlier call succeeded."""
         if topic not in self._found:
             self._consumer.partitions_for(topic, timer.remaining_ms / 1000)
             self._found.add(topic)
 
     def next_chunk(self, tp: TopicPartition, timer: Timer) -> FetchedChunk | None:
-        """Return the next chunk of the current partition, or None when the timer expires.
-
-        Raises: as Consumer.poll_chunk.
-        """
+        """Return the next chunk of the current partition, or None when the timer expires."""
         while not (held := self._held.get(tp)):
             try:
                 chunk = self._consumer.poll_chunk(timer.remaining_ms / 1000)
@@ -138,7 +135,6 @@ class RangeFetch:
         self._paused |= others
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Continue a range at another offset."""
         self._consumer.seek(tp, offset, end_offset=self._left[tp].end_offset)
 
     def first_offset(self, tp: TopicPartition, timer: Timer) -> int:
@@ -148,7 +144,6 @@ class RangeFetch:
         return self._consumer.waiting_for()[tp]
 
     def close(self) -> None:
-        """Close the connections immediately."""
         if not self._is_over:
             self._is_over = True
             self._consumer.close(0)

@@ -63,7 +63,6 @@ def pack_ranges(
 
 
 def task_packing(at_once: int, range_bytes: float = RANGE_BYTES) -> Packing:
-    """Return the packing for a job. Args: at_once: number of parallel tasks. range_bytes: bytes of one task."""
     return Packing(TASKS_EACH * at_once, range_bytes)
 
 

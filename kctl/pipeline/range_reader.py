@@ -84,8 +84,9 @@ def read_ranges(
 ) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
     """Yield ranges of different partitions in order, each with its batches as from `read_range`.
 
-    The ranges are fetched together. The batches of a range are dropped at the next range. Args, raises: as
-    `read_range`. An error of a batch iterator ends the iteration.
+    The ranges are fetched together. The batches of a range are dropped at the next range. An error of a batch iterator
+    ends
+    the iteration.
     """
     fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
     try:

@@ -51,7 +51,6 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of offsets, the maximum number of records."""
         return self.end_offset - self.start_offset
 
     def __str__(self) -> str:
@@ -91,7 +90,6 @@ class RangeBound(NamedTuple):
     latest_if_none: bool = True
 
     def of_each(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """Return the unresolved position of each partition."""
         if self.anywhere is not None:
             return dict.fromkeys(partitions, self.anywhere)
         named = dict(self.partitions)
@@ -145,7 +143,6 @@ class Planner:
         self._admin.close()
 
     def restart(self) -> None:
-        """Start a new API timeout for the following queries."""
         self._timer = Timer(self._clock, self.api_timeout_ms)
 
     def partitions(self, selection: Selection) -> list[TopicPartition]:
@@ -301,7 +298,6 @@ def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
 
 
 def _pieces(whole: OffsetRange, count: int) -> list[OffsetRange]:
-    """Return the range in `count` pieces, or fewer if it has fewer offsets."""
     count = min(count, whole.size)
     bounds = [whole.start_offset + whole.size * index // count for index in range(count + 1)]
     return [whole._replace(start_offset=start, end_offset=end) for start, end in pairwise(bounds)]

@@ -42,7 +42,6 @@ _US_PER_MS: Final = pa.scalar(1000, pa.int64())
 
 
 def schema_of(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of columns in the given order."""
     for name in columns:
         if name not in TYPES:
             raise ConfigError(f"a record has no column {name!r}: {', '.join(TYPES)}", key=name)
@@ -87,10 +86,7 @@ class RecordColumns:
         )
 
     def batch(self, columns: Columns) -> pa.RecordBatch:
-        """Return the records of the columns as one batch.
-
-        Raises: CorruptBatchError: a timestamp does not fit into microseconds.
-        """
+        """Return the columns as one batch; raise CorruptBatchError if a timestamp does not fit into microseconds."""
         arrays = [self._array(name, columns) for name in self._names]
         if not arrays:  # only the number of rows is requested
             return pa.RecordBatch.from_struct_array(pa.nulls(columns.count, pa.struct([])))

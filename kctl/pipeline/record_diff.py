@@ -109,7 +109,6 @@ class _Side:
         self.alone_count += 1
 
     def pop_alone(self, identity: int) -> _Waiting | None:
-        """Remove the oldest record of this identity that waited without a match."""
         found = self.alone.get(identity)
         if found is None:
             return None

@@ -56,7 +56,6 @@ class RecordFilter(NamedTuple):
             _program(self.jq)
 
     def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the matching records in order. Raises: RecordDataError: the jq program failed on a record."""
         at_ms = _times_ms(batch)
         if self.since_ms is not None:
             batch, at_ms = _where(pc.greater_equal(at_ms, self.since_ms), batch, at_ms)
@@ -125,7 +124,6 @@ def _objects(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
 
 
 def _times_ms(batch: pa.RecordBatch) -> pa.Array:
-    """Return the timestamps in ms; exports have microseconds."""
     return batch.column("timestamp").cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
 
 

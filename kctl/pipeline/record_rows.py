@@ -35,7 +35,6 @@ class RowDestination(NamedTuple):
 
 
 def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
-    """Return the columns of the rows."""
     names = batch.schema.names
     if "value" not in names:
         raise ConfigError(f"the rows have no column value, only {', '.join(names) or 'none'}", key="value")

@@ -32,8 +32,6 @@ _ID_BYTES: Final = 5
 
 
 class DistinctKeys(NamedTuple):
-    """Estimate of the number of distinct keys."""
-
     registers: bytes = bytes(_REGISTERS)
 
     def plus(self, other: "DistinctKeys") -> "DistinctKeys":
@@ -129,7 +127,6 @@ class RecordStatistics(NamedTuple):
 
 
 def statistics_of(batch: pa.RecordBatch) -> RecordStatistics:
-    """Return the statistics of a batch that has `COLUMNS`."""
     if not batch.num_rows:
         return RecordStatistics()
     keys, values, offsets = batch.column("key"), batch.column("value"), batch.column("offset")

@@ -130,7 +130,7 @@ class RecordWriter:
         self._partition_counts.setdefault(place.topic, self._partition_count(place.topic))
 
     def finish(self) -> int:
-        """Wait until every row is acknowledged and return their number. Raises: PartialWriteError."""
+        """Wait until every row is acknowledged and return their number."""
         try:
             while not self._is_flushed():
                 self._refuse_recreated_topic()
@@ -161,7 +161,6 @@ class RecordWriter:
                 raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"produce to {topic}", text)
 
     def _partition_count(self, topic: str) -> int:
-        """Return the number of partitions in the producer's metadata, or 0 without the topic."""
         try:
             return len(self._producer.partitions_for(topic, 0))
         except KafkaTimeoutError:
@@ -172,7 +171,8 @@ class RecordWriter:
 
         A failed producer does not return to the pool, so undelivered rows belong to this writer.
 
-        Args: error: None for the error of the first failed row.
+        Args:
+            error: None for the error of the first failed row.
         """
         result = self._producer.close(0)
         result = result._replace(delivered=result.delivered - self._before.records_delivered)
@@ -192,9 +192,8 @@ def write_batches(
 ) -> int:
     """Send every row of the batches, and return their number when all are acknowledged.
 
-    Args: batches: with the columns of `record_rows`; the producer fills nulls. Others as for RecordWriter.
-
-    Raises: as RecordWriter.write and finish.
+    Args:
+        batches: with the columns of `record_rows`; the producer fills nulls.
     """
     with RecordWriter(properties, topic, with_timestamps=with_timestamps, pool=pool, runtime=runtime) as writer:
         for batch in batches:

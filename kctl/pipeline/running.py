@@ -109,10 +109,7 @@ class RoundResult(NamedTuple, Generic[Result]):
 def start_planning(
     session: Session | None, options: SessionOptions | None, on_progress: OnProgress = ignore_progress
 ) -> SessionOptions:
-    """Report that a job plans, and return the options for its session.
-
-    Raises: SparkMissingError: the job would have to start a session, and a package or Java is missing.
-    """
+    """Report that a job plans, and return the options for its session."""
     if session is None:
         check_installed()
     on_progress(JobProgress("planning"))
@@ -306,9 +303,8 @@ def run_counted(
 ) -> list[Result]:
     """Execute the work as `run_tasks` does, report the progress, and return the results in the order of the items.
 
-    Args: phase: phase for the progress. size_of: records of an item: its offsets, or 1.
-
-    Raises: SparkFailedError: as `run_tasks`. KafkaError: the first error of a task.
+    Args:
+        size_of: records of an item: its offsets, or 1.
     """
     sizes = [size_of(item) for item in items]
     return run_split_counted(session, name, phase, _unsplit(items, work), sizes, on_progress)
@@ -322,7 +318,11 @@ def run_split_counted(
     sizes: Sequence[int],
     on_progress: OnProgress,
 ) -> list[Result]:
-    """Execute tasks as `run_counted` does. Args: sizes: records of each result."""
+    """Execute tasks as `run_counted` does.
+
+    Args:
+        sizes: records of each result.
+    """
     total, done = sum(sizes), 0
 
     def count(position: int, _result: Result) -> None:

@@ -78,7 +78,6 @@ class Session:
 
     @property
     def parallelism(self) -> int:
-        """Number of tasks that execute in parallel."""
         return max(1, int(self.context.defaultParallelism))
 
     def spark(self) -> "SparkSession":
@@ -118,7 +117,6 @@ def check_packages(*modules: str) -> None:
 
 
 def check_installed() -> None:
-    """Raise SparkMissingError, with an install command, if a package or Java is missing."""
     check_packages()
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
@@ -129,9 +127,8 @@ def check_installed() -> None:
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
     """Return the properties of a session.
 
-    Args: version: version of PySpark; unsupported properties are omitted.
-
-    Raises: ConfigError: a property would break the guarantees of jobs.
+    Args:
+        version: version of PySpark; unsupported properties are omitted.
     """
     ours = {
         "spark.app.name": name,
@@ -226,7 +223,6 @@ class Gateway:
 
 
 def last_log_line(path: Path | None) -> str:
-    """Return the last informative line of a log, or an empty string."""
     if path is None or not path.exists():
         return ""
     with path.open("rb") as file:

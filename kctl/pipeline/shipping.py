@@ -73,10 +73,7 @@ def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
 
 
 def write_archive(path: Path) -> int:
-    """Write the archive and return the number of files in it.
-
-    Raises: SparkSetUpError: a dependency is not installed with a list of its files.
-    """
+    """Write the archive and return the number of files in it."""
     count = 0
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
         for source, name in _files():

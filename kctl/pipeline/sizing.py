@@ -23,10 +23,6 @@ MOST_SAMPLED = 64
 def bytes_per_offset(
     properties: ReadingProperties, ranges: Sequence[OffsetRange], runtime: Runtime | None = None
 ) -> dict[str, float]:
-    """Return the bytes for each offset by topic.
-
-    Raises: ApiTimeout: a partition delivered nothing within default.api.timeout.ms. KafkaError: as Consumer.poll_chunk.
-    """
     largest: dict[str, OffsetRange] = {}
     for each in ranges:
         if each.size > 0 and each.size > (largest[each.topic].size if each.topic in largest else 0):
@@ -53,7 +49,6 @@ def _measured(properties: ReadingProperties, sampled: dict[str, OffsetRange], ru
 
 
 def _read_each(consumer: Consumer, left: dict[TopicPartition, OffsetRange], timer: Timer) -> dict[str, float]:
-    """Return the bytes for each offset in the first chunk of each partition, by topic."""
     found: dict[str, float] = {}
     while left:
         timer.update()

@@ -21,5 +21,4 @@ def waits_reported_to(report: ReportWait) -> Iterator[None]:
 
 
 def waiting_for(what: str) -> AbstractContextManager[None]:
-    """Return a context for one request."""
     return _report.get()(what)

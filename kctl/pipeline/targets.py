@@ -63,9 +63,7 @@ class RangeWriter(Protocol):
 class RoundPlace(Protocol):
     """Destination of the tasks of one round, without secrets because it is pickled to them."""
 
-    def open(self, name: "RangeName", attempt: int) -> RangeWriter:
-        """Return the writer of one range. Args: attempt: unique within the session."""
-        ...
+    def open(self, name: "RangeName", attempt: int) -> RangeWriter: ...
 
 
 class Target(Protocol):
@@ -78,9 +76,7 @@ class Target(Protocol):
 
     last_number: int
 
-    def read(self) -> object:
-        """Read the list of rounds."""
-        ...
+    def read(self) -> object: ...
 
     def read_facts(self) -> TargetFacts:
         """Read the list of rounds, and return counts of the export."""
@@ -143,7 +139,6 @@ class FolderTarget(ExportFolder):
         return self.schemas.fit(decoded)
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
-        """Create the directory of a round, and return the place where its tasks write."""
         from kctl.pipeline.export_files.range_files import FolderPlace
 
         made = self.begin_round(number)
@@ -198,7 +193,6 @@ def _table(location: IcebergTable | DeltaTable, timeouts: "StoreTimeouts") -> "T
 
 
 def files_of(location: Location, properties: Mapping[str, object]) -> Path | StoreUrl:
-    """Return the base of the paths of an export's files. Args, raises: as `open_target`."""
     if isinstance(location, Path):
         return location.absolute()
     if isinstance(location, StoreUrl):
@@ -207,7 +201,7 @@ def files_of(location: Location, properties: Mapping[str, object]) -> Path | Sto
 
 
 def read_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export in order; empty without an export. Args, raises: as `files_of`."""
+    """Return the manifests of an export in order; empty without an export."""
     if isinstance(location, Path):
         return read_manifests(location)
     if not isinstance(location, StoreUrl):
@@ -226,10 +220,7 @@ def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFac
 
 
 def exported_ranges(location: Location, topic: str, properties: Mapping[str, object]) -> list[ExportedRange]:
-    """Return the exported ranges of a topic in order; empty for a topic without records.
-
-    Raises: ConfigError: the export does not have the topic. Also raises the errors of `read_raw_export`.
-    """
+    """Return the exported ranges of a topic in order; raise ConfigError if the export does not have the topic."""
     manifests = read_raw_export(location, properties)
     ranges = sorted(each for manifest in manifests for each in manifest.ranges)
     topics = {each.topic for each in ranges} | newest_facts(manifest.facts for manifest in manifests).topics.keys()
@@ -239,9 +230,11 @@ def exported_ranges(location: Location, topic: str, properties: Mapping[str, obj
 
 
 def read_raw_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export with undecoded records. Args: as `files_of`.
+    """Return the manifests of an export with undecoded records.
 
-    Raises: FolderError: it is not an export. ExportDataError: it has decoded columns. Others as `files_of`.
+    Raises:
+        FolderError: it is not an export.
+        ExportDataError: it has decoded columns.
     """
     manifests = read_export(location, properties)
     if not manifests:

@@ -38,7 +38,6 @@ def load() -> None:
 
 
 def main() -> None:
-    """Fork workers until Spark stops the daemon."""
     daemon = import_module("pyspark.daemon")  # reads sys.argv at import
     load()
     daemon.manager()

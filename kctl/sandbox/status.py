@@ -7,7 +7,6 @@ from kctl.sandbox.sandbox import Sandbox
 
 
 def status_of(sandbox: Sandbox) -> dict[str, object]:
-    """Return the state of a sandbox, for JSON."""
     cluster = sandbox.cluster
     partitions = [part for topic in cluster.topics.values() for part in topic.partitions.values()]
     return {

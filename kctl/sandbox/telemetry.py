@@ -12,7 +12,6 @@ from kctl.sandbox.uuids import stable_uuid
 PUSH_INTERVAL_MS = 300_000
 MAX_BYTES = 1_048_576
 ACCEPTED_COMPRESSION = (4, 3, 1, 2)
-"""Codec numbers of zstd, lz4, gzip, and snappy, in order of preference."""
 _CODECS = 5
 _RESERVED = (ZERO_UUID, b"\0" * 15 + b"\1")
 _REMEMBERED = 16_384
@@ -50,12 +49,10 @@ class Telemetry:
         self._clients: dict[bytes, _Client] = {}
 
     def new_client_id(self) -> bytes:
-        """Return an unused, reproducible client ID."""
         self._made += 1
         return stable_uuid(f"telemetry/{self._node_id}/{self._made}")
 
     def subscribe(self, client_id: bytes, now_ms: int) -> int:
-        """Return the subscription ID of a client."""
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
         if asked and now_ms - max(asked) < PUSH_INTERVAL_MS:
@@ -64,7 +61,6 @@ class Telemetry:
         return _subscription_id(client_id)
 
     def push(self, push: Push, now_ms: int) -> None:
-        """Check a push of a client."""
         if push.client_id in _RESERVED:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "no client instance id")
         client = self._client(push.client_id)

@@ -73,7 +73,6 @@ class TlsEnd:
         self._flush()
 
     def close(self) -> None:
-        """Send close_notify, then close."""
         self._channel.shutdown()
         self._flush()
         self._wire.close()

@@ -20,8 +20,6 @@ class Trigger(ABC):
 
 
 class Times(Trigger):
-    """Trigger for the next `count` requests."""
-
     def __init__(self, count: int) -> None:
         """Args: count: 1 to MAX_FAILURES."""
         if not 1 <= count <= MAX_FAILURES:
@@ -40,8 +38,6 @@ class Times(Trigger):
 
 
 class Every(Trigger):
-    """Trigger for every `step`th request."""
-
     def __init__(self, step: int) -> None:
         if step < 1:
             raise ValueError(f"invalid step {step}: use 1 or more")

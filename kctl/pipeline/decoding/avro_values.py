@@ -69,7 +69,6 @@ class AvroValues:
             raise SchemaError("the Avro schema is nested too deeply") from None
 
     def of_writer(self, writer: Resolved) -> Read:
-        """Return the reader of payloads with a writer's schema. Raises: SchemaError."""
         dependencies = [each.text for _, each in writer.dependencies]
         return AvroReader(writer.schema.text, self._leaves, dependencies, self._text, self._dependencies).read
 

@@ -48,7 +48,6 @@ class JsonValues:
         self.type, self._convert = self._of(self._root, self._root, 0)
 
     def of_writer(self, _writer: Resolved) -> Read:
-        """Return the reader of payloads, the same for all writer's schemas."""
         return self._read
 
     def _read(self, data: bytes) -> Any:

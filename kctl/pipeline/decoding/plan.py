@@ -51,19 +51,15 @@ class DecodeRequest(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Request as users write it: key=avro,value=auto."""
         sides = ((KEY, self.key), (VALUE, self.value))
         return ",".join(f"{name}={side.form}" for name, side in sides if side is not None)
 
     @property
     def is_for_one_topic(self) -> bool:
-        """True if the schemas depend on the topic."""
         return any("{topic}" in (side.target.subject or "") for side in (self.key, self.value) if side is not None)
 
 
 class SidePlan(NamedTuple):
-    """Reader's schema of keys or values, and the message of a Protobuf file."""
-
     reader: Resolved
     message: str | None
 
@@ -139,9 +135,8 @@ class RegistryStore(NamedTuple):
 def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = False) -> RegistryStore:
     """Return a registry with its schema store.
 
-    Args: one_timeout: all calls share one API timeout; otherwise each call has its own.
-
-    Raises: ConfigError: the registry is missing or misconfigured.
+    Args:
+        one_timeout: all calls share one API timeout; otherwise each call has its own.
     """
     clock = SystemClock()
     config = RegistryConfig.parse(resolve(dict(registry)))
@@ -155,7 +150,7 @@ _stores: dict[tuple[Properties, Properties], SchemaStore] = {}
 
 
 def task_store(plan: DecodePlan) -> SchemaStore:
-    """Return the schema store that all tasks of this process share. Raises: ConfigError."""
+    """Return the schema store that all tasks of this process share."""
     key = plan.registry, plan.limits
     if key not in _stores:
         _stores[key] = make_store(*key).schemas

@@ -64,7 +64,7 @@ class ProtobufValues:
         self.type, self._get = part.type, part.get
 
     def of_writer(self, writer: Resolved) -> Read:
-        """Return the reader of a writer's payloads, which begin with message indexes. Raises: SchemaError."""
+        """Return the reader of a writer's payloads, which begin with message indexes."""
         codec = _codec_of(writer)
         wanted, get, parse = self._descriptor.full_name, self._get, self._codec.parser(self._descriptor)
 

@@ -34,8 +34,6 @@ _OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
 
 
 class DecodedTypes(NamedTuple):
-    """Types of keys and values; None means raw bytes."""
-
     key: pa.DataType | None
     value: pa.DataType | None
 
@@ -48,17 +46,10 @@ class DecodedTypes(NamedTuple):
 
 
 def types_of(plan: DecodePlan) -> DecodedTypes:
-    """Return the types of keys and values for a plan. Raises: SchemaError, LibraryMissingError."""
     return DecodedTypes(*(None if side is None else value_reader(*side).type for side in (plan.key, plan.value)))
 
 
 def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
-    """Return the reader of values for a schema.
-
-    Args: message: full name of the message in a Protobuf file; None: the first message.
-
-    Raises: SchemaError: the schema is invalid or has an unsupported type. LibraryMissingError.
-    """
     kind = reader.schema.type
     if kind == AVRO:
         from kctl.pipeline.decoding.avro_values import AvroValues
@@ -81,10 +72,8 @@ class RecordDecoding:
     Args:
         columns: output columns, of `record_columns.TYPES` and ERROR, in order.
         pruned: types of keys and values with a subset of the plan's fields.
-
-    Attributes: raw_columns: columns that must be read.
-
-    Raises: SchemaError, LibraryMissingError.
+    Attributes:
+        raw_columns: columns that must be read.
     """
 
     def __init__(
@@ -104,8 +93,8 @@ class RecordDecoding:
     def with_errors(self, raw: pa.RecordBatch) -> pa.RecordBatch:
         """Return the output columns. Undecodable keys and values are null, and ERROR has the reason.
 
-        Raises: DecodeError: a record does not decode, and ERROR is not an output column. KafkaError: the registry
-        failed.
+        Raises:
+            DecodeError: a record does not decode, and ERROR is not an output column.
         """
         decoded, reasons = self._decode(raw)
         if ERROR in self._columns:
@@ -118,10 +107,7 @@ class RecordDecoding:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
     def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """Return the decoded records, and the undecodable records with REASON, if any.
-
-        Raises: KafkaError: the registry failed.
-        """
+        """Return the decoded records, and the undecodable records with REASON, if any."""
         decoded, reasons = self._decode(raw)
         arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
         whole = pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
@@ -144,12 +130,10 @@ class RecordDecoding:
 
 
 def task_decoding(plan: DecodePlan, columns: Sequence[str], pruned: DecodedTypes | None = None) -> RecordDecoding:
-    """Return the decoder of a task. Raises: as RecordDecoding; ConfigError."""
     return RecordDecoding(plan, task_store(plan), columns, pruned)
 
 
 def error_schema(raw: pa.Schema) -> pa.Schema:
-    """Return the schema of an error table: the raw columns and REASON."""
     return raw.append(pa.field(REASON, pa.string()))
 
 

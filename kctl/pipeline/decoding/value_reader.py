@@ -22,13 +22,9 @@ class ValueReader(Protocol):
     """Reader of values of all versions of a schema."""
 
     @property
-    def type(self) -> pa.DataType:
-        """Type of all values."""
-        ...
+    def type(self) -> pa.DataType: ...
 
-    def of_writer(self, writer: Resolved) -> Read:
-        """Return the reader of payloads with a writer's schema. Raises: SchemaError, LibraryMissingError."""
-        ...
+    def of_writer(self, writer: Resolved) -> Read: ...
 
 
 class TypeBudget:
@@ -51,5 +47,4 @@ class TypeBudget:
 
 
 def list_of(items: pa.DataType) -> pa.DataType:
-    """Return a list type with the item name of Spark."""
     return pa.list_(pa.field("element", items))

@@ -73,9 +73,9 @@ class TargetLimits(NamedTuple):
 
         With NULL, bad records are written without a partition value.
 
-        Args: raw: all records with their raw bytes. batch: the records to write.
-
-        Raises: as `fit_times`.
+        Args:
+            raw: all records with their raw bytes.
+            batch: the records to write.
         """
         column = column_of(self.layout)
         wrong = None if column is None else too_long(column, batch)

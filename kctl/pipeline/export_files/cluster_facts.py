@@ -23,13 +23,10 @@ class TopicFacts(NamedTuple):
 
 
 class ClusterFacts(NamedTuple):
-    """Topics by name, and groups by ID."""
-
     topics: Mapping[str, TopicFacts] = MappingProxyType({})
     groups: Mapping[str, OffsetsByTopic] = MappingProxyType({})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as JSON for a manifest; empty without facts."""
         topics = {
             name: {"partitions": each.partitions, **({} if each.configs is None else {"configs": dict(each.configs)})}
             for name, each in self.topics.items()
@@ -45,10 +42,6 @@ NO_FACTS = ClusterFacts()
 
 
 def facts_from(given: Any) -> ClusterFacts:
-    """Return the facts in a manifest's JSON.
-
-    Raises: ValueError, OverflowError, TypeError, KeyError, AttributeError: the JSON is invalid.
-    """
     topics = {name: _topic(name, each) for name, each in given.get("topics", {}).items()}
     groups = {
         group: {topic: _offsets(group, topic, some) for topic, some in offsets.items()}
@@ -85,7 +78,7 @@ def _config(topic: str, name: str, value: Any) -> str:
 
 
 def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
-    """Return the newest facts. Args: given: facts from the oldest to the newest."""
+    """Return the newest facts of `given`, which starts with the oldest."""
     topics: dict[str, TopicFacts] = {}
     groups: dict[str, OffsetsByTopic] = {}
     for each in given:

@@ -1,10 +1,10 @@
 """The layout `column:PATH`: files partitioned by the values of a column, or of a field of a decoded key or value.
 
 `column:day(PATH)` and `column:hour(PATH)` use UTC days and hours of timestamps, dates, or integers in milliseconds
-since 1970. Paths contain `NAME=VALUE/`, with `_` for dots in NAME: `value_country=de/`,
-`value_created_hour=2026-11-22-13/`. UTF-8 bytes other than letters, digits, `_`, `-` or `.` become `~` and two
-hexadecimal digits. Files of tables also have a column NAME. Files of directories have neither it nor a decoded key or
-value used as the partition: readers get both from the path.
+since 1970. Directories are `NAME=VALUE/`, with `_` for dots in NAME: `value_created_hour=2026-11-22-13/`. UTF-8 bytes
+other than letters, digits, `_`, `-` or `.` become `~` and two hexadecimal digits. Files of tables also have a column
+NAME. Files of directories have neither it nor a decoded key or value used as the partition: readers get both from the
+path.
 """
 
 import re
@@ -29,7 +29,6 @@ _HOUR_FORMAT = "%Y-%m-%d-%H"
 
 
 def column_of(layout: str) -> str | None:
-    """Return the partition column of a layout, or None for other layouts."""
     return layout.removeprefix(COLUMN_LAYOUT) if layout.startswith(COLUMN_LAYOUT) else None
 
 
@@ -39,7 +38,6 @@ def name_of(column: str) -> str:
 
 
 def with_column(schema: "pa.Schema", layout: str) -> "pa.Schema":
-    """Return a schema with the column of a layout, added if missing."""
     import pyarrow as pa
 
     column = column_of(layout)
@@ -68,10 +66,7 @@ def type_of(column: str, schema: "pa.Schema") -> "pa.DataType | None":
 
 
 def check_column(layout: str, schema: "pa.Schema", where: str) -> None:
-    """Raise ConfigError if the column of a layout cannot partition files with a schema.
-
-    Args: where: the export, for the error.
-    """
+    """Raise ConfigError if the column of a layout cannot partition files with a schema."""
     column = column_of(layout)
     if column is None or type_of(column, schema) is not None:
         return
@@ -163,7 +158,6 @@ def _parsed(column: str) -> tuple[str, str | None]:
 
 
 def values_in(path: str) -> dict[str, str | None]:
-    """Return the column values in the directory names of a path."""
     found = re.findall(r"([^/=]+)=([^/]+)/", path)
     return {name: None if value == NULL else _unescaped(value) for name, value in found}
 

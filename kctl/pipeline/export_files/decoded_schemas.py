@@ -26,7 +26,6 @@ class DecodedSchemas:
         self._wanted: dict[str, str] = {}
 
     def read(self, manifests: Iterable[Manifest]) -> None:
-        """Read the types from manifests, given from the oldest to the newest."""
         self._kept = {topic: text for manifest in manifests for topic, text in manifest.schemas.items()}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "dict[str, DecodedTypes]":
@@ -39,12 +38,10 @@ class DecodedSchemas:
         return {topic: self._fitted(topic, types) for topic, types in decoded.items()}
 
     def changes(self, ranges: Iterable[ExportedRange]) -> dict[str, str]:
-        """Return the new types of topics, for a manifest."""
         topics = {each.topic for each in ranges} & self._wanted.keys()
         return {topic: self._wanted[topic] for topic in topics if self._wanted[topic] != self._kept.get(topic)}
 
     def keep(self, changes: Mapping[str, str]) -> None:
-        """Store the types of a written manifest."""
         self._kept |= changes
 
     def _fitted(self, topic: str, types: "DecodedTypes") -> "DecodedTypes":

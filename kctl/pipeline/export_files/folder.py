@@ -9,9 +9,8 @@
     FOLDER/_tmp/RUN/                                          of the run that owns the directory
     FOLDER/orders/.orders-0-1000-2000.parquet                 complete, not yet in a manifest
 
-Readers of directories ignore names that begin with `_` or `.`, so such topics get the prefix `@`. Files have hidden
-names until their manifest is written, so other readers see only finished rounds. After a kill in between, the next run
-renames the files; kctl finds both names.
+Readers ignore names that begin with `_` or `.`, so such topics get the prefix `@`, and files have hidden names until
+their manifest is written. After a kill in between, the next run renames the files; kctl finds both names.
 
 A run owns the directory while its own directory below `_tmp` exists, which the next run removes first. Then the earlier
 run can add nothing, because its tasks rename files and its driver links manifests from there. The driver and all
@@ -63,12 +62,10 @@ _FILE_NAME = re.compile(r".+-\d+-\d+-\d+(\.\d+)?(" + "|".join(map(re.escape, FOR
 
 
 def topic_folder(topic: str) -> str:
-    """Return the name of a topic's directory, the prefix of its file names."""
     return f"@{topic}" if topic.startswith(_HIDDEN) else topic
 
 
 def hidden(path: Path) -> Path:
-    """Return the path of a file before it is in a manifest."""
     return path.with_name(f".{path.name}")
 
 
@@ -86,7 +83,7 @@ def file_name(topic: str, partition: int, start: int, end: int, extension: str, 
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of an external name below `folder`."""
+    """Return the path of an external name below `folder`; raise FolderError for other paths."""
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
         raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
@@ -115,10 +112,6 @@ class ExportFolder:
         return self._run
 
     def read(self) -> list[Manifest]:
-        """Read and return the manifests.
-
-        Raises: FolderError: the directory cannot be read. ExportDataError: a manifest is damaged or missing.
-        """
         manifests = read_manifests(self.path)
         self.schemas.read(manifests)
         self._points = resume_points(manifests)
@@ -126,7 +119,6 @@ class ExportFolder:
         return manifests
 
     def read_facts(self) -> TargetFacts:
-        """Read the manifests, and return counts of the export."""
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
@@ -145,10 +137,7 @@ class ExportFolder:
         """Take ownership: stop the earlier run, read the manifests, and remove files without a manifest.
 
         Args:
-            settings: format and layout, which all rounds of an export share.
             takes_over: False: nothing will be written, and an active run keeps the directory.
-
-        Raises: FolderError, ExportDataError.
         """
         temporary = self.path / TEMPORARY
         try:
@@ -184,7 +173,6 @@ class ExportFolder:
         self,
         wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are known
     ) -> dict[tuple[str, int], ResumePoint]:
-        """Return the position of each exported (topic, partition)."""
         return dict(self._points)
 
     def _check_named(self, manifests: Iterable[Manifest]) -> None:
@@ -287,7 +275,6 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
 
     def leave(self) -> None:
-        """Remove the directory of this run. The next run removes files that were not committed."""
         if self._run is not None:
             shutil.rmtree(self._run, ignore_errors=True)
 

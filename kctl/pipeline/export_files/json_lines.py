@@ -71,7 +71,7 @@ def _headers(fields: list[dict[str, Any]] | None) -> str:
 
 
 def limited_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a file."""
+    """Yield the lines of a file; raise ExportDataError for a line that is too long."""
     while line := file.readline(MOST_LINE_BYTES + 1):
         if len(line) > MOST_LINE_BYTES:
             raise ExportDataError(f"{name} has a line of more than {MOST_LINE_BYTES} bytes")
@@ -79,7 +79,6 @@ def limited_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the records of lines as batches of SCHEMA. Args: name: name of the file, for errors."""
     rows: list[dict[str, Any]] = []
     size_bytes = 0
     for number, line in enumerate(lines, start=1):
@@ -112,7 +111,6 @@ def _row(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(given: Any) -> str:
-    """Return a string."""
     text = str(given)
     text.encode()
     return text

@@ -111,8 +111,6 @@ class TargetFacts(NamedTuple):
 
 
 class ManifestFile(NamedTuple):
-    """File of a manifest, with the rounds in its name."""
-
     path: Path
     first: int
     number: int
@@ -131,7 +129,6 @@ def manifest_name(first: int, number: int) -> str:
 
 
 def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, kind: str) -> None:
-    """Raise FolderError if the settings differ from a manifest of the export."""
     for name in _SETTINGS:
         found, wanted = manifest.settings.get(name, "none"), settings.get(name, "none")
         if found != wanted:
@@ -155,7 +152,6 @@ def read_manifests(folder: Path) -> list[Manifest]:
 
 
 def list_manifests(folder: Path) -> Listing:
-    """Return the existing manifests. Raises: as `read_manifests`."""
     return settled(lambda: _listed(folder))
 
 
@@ -194,7 +190,7 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
 
 
 def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
-    """Return the largest manifest of each round, in order. Raises: ExportDataError: one is missing."""
+    """Return the largest manifest of each round, in order; raise ExportDataError if one is missing."""
     found: list[ManifestFile] = []
     superfluous = []
     expected = 1
@@ -210,10 +206,6 @@ def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
 
 
 def read_manifest(file: ManifestFile) -> Manifest:
-    """Return a manifest.
-
-    Raises: FileNotFoundError: it was removed. FolderError: it cannot be read. ExportDataError: it is damaged.
-    """
     try:
         with open_regular(file.path) as opened:
             content = opened.read(LARGEST_MANIFEST_BYTES + 1)
@@ -225,7 +217,6 @@ def read_manifest(file: ManifestFile) -> Manifest:
 
 
 def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
-    """Return a manifest from its content."""
     if len(content) > LARGEST_MANIFEST_BYTES:
         raise ExportDataError(f"{file.path} is larger than a manifest can be")
     try:
@@ -241,7 +232,6 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
 
 
 def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], ResumePoint]:
-    """Return the position of each (topic, partition) in manifests."""
     points: dict[tuple[str, int], ResumePoint] = {}
     ranges = [each for manifest in manifests for each in manifest.ranges]
     for each in sorted(ranges, key=lambda r: (r.topic, r.partition, r.start)):
@@ -277,7 +267,6 @@ def continued(point: ResumePoint | None, exported: ExportedRange) -> ResumePoint
 
 
 def facts_of(manifests: Sequence[Manifest]) -> TargetFacts:
-    """Return counts of an export from its manifests, oldest first."""
     ranges = [each for manifest in manifests for each in manifest.ranges]
     files = [file for each in ranges for file in each.files]
     return TargetFacts(
@@ -294,7 +283,7 @@ def newer(one: int | None, other: int | None) -> int | None:
 
 
 def checked(given: ExportedRange) -> ExportedRange:
-    """Return a range."""
+    """Return a range; raise ValueError if it is invalid."""
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
             raise ValueError(f"the path {file.path!r} leads out of the folder")
@@ -354,7 +343,6 @@ def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFi
 
 
 def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
-    """Return adjacent manifests to merge, or an empty list."""
     older = files[:-1]
     levels = [_level(file.number - file.first + 1) for file in older]
     for end in range(FANOUT, len(older) + 1):
@@ -365,7 +353,6 @@ def due_for_merge(files: Sequence[ManifestFile]) -> list[ManifestFile]:
 
 
 def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> ManifestFile:
-    """Merge adjacent manifests, and remove them. Raises: as `write_manifest` and `read_manifest`."""
     written = write_manifest(folder, merged_manifest(parts, [read_manifest(part) for part in parts]), drafts)
     for part in parts:
         part.path.unlink(missing_ok=True)
@@ -373,7 +360,6 @@ def merge(folder: Path, parts: Sequence[ManifestFile], drafts: Path) -> Manifest
 
 
 def merged_manifest(parts: Sequence[ManifestFile], contents: Sequence[Manifest]) -> Manifest:
-    """Return one manifest with the content of adjacent manifests."""
     ranges = tuple(each for content in contents for each in content.ranges)
     facts = newest_facts(content.facts for content in contents)
     schemas = {topic: text for content in contents for topic, text in content.schemas.items()}

@@ -50,7 +50,6 @@ class FilePlace(NamedTuple):
     """Destination of a range's files.
 
     Attributes:
-        folder: directory of the export.
         round_folder: directory from which files are renamed; its removal ends the round.
         attempt: number that is unique to this attempt.
     """
@@ -68,11 +67,9 @@ class FilePlace(NamedTuple):
         sync(draft)
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
-        """Return empty bytes: manifests do not need footers."""
         return b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Move a complete file to its directory, and return its path there."""
         placed = inside(self.folder, path)
         placed.parent.mkdir(parents=True, exist_ok=True)
         draft.rename(hidden(placed))
@@ -89,8 +86,6 @@ class FilePlace(NamedTuple):
 
 
 class FolderPlace(NamedTuple):
-    """Destination of the tasks of one round below a directory."""
-
     folder: str
     round_folder: str
     kind: "FileKind"
@@ -138,8 +133,6 @@ class Files(Protocol):
 
 
 class RangeName(NamedTuple):
-    """Identity of a range."""
-
     topic: str
     partition: int
     start: int

@@ -62,10 +62,7 @@ class GroupImport(NamedTuple):
 
 
 def read_facts(admin: Admin, topics: Iterable[str], groups: GroupSelection) -> ClusterFacts:
-    """Return the facts of topics, and the offsets of groups for these topics.
-
-    Configs without read permission are omitted. Raises: KafkaError: all other errors.
-    """
+    """Return the facts of topics, and the offsets of groups for these topics, without unreadable configs."""
     names = sorted(topics)
     if not names:
         return ClusterFacts()
@@ -95,7 +92,7 @@ def _own_configs(entries: Iterable[ConfigEntry]) -> dict[str, str]:
 
 
 def create_topics(admin: Admin, missing: Mapping[str, TopicFacts]) -> list[RefusedConfig]:
-    """Create topics as exported, and return the configs that the target rejects. Raises: KafkaError."""
+    """Create topics as exported, and return the configs that the target rejects."""
     refused = []
     for name, facts in missing.items():
         try:
@@ -118,7 +115,6 @@ def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[Re
 
 
 def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
-    """Return the selected groups of an export."""
     for name in groups.names:
         if name not in facts.groups:
             known = listed(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
@@ -143,7 +139,7 @@ def _wanted(
 def restore_groups(
     given: GroupImport, facts: ClusterFacts, groups: Iterable[str], session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return each outcome. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return each outcome."""
     wanted = _wanted(facts, groups, given.targets)
     with Admin(resolve(given.properties)) as admin:
         tasks = _tasks(admin, given, offsets_by_partition(wanted))

@@ -79,7 +79,6 @@ class ExportRequest(NamedTuple):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings that all rounds of an export share."""
         decoding = {} if self.decode is None else {"decode": self.decode.text}
         policy = {} if self.on_bad_record == FAIL else {POLICY: self.on_bad_record}
         return {"format": self.format, "layout": self.layout, **decoding, **policy}
@@ -198,7 +197,7 @@ def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
-    """Return the plan of `export` without Spark and side effects. Raises: as `export`."""
+    """Return the plan of `export` without Spark and side effects."""
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
@@ -260,7 +259,8 @@ def make_plan(
 ) -> ExportPlan:
     """Return the plan for ranges that are not exported, in execution order.
 
-    Args: batch: ends before the current ones; None: the current ends.
+    Args:
+        batch: ends before the current ones; None: the current ends.
     """
     partitions = wanted_partitions(request, planner, batch)
     whole, resumed = _unexported(request, planner, target, partitions, batch)
@@ -269,11 +269,7 @@ def make_plan(
 
 
 def wanted_partitions(request: ExportRequest, planner: Planner, batch: Batch | None = None) -> list[TopicPartition]:
-    """Return the selected partitions, limited to the partitions of a batch.
-
-    Raises: BrokerError: no topic matches, and the export does not wait for topics. ConfigError: the name of a topic
-    cannot be a directory. ExportDataError: a partition of the batch was deleted.
-    """
+    """Return the selected partitions, limited to the partitions of a batch."""
     partitions = planner.partitions(request.selection)
     if batch is not None:
         gone = sorted(batch.ends.keys() - set(partitions))
@@ -345,7 +341,7 @@ def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) 
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
-    """Return `point`, the end of a partition's export."""
+    """Return `point`, the end of a partition's export; raise ExportDataError if offsets after it were deleted."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",

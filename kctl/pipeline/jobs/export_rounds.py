@@ -58,8 +58,6 @@ class ExportResult(NamedTuple):
 
 
 class ExportRounds:
-    """Rounds of one run, which the target commits. Args: phase: phase for the progress."""
-
     def __init__(
         self,
         request: "ExportRequest",
@@ -146,7 +144,11 @@ class ExportRounds:
         ]
 
     def _commit(self, kept: Sequence[ExportedRange], ended: Sequence[RoundPlace]) -> None:
-        """Add ranges to the export. Args: ended: places in which no task writes."""
+        """Add ranges to the export.
+
+        Args:
+            ended: places in which no task writes.
+        """
         if not kept:
             return
         self._is_broken = True  # no further commit after a failed one

@@ -30,8 +30,6 @@ FINISHED_AT_ONCE = 8
 
 
 class ExportTask(NamedTuple):
-    """Input of a task, with secrets as references."""
-
     ranges: tuple[OffsetRange, ...]
     place: RoundPlace
     allow_loss: bool
@@ -88,7 +86,6 @@ def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange
 
 
 def _write(files: RangeWriter, batch: "pa.RecordBatch", limits: TargetLimits, decode: "RecordDecoding | None") -> None:
-    """Write the good records as the target holds them, and the list of bad records."""
     raw, bad_times = limits.fit_times(batch)
     decoded, broken = (raw, None) if decode is None else decode.split(raw)
     good, bad_names = limits.fit_column(raw, decoded)

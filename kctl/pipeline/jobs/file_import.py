@@ -58,7 +58,7 @@ class ImportRequest(NamedTuple):
 
     Attributes:
         folder: an export: a directory, which the driver and all workers see at this path, an object store prefix, or a
-        table.
+            table.
         properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
         topics: exported topics to import; empty for all.
         topic: target topic; None for the exported names.
@@ -66,7 +66,7 @@ class ImportRequest(NamedTuple):
         keep_timestamps: otherwise records get the time of the import.
         is_ordered: keep the order of records within an exported partition.
         create: create missing topics with the partitions and configs in the export.
-        allow_loss: import timestamps even if the target would delete or reject records; otherwise an error.
+        allow_loss: import timestamps even if the target would delete or reject records.
         groups: exported consumer groups to restore; requires keep_partitions and is_ordered.
         progress: directory or prefix for marks; None for one in the export, for this cluster and these settings.
     """
@@ -89,11 +89,13 @@ class ImportPlan(NamedTuple):
     """Plan of a run.
 
     Attributes:
-        tasks: ranges of each task, in order. done: number of ranges that earlier runs have imported.
-        missing: topics to create. ranges: all selected ranges, imported or not. groups: groups to restore.
-        facts: cluster facts of the export. topics: topics of the export, including topics without records.
-        progress: place of the marks. problems: conflicts with target topics. topic_ids: IDs of target topics; empty for
-        missing ones.
+        tasks: ranges of each task, in order.
+        done: number of ranges that earlier runs have imported.
+        missing: topics to create.
+        ranges: all selected ranges, imported or not.
+        topics: topics of the export, including topics without records.
+        progress: place of the marks.
+        problems: conflicts with target topics.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -121,7 +123,6 @@ class ImportResult(NamedTuple):
 
     Attributes:
         records, ranges: each counted once, without repeated attempts.
-        created: created topics with their exported facts. refused_configs: configs that the target rejects.
     """
 
     records: int = 0
@@ -201,7 +202,7 @@ def import_files(
 def plan_import(
     request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> ImportPlan:
-    """Return the plan of `import_files` without Spark and side effects. Raises: as `import_files`."""
+    """Return the plan of `import_files` without Spark and side effects."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
@@ -379,8 +380,6 @@ class _Watch:
 
 
 class _ImportTask(NamedTuple):
-    """Ranges to import, with the names of their marks and secrets as references."""
-
     ranges: tuple[ExportedRange, ...]
     marks: tuple[str, ...]
     folder: Path | StoreUrl

@@ -27,9 +27,9 @@ class GroupProof(NamedTuple):
     """Continuation of a group in the target.
 
     Attributes:
-        source_offset, target_offset: committed offsets; None without one in the target.
+        target_offset: committed offset; None without one.
         continues: `same`: with the same record; `repeats`, `skips`: earlier or later by `records`; `differs`: with
-        another record; `missing`: as its consumers are configured.
+            another record; `missing`: as its consumers are configured.
     """
 
     group: str
@@ -42,10 +42,7 @@ class GroupProof(NamedTuple):
 
 
 def behind_only(proof: GroupProof, behind: int) -> GroupProof:
-    """Return the proof, as `same` if the group skips only records that the copy does not have yet.
-
-    Args: behind: number of records that the copy of the partition is behind.
-    """
+    """Return the proof, as `same` if the group skips only the `behind` records that the copy does not have yet."""
     return proof._replace(continues=SAME, records=0) if proof.continues == SKIPS and proof.records <= behind else proof
 
 
@@ -68,7 +65,7 @@ class _ProofTask(NamedTuple):
 def prove_groups(
     mirrored: MirroredTopics, groups: GroupSelection, compared: Compared, session: Session, on_progress: OnProgress
 ) -> list[GroupProof]:
-    """Return the continuation of each group in each source partition with a committed offset. Raises: KafkaError."""
+    """Return the continuation of each group in each source partition with a committed offset."""
     offsets = source_offsets(mirrored, groups)
     if not offsets:
         return []
@@ -111,7 +108,8 @@ def prove_exported_groups(
 ) -> list[GroupProof]:
     """Return the continuation of groups from exported offsets in a topic whose records kept their offsets.
 
-    Args: exported: offsets by group and partition. offsets: current committed offsets in the cluster.
+    Args:
+        offsets: current committed offsets in the cluster.
     """
     keys, tasks = [], []
     for (group, tp), offset in sorted(offsets.items()):
@@ -136,7 +134,6 @@ def prove_exported_groups(
 
 
 def count_between(task: _CountTask, _attempt: Attempt) -> int:
-    """Return the number of remaining records in a range of offsets; executes on a worker."""
     reading = isolation.of_source(resolve(task.properties))
     with Planner(reading) as planner:
         tp = task.offsets.topic_partition
@@ -150,7 +147,6 @@ def count_between(task: _CountTask, _attempt: Attempt) -> int:
 
 
 def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
-    """Return the continuation of one group in one partition; executes on a worker."""
     if _is_same(task, 0, 0):
         return SAME, 0
     ours = Runs.of(read_side(task.source_reading, task.source, ("offset",))).count

@@ -73,7 +73,7 @@ class MirrorRequest(NamedTuple):
         create: create missing topics and partitions in the target, with the configs of the source.
         interval_ms: interval of checks for new records, forever; None: mirror up to the current ends.
         allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
-        records; otherwise both are errors.
+            records.
         start: start in the source instead of the stored positions; partitions without a start continue.
         groups: consumer groups whose committed offsets are copied after each round.
         pattern: regular expression of whole topic names; each round includes the topics that match by then.
@@ -101,13 +101,14 @@ class MirrorPlan(NamedTuple):
 
     Attributes:
         tasks: ranges of each task; one range of each partition that is not fully mirrored.
-        targets: by source topic. chosen: positions from `MirrorRequest.start`.
+        targets: by source topic.
+        chosen: positions from `MirrorRequest.start`.
         resumed: number of partitions that continue from an earlier run.
-        missing: topics to create in the target, with the partitions and configs of the source.
+        missing: topics to create in the target.
         grown: target topics with too few partitions, and the partition count of the source.
-        rules: rules of the source by target topic. problems: conflicts with target topics.
+        rules: rules of the source by target topic.
+        problems: conflicts with target topics.
         limits_ms: by target topic, if the target rejects records that are further in the future by a default.
-        size_bytes: approximate bytes in the source's log.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
@@ -131,8 +132,6 @@ class MirrorPlan(NamedTuple):
 
 
 class MirrorResult(NamedTuple):
-    """Counts of a run."""
-
     records: int = 0
     offsets: int = 0
     """Offsets of the source; more than records if compaction or transactions left gaps."""
@@ -190,10 +189,7 @@ def _complete_plan(
     session: Session | None,
     mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
 ) -> tuple[MirrorPlan, tuple[RefusedConfig, ...]]:
-    """Create missing topics and partitions; return the plan of a round and the rejected configs.
-
-    Args: mirrored: targets of the round before.
-    """
+    """Create missing topics and partitions; return the plan of a round and the rejected configs."""
     plan = plan_mirror(request, options, session, mirrored=mirrored)
     refused: tuple[RefusedConfig, ...] = ()
     if request.create and (plan.missing or plan.grown):
@@ -282,7 +278,6 @@ def plan_mirror(
 
 
 def _selected(request: MirrorRequest, planner: Planner) -> list[TopicPartition]:
-    """Return the partitions to mirror, sorted."""
     if not request.pattern:
         return planner.partitions(Selection(topics=request.topics))
     partitions = [tp for tp in planner.partitions(Selection(pattern=request.pattern)) if tp.topic != POSITIONS_TOPIC]
@@ -308,7 +303,6 @@ def _target_side(
     *,
     is_first: bool,
 ) -> _TargetSide:
-    """Return the state of the target."""
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
         if is_same_cluster(source, admin.describe_cluster()):
@@ -432,7 +426,6 @@ def _refuse_missing(plan: MirrorPlan) -> None:
 
 
 def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:
-    """Create topics and partitions, and return the configs that the target rejects."""
     if not request.allow_loss:
         refuse(f"{name}: the configs of the source cannot be read" for name in plan.missing if plan.rules[name] is None)
     with Admin(resolve(request.target_properties), events=request.events) as admin:

@@ -40,7 +40,6 @@ class GroupOffset(NamedTuple):
     """Outcome of a group's offset.
 
     Attributes:
-        topic, partition, source_offset: in the source.
         target_offset: next offset of the group in the target; None if unknown.
         committed: committed offset in the target before any change; None without one.
         problem: the reason why the offset was not written; empty if it was.
@@ -61,8 +60,6 @@ class GroupOffset(NamedTuple):
 
 
 class MirroredTopics(NamedTuple):
-    """A mirror: Kafka properties of both sides, and the target of each source topic."""
-
     properties: Mapping[str, object]
     target_properties: Mapping[str, object]
     targets: Mapping[str, MirrorTarget]
@@ -72,7 +69,7 @@ class MirroredTopics(NamedTuple):
 def carry_group_offsets(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return each outcome. Raises: KafkaError."""
+    """Commit the translated offsets of groups in the target, and return each outcome."""
     found = translate_groups(mirrored, groups, session, on_progress)
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return commit_offsets(admin, found, {topic: target.topic for topic, target in mirrored.targets.items()})
@@ -81,10 +78,7 @@ def carry_group_offsets(
 def commit_offsets(
     admin: Admin, found: Sequence[GroupOffset], targets: Mapping[str, str], clock: Clock | None = None
 ) -> list[GroupOffset]:
-    """Commit the offsets without a problem, all within one timeout, and return each outcome.
-
-    Args: targets: target topic by source topic.
-    """
+    """Commit the offsets without a problem, all within one timeout, and return each outcome."""
     wanted: dict[str, list[GroupOffset]] = {}
     for each in found:
         if not each.problem:
@@ -137,7 +131,6 @@ def offsets_by_partition(offsets: Mapping[tuple[str, TopicPartition], int]) -> d
 def find_places(
     session: Session, job: str, tasks: Sequence[TranslationTask], on_progress: OnProgress
 ) -> dict[tuple[TopicPartition, int], Translated]:
-    """Execute the tasks, and return each of their offsets in the target. Args: job: description in Spark's UI."""
     translated = run_counted(
         session, job, "translating offsets of groups", tasks, translate_offsets, lambda _task: 1, on_progress
     )

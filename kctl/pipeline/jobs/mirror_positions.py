@@ -97,12 +97,12 @@ def find_positions(
     """Return the position of each partition.
 
     The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
-    open transactions. Only partitions with records, but without a position, are requested again with require_stable:
-    the markers of a recent transaction may not have reached the group.
+    open
+    transactions. Only partitions with records, but without a position, are requested again with require_stable: the
+    markers
+    of a recent transaction may not have reached the group.
 
     Args:
-        targets: existing targets by source topic.
-        counts: partition counts by source topic.
         is_first: False: this run has found positions before, so it wrote the offsets of the groups.
     """
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
@@ -162,7 +162,6 @@ def as_group_offset(position: MirrorPosition) -> OffsetAndMetadata:
 
 
 def create_positions_topic(admin: Admin) -> None:
-    """Create the topic of positions unless it exists."""
     created = admin.create_topics([NewTopic(POSITIONS_TOPIC, 1, configs=_COMPACTED)])
     error = created.failed.get(POSITIONS_TOPIC)
     if error is None:
@@ -212,7 +211,6 @@ def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: R
 def _read_target(
     properties: Mapping[str, object], data: OffsetRange, columns: tuple[str, ...], runtime: Runtime | None
 ) -> "Iterator[pa.RecordBatch]":
-    """Return the committed records of a range of the target."""
     check_packages("pyarrow")
     from kctl.pipeline.range_reader import read_range
 

@@ -52,7 +52,6 @@ class Mirrored(NamedTuple):
 
 
 def mirror_ranges(tasks: Iterable[MirrorTask], _attempt: Attempt) -> Iterator[Mirrored]:
-    """Mirror ranges in order; executes on a worker."""
     for task in tasks:
         yield mirror_range(task)
 

@@ -32,10 +32,10 @@ class TranslationTask(NamedTuple):
     """Input of a task, with secrets as references.
 
     Attributes:
-        source: range from the first offset of the topic to the last mirrored record; log_end is known for a topic.
+        source: range from the first offset of the topic to the last mirrored record.
         target: range of the whole target partition, up to the copy of that record.
         offsets: committed offsets of groups in the source.
-        exported: ranges of the source in an export; empty for a topic. folder: location of the export.
+        exported: ranges of the source in an export; empty for a topic.
     """
 
     source: OffsetRange
@@ -47,7 +47,6 @@ class TranslationTask(NamedTuple):
     folder: "Path | StoreUrl | None" = None
 
     def source_from(self, offset: int, columns: Sequence[str]) -> "Iterator[pa.RecordBatch]":
-        """Yield the records of the source from an offset on, without empty batches."""
         start = max(self.source.start_offset, offset)
         if self.folder is None:
             return read_side(
@@ -71,7 +70,6 @@ class Translated(NamedTuple):
 
 
 def translate_offsets(task: TranslationTask, _attempt: Attempt) -> list[Translated]:
-    """Return each offset in the target."""
     asked = sorted(set(task.offsets))
     reachable = [offset for offset in asked if offset <= task.source.end_offset]
     ahead = [Translated(offset, None, _why_not_reachable(task, offset)) for offset in asked[len(reachable) :]]
@@ -133,7 +131,6 @@ def _first_fingerprint(batches: "Iterator[pa.RecordBatch]") -> int | None:
 def exported_from(
     folder: "Path | StoreUrl", exported: "Sequence[ExportedRange]", start: int, properties: Mapping[str, object]
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of exported ranges from an offset on, without empty batches."""
     import pyarrow.compute as pc
 
     from kctl.pipeline.export_files.exported_records import read_exported
@@ -163,7 +160,6 @@ class Runs:
 
     @classmethod
     def of(cls, batches: "Iterable[pa.RecordBatch]") -> "Runs":
-        """Return the offsets in the column `offset` of all batches."""
         runs = cls()
         for batch in batches:
             offsets = batch.column("offset")
@@ -176,7 +172,6 @@ class Runs:
         return runs
 
     def add(self, first: int, count: int) -> None:
-        """Append consecutive offsets after the existing ones."""
         if first != self._next:
             self._firsts.append(first)
             self._counts_before.append(self.count)

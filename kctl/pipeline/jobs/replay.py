@@ -60,12 +60,13 @@ class ReplayRequest(NamedTuple):
         folder: location of an export or a table with the topic; None: the topic itself.
         to_topic: target topic, or the target for records without `topic_header`.
         topic_header: header with the target topic.
-        wanted: filter for records. offsets: offsets to read; empty for all.
+        wanted: filter for records.
+        offsets: offsets to read; empty for all.
         rate_per_s: maximum records for each second, over all tasks.
         max_attempts: number of replays after which a record is skipped.
         name: name of the stored positions; None for one made of the other parameters.
         writes: False to count only.
-        allow_loss: keep timestamps even if the target would delete or reject records; otherwise an error.
+        allow_loss: keep timestamps even if the target would delete or reject records.
     """
 
     topic: str

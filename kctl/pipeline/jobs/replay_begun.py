@@ -27,7 +27,7 @@ _COMMITTED: Final = ("PrepareCommit", "CompleteCommit")
 
 
 def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
-    """Return whether the record exists. Args: name: the user's name of the replay."""
+    """Return whether the record exists; raise MirrorPositionError if positions were deleted."""
     properties, key = resolve(task.target_properties), position_key(task.target, BEGUN)
     if key in kept_positions(properties):
         return True

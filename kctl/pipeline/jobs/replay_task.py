@@ -74,8 +74,8 @@ class ReplayTask(NamedTuple):
     """Work on one partition, with secrets as references.
 
     Attributes:
-        offsets: offsets to read of the topic or the export; its start is the first selected offset.
-        exported: ranges of the records in an export; empty for a topic. folder: location of the export.
+        offsets: offsets to read; the start is the first selected offset.
+        exported: ranges of the records in an export; empty for a topic.
         target: its group_id is the name of the positions; its topic is the source topic.
         writes: False for a dry run, which only counts.
     """
@@ -260,7 +260,6 @@ class _Copy:
             self._begin()
 
     def _commit(self, offset: int, found: Replayed) -> None:
-        """Commit the transaction with the position before `offset`, and the counts up to there."""
         task = self._task
         source = ResumePoint(offset, task.offsets.topic_id, task.offsets.log_end)
         position = MirrorPosition(source, "", task.run, found)

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 
 class StatsRequest(NamedTuple):
-    """Parameters of the statistics.
-
-    Attributes:
-        properties: Kafka properties, with secrets as references.
-        range_bytes: approximate bytes in the log that one task reads.
-    """
+    """Parameters of the statistics; `range_bytes` are approximate bytes in the log for each task."""
 
     topic: str
     properties: Mapping[str, object]
@@ -43,8 +38,8 @@ class StatsPlan(NamedTuple):
     """Plan of a run.
 
     Attributes:
-        partitions: whole partitions, including empty ones. tasks: ranges of each task.
-        size_bytes: approximate bytes in the log.
+        partitions: whole partitions, including empty ones.
+        tasks: ranges of each task.
     """
 
     partitions: tuple[OffsetRange, ...]
@@ -61,8 +56,6 @@ class StatsPlan(NamedTuple):
 
 
 class PartitionStatistics(NamedTuple):
-    """Read offsets of a partition, and the statistics of its records."""
-
     range: OffsetRange
     statistics: "RecordStatistics"
 
@@ -112,7 +105,7 @@ def stats(
 def plan_stats(
     request: StatsRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> StatsPlan:
-    """Return the plan of `stats` without Spark. Raises: as `stats`."""
+    """Return the plan of `stats` without Spark."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)
@@ -147,7 +140,6 @@ class _Task(NamedTuple):
 
 
 def read_statistics(task: _Task, _attempt: Attempt) -> "Iterator[RecordStatistics]":
-    """Yield the statistics of each range; executes on a worker."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.range_reader import read_ranges
     from kctl.pipeline.record_statistics import COLUMNS, RecordStatistics, statistics_of

@@ -21,10 +21,7 @@ CURRENT, RECREATED, MISSING, UNKNOWN = "current", "recreated", "missing", "unkno
 
 
 class StatusRequest(NamedTuple):
-    """An export and its cluster.
-
-    Attributes: properties: Kafka properties. has_cluster: whether to read the ends of the partitions.
-    """
+    """An export and its cluster; `has_cluster` determines whether the ends of partitions are read."""
 
     location: Location
     properties: Mapping[str, object]
@@ -55,8 +52,6 @@ class PartitionStatus(NamedTuple):
 
 
 class TargetStatus(NamedTuple):
-    """An export. Attributes: age_ms: time since the last commit of a round."""
-
     partitions: tuple[PartitionStatus, ...]
     facts: TargetFacts
     age_ms: int | None

@@ -83,7 +83,6 @@ class SyncRequest(NamedTuple):
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Directory of the checkpoint."""
         if self.checkpoint is not None:
             return self.checkpoint
         if isinstance(self.export.folder, Path):
@@ -96,8 +95,6 @@ class SyncRequest(NamedTuple):
 
 
 class SyncResult(NamedTuple):
-    """Counts that a run added to the target."""
-
     batches: int = 0
     records: int = 0
     files: int = 0
@@ -110,8 +107,9 @@ class SyncResult(NamedTuple):
 class SyncPlan(NamedTuple):
     """Initial state of a run.
 
-    Attributes: starts, ends: start and current end of each partition. resumed: partitions that earlier runs have
-    copied.
+    Attributes:
+        starts, ends: start and current end of each partition.
+        resumed: partitions that earlier runs have copied.
     """
 
     starts: Offsets
@@ -190,7 +188,7 @@ def sync(
 
 
 def plan_sync(request: SyncRequest) -> SyncPlan:
-    """Return the start of `sync` without Spark and side effects. Raises: as `sync`."""
+    """Return the start of `sync` without Spark and side effects."""
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
@@ -293,7 +291,8 @@ class _Batches:
     """Processing of batches. Only `leave` and the attributes may be used outside of the query's thread.
 
     Attributes:
-        result: counts so far. progress: progress of the current or last batch. failure: error of a batch.
+        progress: progress of the current or last batch.
+        failure: error of a batch.
         is_idle: set while no batch is active.
     """
 
@@ -349,7 +348,6 @@ class _Batches:
         return all(tp in points and points[tp].offset >= end for tp, end in ends.items())
 
     def run(self, _table: object, batch_id: int) -> None:
-        """Copy a batch; called by Spark's foreachBatch."""
         self.is_idle.clear()
         try:
             if self._is_leaving:

@@ -38,7 +38,6 @@ class SyncFacts(NamedTuple):
 
     Attributes:
         topics: names, or a pattern between slashes.
-        target: its location.
         starts: start of each partition that the target does not have.
     """
 
@@ -48,7 +47,6 @@ class SyncFacts(NamedTuple):
 
 
 def default_folder(target: Path, topics: Sequence[str]) -> Path:
-    """Return the default checkpoint directory of a sync to a directory."""
     names = sorted(topics)
     name = names[0].replace("/", "").lstrip("_.")[:100] or "topic"
     if names != [name]:
@@ -66,7 +64,6 @@ class SyncCheckpoint:
         self.path = path.absolute()
 
     def read(self, topics: Sequence[str], target: str) -> SyncFacts | None:
-        """Return the facts; None without a checkpoint."""
         try:
             self._check_kinds()
             content = self._content(self.path / FACTS)
@@ -103,7 +100,6 @@ class SyncCheckpoint:
         return found
 
     def create(self, facts: SyncFacts) -> None:
-        """Write the facts atomically, before the first batch."""
         text = json.dumps(
             {"v": VERSION, "topics": facts.topics, "target": facts.target, "starts": by_topic(facts.starts)}
         )
@@ -167,7 +163,6 @@ class SyncCheckpoint:
             raise self._damaged(path, e) from None
 
     def _newest(self, folder: str) -> int | None:
-        """Return the largest batch number in one of Spark's directories."""
         try:
             return max(
                 (int(path.name) for path in (self.path / folder).iterdir() if path.name.isdecimal()), default=None

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class TopicDecoding:
     """Decoding of topics, with schemas resolved once for each topic before its first range.
 
-    Attributes: plans: by topic; empty without decoding. types: types for the target by topic.
+    Attributes:
+        plans: by topic; empty without decoding.
     """
 
     def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object], layout: str) -> None:
@@ -30,7 +31,7 @@ class TopicDecoding:
         """Resolve the schemas of topics, and the types for the target.
 
         Raises:
-            SchemaError, LibraryMissingError. KafkaError: the registry failed. FolderError: the target has other types.
+            FolderError: the target has other types.
             ConfigError: the layout's column cannot partition the files of a topic.
         """
         if self._request is not None:

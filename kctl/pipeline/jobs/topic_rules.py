@@ -51,7 +51,7 @@ _OF_KAFKA: Final = 5
 
 
 def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
-    """Return the rules of topics; None without permission to read them. Raises: KafkaError: all other errors."""
+    """Return the rules of topics; None without permission to read them."""
     names = sorted(topics)
     if not names:
         return {}
@@ -70,7 +70,6 @@ def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
 
 
 def rules_of(facts: TopicFacts | None) -> Rules:
-    """Return the rules of an exported topic."""
     configs = (facts.configs if facts is not None else None) or {}
     return Rules({**DEFAULTS, **{name: value for name, value in configs.items() if name in RULES}})
 
@@ -99,8 +98,6 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
     """Return the conflicts of a target topic with its source, one line for each config.
 
     Limits that are defaults on both sides are left to `late_records`.
-
-    Args: names: configs to compare.
     """
     if source is None or target is None:
         return [
@@ -129,7 +126,9 @@ def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping
     Brokers before Kafka 3.0 do not know their latest timestamps; there a rejected record fails the job, and is not
     lost.
 
-    Args: admin: of the source. ranges: ranges to copy. limits_ms: by source topic; other topics are not checked.
+    Args:
+        admin: of the source.
+        limits_ms: by source topic; other topics are not checked.
     """
     asked = {each.topic_partition: each for each in ranges if each.topic in limits_ms}
     if not asked:
@@ -163,8 +162,6 @@ def create_alike(
     """Create topics with the configs set on their sources, and return the rejected configs.
 
     If defaults of the two clusters conflict, the rule of the source is set on the topic.
-
-    Args: rules: rules of the source by target topic.
     """
     refused = create_topics(admin, {name: _portable(facts) for name, facts in missing.items()})
     if missing:

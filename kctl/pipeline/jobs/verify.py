@@ -52,7 +52,6 @@ class VerifyRequest(NamedTuple):
         folder: location of an export instead of a target topic; offsets are then compared.
         compared: compared fields in addition to key, value and headers.
         range_bytes: approximate bytes in the log that one task of the first round reads.
-        groups: consumer groups whose continuation in the target is checked.
     """
 
     topic: str
@@ -83,12 +82,7 @@ class Piece(NamedTuple):
 
 
 class VerifyPlan(NamedTuple):
-    """Plan of a run.
-
-    Attributes:
-        tasks: pieces of each task, all of one side, in offset order.
-        size_bytes: approximate bytes in logs and files.
-    """
+    """Plan of a run; each task has pieces of one side, in offset order."""
 
     tasks: tuple[tuple[Piece, ...], ...]
     partitions: tuple[int, ...]
@@ -99,7 +93,6 @@ class VerifyPlan(NamedTuple):
         return tuple(piece for task in self.tasks for piece in task)
 
     def pieces_of(self, partition: int) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-        """Return the source pieces and the target pieces of a partition."""
         of_partition = [piece for piece in self.pieces if piece.partition == partition]
         return (
             tuple(piece for piece in of_partition if not piece.is_target),
@@ -128,8 +121,6 @@ class PartitionComparison(NamedTuple):
 
 
 class VerifyResult(NamedTuple):
-    """Comparison of two topics, or of a topic and an export, with the continuation of consumer groups."""
-
     partitions: tuple[PartitionComparison, ...]
     groups: tuple[GroupProof, ...] = ()
 
@@ -167,7 +158,7 @@ def verify(
 def plan_verify(
     request: VerifyRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> VerifyPlan:
-    """Return the plan of `verify` without Spark. Raises: as `verify`."""
+    """Return the plan of `verify` without Spark."""
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
@@ -333,7 +324,6 @@ class _DiffTask(NamedTuple):
 
 
 def tally_pieces(task: _TallyTask, _attempt: Attempt) -> Iterator[Tally]:
-    """Yield the tally of each piece; executes on a worker."""
     compared = task.sides.compared
     for batches in _each(task.sides, task.pieces):
         yield tally(pair for batch in batches for pair in fingerprints(batch, compared))
@@ -354,7 +344,6 @@ def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.Rec
 
 
 def diff_pieces(task: _DiffTask, _attempt: Attempt) -> Differences:
-    """Return the differences between both sides of a partition; executes on a worker."""
     return RecordDiff().run(
         _entries(task.sides, task.source),
         _entries(task.sides, task.target),

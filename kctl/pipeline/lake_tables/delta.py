@@ -181,7 +181,6 @@ class DeltaTarget(TableTarget):
         return self._newest_of(self._loaded()).facts
 
     def _newest_of(self, table: "deltalake.DeltaTable | None") -> "_Newest":
-        """Return the newest commit of kctl."""
         if table is None:
             return _NOTHING
         for most in (1, 20, MOST_COMMITS):  # each commit is a file of the log, and usually the newest is kctl's
@@ -250,7 +249,6 @@ class DeltaTarget(TableTarget):
             )
 
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions of the live files; empty if the table has positions."""
         if self._seen is None or POSITIONS in self._newest.facts:  # positions of all partitions
             return set()
         if not {"topic", "partition"} <= {field.name for field in self._seen.schema().fields}:
@@ -407,7 +405,6 @@ def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] 
 
 
 def application_of(topic: str, partition: int) -> str:
-    """Return the application ID for the position of a partition."""
     return f"kctl:{topic}:{partition}"
 
 

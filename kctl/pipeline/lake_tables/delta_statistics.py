@@ -20,7 +20,8 @@ BOUNDED: Final = frozenset({"partition", "offset", "timestamp"})
 def bounds_in(file: ExportedFile, left_out: Collection[str]) -> dict[str, dict[str, Any]]:
     """Return the bounds of a file in the format of the log; empty without a footer.
 
-    Args: left_out: partition columns of the table.
+    Args:
+        left_out: partition columns of the table.
     """
     if not file.footer:
         return {}

@@ -162,7 +162,6 @@ class IcebergTarget(TableTarget):
                 ) from None
 
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions of the live files; empty if the table has positions."""
         table = self._loaded()
         if table is None or POSITIONS in self._words_of(table):  # positions of all partitions
             return set()
@@ -355,7 +354,6 @@ def _bounds(file: "DataFile", field: "NestedField") -> tuple[Any, Any]:
 
 
 def _shown(table: "Table", field: "PartitionField") -> str:
-    """Return a partition field as a layout: a column, or day and hour of the timestamp."""
     transform = str(field.transform)
     return (
         f"{COLUMN_LAYOUT}{table.schema().find_column_name(field.source_id)}" if transform == "identity" else transform

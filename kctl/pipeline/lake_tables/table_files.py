@@ -49,7 +49,6 @@ class TablePlace:
     Attributes:
         base: base of the paths: a URL of an object store, or a path.
         errors: base of the files with undecodable records, below ERRORS.
-        sends_footers: whether the commit uses the footers of files.
     """
 
     base: Path | StoreUrl
@@ -61,7 +60,6 @@ class TablePlace:
 
     @cached_property
     def stores(self) -> Callable[[StoreUrl], ObjectStore]:
-        """Stores of a task, whose ranges share connections."""
         return cache(lambda url: ObjectStore(url, self.timeouts))
 
     def open(self, name: RangeName, attempt: int) -> SpilledFiles:
@@ -112,14 +110,12 @@ def footer_of(path: Path) -> bytes:
 
 
 def base_of(location: str) -> Path | StoreUrl:
-    """Return the location of a table's data from the URL or path of its format."""
     if location.startswith("file:"):
         return Path(unquote(urlsplit(location).path))
     return StoreUrl(location.rstrip("/")) if "://" in location else Path(location)
 
 
 def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
-    """Return the decoded columns of a table as export settings."""
     if columns is None:
         return {}
     for each in ("key", "value"):
@@ -175,7 +171,8 @@ def manifest_of(
 ) -> list[Manifest]:
     """Return the live files of a table as one round of an export.
 
-    Args: files: path relative to the table's data, records and bytes of each file.
+    Args:
+        files: path relative to the table's data, records and bytes of each file.
     """
     ranges: dict[tuple[str, int, int, int], list[ExportedFile]] = {}
     for path, records, size_bytes in files:

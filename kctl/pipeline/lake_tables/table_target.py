@@ -128,12 +128,10 @@ class TableTarget(ABC):
         return dict.fromkeys(decoded, types)
 
     def read(self) -> object:
-        """Read the positions of the table; empty if it does not exist."""
         self.last_number, self._points = self.positions()
         return self._points
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` that reading can find."""
         if settings["format"] != "parquet":
             raise ConfigError(f"the files of a table are parquet, not {settings['format']}", key="format")
         self.read()
@@ -224,7 +222,6 @@ class TableTarget(ABC):
         facts: ClusterFacts = NO_FACTS,
         ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - attempts never reuse names
     ) -> object:
-        """Add ranges and their positions to the table, all or none."""
         points = dict(self._points)
         for each in ranges:
             key = each.topic, each.partition
@@ -264,7 +261,6 @@ class TableTarget(ABC):
         """Do nothing: files outside of commits are not part of the table."""
 
     def points_in(self, facts: Mapping[str, str]) -> Points:
-        """Return the positions in the facts of a commit."""
         try:
             return {
                 (topic, int(partition)): ResumePoint(int(offset), str(of_topic["id"]), int(log_end), *map(int, newest))
@@ -275,7 +271,6 @@ class TableTarget(ABC):
             raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
 
     def number_in(self, facts: Mapping[str, str]) -> int:
-        """Return the round number in the facts of a commit."""
         text = facts.get(ROUND, "0")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
             raise ExportDataError(f"{self.name}: {ROUND} is damaged: {text[:100]!r} is not the number of a round")
@@ -332,7 +327,6 @@ class TableTarget(ABC):
         """Return the facts of the newest commit of an export."""
 
     def carried_facts(self) -> ClusterFacts:
-        """Return the cluster facts of the table."""
         text = self.properties().get(CARRIED, "{}")
         try:
             return facts_from(json.loads(text))
@@ -353,10 +347,9 @@ class TableTarget(ABC):
 
     @abstractmethod
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions of the live files."""
+        """Return the partitions of the live files; empty if the table has positions."""
 
     def read_facts(self) -> TargetFacts:
-        """Read the positions of the table, and return its counts."""
         self.read()
         newest = self.newest_facts()
         return TargetFacts(*self.sizes(), self.number_in(newest), integer_in(newest.get(COMMIT_TIME, "")))
@@ -387,7 +380,6 @@ def positions_text(points: Points) -> str:
 
 
 def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:
-    """Return the files listed in ERROR_FILES."""
     try:
         return tuple(ExportedFile(str(path), int(records), int(size)) for path, records, size in json.loads(text))
     except (ValueError, OverflowError, TypeError, RecursionError) as e:

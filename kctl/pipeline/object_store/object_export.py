@@ -87,11 +87,6 @@ def list_object_manifests(store: ObjectStore) -> Listing:
 
 
 def read_object_manifests(store: ObjectStore) -> list[Manifest]:
-    """Return the manifests of an export in order; empty without an export.
-
-    Raises: ExportDataError: a manifest is damaged or missing. StoreError.
-    """
-
     def look() -> list[Manifest]:
         files = list_object_manifests(store).files
         return _at_once(lambda file: parse_manifest(store.read(file.path.as_posix()), file), files)
@@ -102,8 +97,6 @@ def read_object_manifests(store: ObjectStore) -> list[Manifest]:
 
 
 class ObjectExport:
-    """Export as a Target (`kctl.pipeline.targets`), for the driver of one run."""
-
     def __init__(self, url: StoreUrl, timeouts: StoreTimeouts) -> None:
         self.last_number = 0
         self._store = ObjectStore(url, timeouts)
@@ -126,7 +119,6 @@ class ObjectExport:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` that reading can find."""
         self._check_named(self._checked(settings))
 
     def claim(
@@ -149,11 +141,9 @@ class ObjectExport:
         self,
         wanted: Iterable[tuple[str, int]] = (),  # noqa: ARG002 - all are known
     ) -> dict[tuple[str, int], ResumePoint]:
-        """Return the position of each exported (topic, partition)."""
         return dict(self._points)
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types of each topic, compatible with the files of earlier runs."""
         return self._schemas.fit(decoded)
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
@@ -221,7 +211,7 @@ class ObjectExport:
         return ManifestFile(Path(name), manifest.first, manifest.number, len(content))
 
     def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
-        """Return the hidden objects."""
+        """Return the hidden objects; raise ExportDataError for a visible object in no manifest."""
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
         shown = {each.key for each in found} - {each.key for each in hidden}

@@ -33,7 +33,6 @@ class ObjectPlace:
 
     @cached_property
     def store(self) -> ObjectStore:
-        """Store of a task, whose ranges share connections."""
         return ObjectStore(self.url, self.timeouts)
 
     def open(self, name: RangeName, attempt: int) -> "SpilledFiles":
@@ -59,11 +58,9 @@ class Spill:
         """Do nothing: after a machine crash another attempt writes the file again."""
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
-        """Return empty bytes; overridden if a commit needs the footer."""
         return b""
 
     def put(self, draft: Path, path: str) -> str:
-        """Move a complete file to its destination, and return its path there."""
         raise NotImplementedError
 
     def key_of(self, path: str) -> str:

@@ -104,8 +104,6 @@ class StoreTimeouts(NamedTuple):
 
 
 class StoredObject(NamedTuple):
-    """An object: key below the prefix, size, and modification time of the store."""
-
     key: str
     size_bytes: int
     modified_ms: int
@@ -142,7 +140,6 @@ class ObjectStore:
             raise FileExistsError(f"{self.url}/{key}")
 
     def put(self, key: str, content: bytes) -> None:
-        """Write an object, and replace an existing one."""
         import obstore
 
         self._run(lambda: obstore.put(self._store, key, content, use_multipart=False), key)
@@ -228,7 +225,6 @@ class ObjectStore:
                     self.delete(key)
 
     def open(self, key: str, size_bytes: int) -> io.BufferedReader:
-        """Return an object as a file that is read in ranges."""
         return io.BufferedReader(_Ranges(self, key, size_bytes), READ_AHEAD_BYTES)
 
     def read_range(self, key: str, start: int, end: int) -> bytes:
@@ -299,7 +295,6 @@ class _Ranges(io.RawIOBase):
         return len(content)
 
     def readall(self) -> bytes:
-        """Return the remaining bytes in one request."""
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
             what = f"{end - self._at} bytes are more than the largest read ({LARGEST_READ_BYTES})"
@@ -358,7 +353,6 @@ def without_credentials(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of a library's text, without credentials."""
     return "".join(without_credentials(text).splitlines()[:1])[:300]
 
 

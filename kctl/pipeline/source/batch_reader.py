@@ -31,8 +31,6 @@ MOST_RECORDS: Final = 100_000
 
 
 class RangePartition(InputPartition):
-    """Offset ranges of different partitions for one task."""
-
     def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
         super().__init__(", ".join(map(str, ranges)))
         self.ranges = ranges
@@ -49,7 +47,6 @@ class KctlReader(DataSourceReader):
     """Reader of the ranges that the options select.
 
     Args:
-        options: options of the read.
         columns: column names in the order of the table.
         decoding: decoding of keys and values; None: they are binary.
     """

@@ -42,8 +42,6 @@ _WRITABLE: Final = {
 
 
 class KctlDataSource(DataSource):
-    """The data source `kctl`."""
-
     @classmethod
     def name(cls) -> str:
         return "kctl"
@@ -136,10 +134,7 @@ def _decoding_of(options: ReadOptions) -> "SourceDecoding | None":
 
 
 def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
-    """Raise ConfigError if records do not have a column of a user's schema, or have another type.
-
-    Args: decoded: columns whose types are checked elsewhere.
-    """
+    """Raise ConfigError if records do not have a column of a user's schema, or have another type."""
     for field in schema.fields:
         if field.name in decoded:
             continue
@@ -152,7 +147,6 @@ def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
 
 
 def check_writable(schema: "StructType", options: WriteOptions) -> None:
-    """Raise ConfigError for rows that cannot be records."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
         raise ConfigError(f"the rows have no column value, only {', '.join(types) or 'none'}", key="value")

@@ -17,10 +17,6 @@ REGISTRY = "schema.registry."
 
 
 def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
-    """Return the requested decoding, or None.
-
-    Args: given: options by lowercase name.
-    """
     registry = {name: value for name, value in given.items() if name.startswith(REGISTRY)}
     forms = _by_side(given, _DECODE)
     if not forms:

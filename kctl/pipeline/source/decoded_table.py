@@ -35,7 +35,6 @@ class SourceDecoding(NamedTuple):
     types: DecodedTypes
 
     def spark_types(self) -> dict[str, spark.DataType]:
-        """Return the types of the columns that decoding changes or adds."""
         decoded = {name: spark_type(each) for name, each in self.types._asdict().items() if each is not None}
         return {**decoded, ERROR: spark_type(ERROR_TYPE)}
 

@@ -26,7 +26,6 @@ class SourceError(KafkaError):
 
 
 def source_error(error: KafkaError) -> SourceError:
-    """Return an error as one line for Spark."""
     words = " ".join(str(error).split())
     return SourceError(f"{MARK} {type(error).__name__}: {words}")
 
@@ -74,7 +73,6 @@ def one_timeout() -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str | None:
-    """Return the line of kctl in an error that Spark raised, or None."""
     seen: BaseException | None = error
     for _ in range(_DEEPEST_CAUSE):
         if seen is None:

@@ -76,7 +76,7 @@ class GroupProgress:
             )
 
     def commit(self, offsets: Offsets) -> str:
-        """Commit the next offsets of partitions unless already committed, and return the error message of a failure."""
+        """Commit offsets that are not committed yet, and return the error message of a failure."""
         new = {tp: offset for tp, offset in offsets.items() if self._committed.get(tp) != offset}
         if not new:
             return ""

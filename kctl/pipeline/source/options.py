@@ -67,12 +67,10 @@ class WriteOptions(NamedTuple):
     keep_timestamps: bool
 
     def client_properties(self) -> dict[str, object]:
-        """Return the client properties with secrets resolved on this machine."""
         return resolve(dict(self.properties))
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
-    """Parse the options of a read."""
     options = _Options(given, READ, "a read")
     for row in READ.values():
         if row.use == ("batch" if is_stream else "stream") and options.has(row.name):
@@ -113,7 +111,6 @@ def _group(options: "_Options") -> str | None:
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
-    """Parse the options of a write. Raises: as `read_options`."""
     from kctl.pipeline.record_writer import writing_properties  # imports the producer, which reads do not need
 
     options = _Options(given, WRITE, "a write")
@@ -172,7 +169,6 @@ class _Options:
         return _value(name, self.text(name), default, wanted, read)
 
     def properties(self) -> dict[str, str]:
-        """Return the Kafka properties."""
         found = {name[len(KAFKA) :]: value for name, value in self._given.items() if name.startswith(KAFKA)}
         if not found.get("bootstrap.servers"):
             raise ConfigError("option kafka.bootstrap.servers is not set: name at least one host:port", key="kafka")

@@ -35,7 +35,6 @@ class StreamOffsets(NamedTuple):
 
     @property
     def is_initial(self) -> bool:
-        """True for the initial offsets of a query."""
         return self.starts == self.offsets
 
     def first_batch_to(self, end: "StreamOffsets") -> "StreamOffsets":
@@ -48,7 +47,6 @@ class StreamOffsets(NamedTuple):
         return ResumePoint(self.offsets[tp], self.topic_id(tp.topic), self.log_ends.get(tp, NO_LOG_END))
 
     def topic_id(self, topic: str) -> str:
-        """Return the ID of a topic; empty if unknown."""
         return self.topic_ids.get(topic, "")
 
 
@@ -83,7 +81,6 @@ def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
 
 
 def by_partition(topics: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Return the offsets of nested JSON objects by partition."""
     return {
         TopicPartition(topic, int(partition)): int(offset)
         for topic, partitions in topics.items()

@@ -70,7 +70,6 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> JsonOffsets:
-        """Return the start of a new query."""
         with reported_in_one_line():
             self._check_group()
             return as_json(self._first())
@@ -93,13 +92,11 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             return as_json(end._replace(starts=begin.offsets) if begin.is_initial else end)
 
     def getDefaultReadLimit(self) -> Any:
-        """Return the limit of a batch, for Spark 4.2 and newer."""
         limits: Any = import_module("pyspark.sql.streaming.datasource")  # missing before 4.2
         most = self._options.max_offsets_per_trigger
         return limits.ReadMaxRows(most) if most > 0 else limits.ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Set the current end as the end of the query."""
         with reported_in_one_line():
             self._goal = self._latest()
 

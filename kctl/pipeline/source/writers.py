@@ -23,8 +23,6 @@ ROWS_PER_BATCH: Final = 10_000
 
 
 class KctlWriter(DataSourceArrowWriter):
-    """Writer of the rows of a batch query."""
-
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
 
@@ -66,7 +64,6 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
 
 
 def write_rows(options: WriteOptions, batches: "Iterable[pa.RecordBatch]") -> WriterCommitMessage:
-    """Send rows and wait until they are acknowledged."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
 
     keep_spark_archive()

@@ -55,7 +55,6 @@ class Transactions:
         return self._cluster.coordinator_of(transactional_id) if moved is None else self._cluster.nodes[moved]
 
     def move(self, transactional_id: str, node_id: int) -> None:
-        """Move the coordinator of a transactional ID."""
         node = self._cluster.nodes[node_id]
         self._unload(transactional_id)
         self._moved[transactional_id] = node.node_id
@@ -91,7 +90,6 @@ class Transactions:
             self._write_markers(found)
 
     def lookup_error(self, transactional_id: str) -> ErrorCode:
-        """Return the error of FindCoordinator for a transactional ID."""
         code = self._troubles.get(transactional_id, ErrorCode.NONE)
         return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
 
@@ -140,19 +138,16 @@ class Transactions:
             raise
 
     def add(self, transactional_id: str, claimed: ProducerIdentity, partitions: Iterable[TopicPartition]) -> None:
-        """Add partitions to a transaction; see `Transaction.add`."""
         found = self._known(transactional_id)
         if found.add(claimed, partitions, self._cluster.scheduler.wall_ms()):
             self._watch_time(found)
 
     def verify(self, transactional_id: str, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Check that a partition is part of a transaction; see `Transaction.verify`."""
         self._known(transactional_id).verify(claimed, partition)
 
     def end(
         self, transactional_id: str, claimed: ProducerIdentity, *, commit: bool, has_own_epoch: bool
     ) -> ProducerIdentity:
-        """Commit or abort a transaction; see `Transaction.end`."""
         found = self._known(transactional_id)
         holder = found.end(
             claimed,
@@ -228,7 +223,6 @@ class Transactions:
         self._losing[transactional_id] = None
 
     def release_markers(self, transactional_id: str) -> None:
-        """Write held markers, and write further markers immediately."""
         self._held.pop(transactional_id, None)
         if transactional_id in self._markers:
             self._markers[transactional_id].release()

@@ -46,7 +46,6 @@ class GroupOffsets:
     def write(
         self, group_id: str, producer: ProducerIdentity, offsets: Mapping[tuple[str, int], CommittedOffset]
     ) -> None:
-        """Keep offsets until the transaction ends."""
         key = self.home_of(group_id), producer.producer_id
         self._epochs[key] = producer.epoch
         written = self._open.setdefault(key, [])

@@ -114,7 +114,6 @@ class Markers:
         self.write()
 
     def stop(self) -> None:
-        """Stop, because another coordinator continues."""
         self._is_stopped = True
         self._stop_watching()
 

@@ -129,11 +129,7 @@ class Transaction:
         return is_begun
 
     def verify(self, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Check that a partition is part of the transaction.
-
-        Raises:
-            Refused: wrong producer, or TRANSACTION_ABORTABLE if the partition is not part of it.
-        """
+        """Check that a partition is part of the transaction; otherwise raise TRANSACTION_ABORTABLE."""
         self._check_holder(claimed)
         if self.state is not State.ONGOING or partition not in self.partitions:
             raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
@@ -152,10 +148,7 @@ class Transaction:
         """Prepare to commit or abort. Return the holder of the transactional ID afterward.
 
         Args:
-            claimed: the requesting producer.
-            commit: whether to commit.
             has_own_epoch: whether the producer uses KIP-890, so that the next transaction has a new epoch.
-            wall_ms: the current time.
             new_producer_id: returns a new ID, used if no epochs are left.
         """
         wanted = State.PREPARE_COMMIT if commit else State.PREPARE_ABORT
@@ -218,7 +211,6 @@ class Transaction:
         return self.identity
 
     def complete(self) -> None:
-        """Complete the transaction after all markers are written."""
         self.state = State.COMPLETE_COMMIT if self.state is State.PREPARE_COMMIT else State.COMPLETE_ABORT
         self.partitions.clear()
         if self._next_producer_id != NO_PRODUCER_ID:
