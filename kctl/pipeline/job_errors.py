@@ -87,7 +87,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
-    """Return the error for a file or directory. Args: path: used if the system's error has no path."""
+    """Return the error for a file or directory; `path` is used if the system's error has no path."""
     kind = DiskError if error.errno in DISK_ERRORS else FolderError
     return kind(f"{error.filename or path}: {error.strerror or error}", hint)
 

@@ -85,8 +85,7 @@ def read_ranges(
     """Yield ranges of different partitions in order, each with its batches as from `read_range`.
 
     The ranges are fetched together. The batches of a range are dropped at the next range. An error of a batch iterator
-    ends
-    the iteration.
+    ends the iteration.
     """
     fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
     try:

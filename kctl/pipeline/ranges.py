@@ -120,9 +120,8 @@ class Cut(NamedTuple):
 class Planner:
     """Queries for the partitions and offsets of one cluster, within one API timeout; a context manager.
 
-    Attributes: topic_ids: ID by topic name, from the last `partitions` call; empty if the brokers have no IDs.
-
-    Raises: ConfigError: a property is invalid.
+    Attributes:
+        topic_ids: ID by topic name, from the last `partitions` call; empty if the brokers have no IDs.
     """
 
     def __init__(
@@ -176,17 +175,13 @@ class Planner:
     def ends(self, partitions: Sequence[TopicPartition], position: int, *, skip_unknown: bool = False) -> Offsets:
         """Return the EARLIEST or LATEST offset of each partition.
 
-        Args: skip_unknown: leave out partitions that do not exist.
-
-        Raises: KafkaError: the error of the first partition that failed.
+        Args:
+            skip_unknown: leave out partitions that do not exist.
         """
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
-        """Return the ends against which copies are checked, uncommitted ones if open transactions may hide records.
-
-        Args: points: resume points of the copies. ends: ends of all partitions by the isolation level.
-        """
+        """Return the ends against which copies are checked, uncommitted ones if open transactions may hide records."""
         short = [tp for tp, point in points.items() if max(point.offset, point.log_end) > ends[tp]]
         return ends | self._ask(dict.fromkeys(short, LATEST), skip_unknown=True, isolation_level=UNCOMMITTED)
 
@@ -201,9 +196,10 @@ class Planner:
     def resolve(self, partitions: Sequence[TopicPartition], place: RangeBound, latest: Offsets) -> Offsets:
         """Return the offset of a bound in each partition.
 
-        Args: latest: end of each partition.
-
-        Raises: ConfigError: a required time has no record, or the partitions of the bound differ. KafkaError.
+        Args:
+            latest: end of each partition.
+        Raises:
+            ConfigError: a required time has no record, or the partitions of the bound differ.
         """
         positions = place.of_each(partitions)
         if place.is_time:

@@ -83,10 +83,7 @@ class Target(Protocol):
         ...
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
-        """Return the types for writing decoded keys and values of each topic.
-
-        Args: decoded: decoded types of each topic; empty without decoding.
-        """
+        """Return the types for writing decoded keys and values of each topic."""
         ...
 
     def check(self, settings: Mapping[str, str]) -> None:
@@ -158,7 +155,7 @@ class FolderTarget(ExportFolder):
 
 
 def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
-    """Return the limits of values in files of a kind at a location. Args: policy: for records beyond the limits."""
+    """Return the limits of values in files of a kind at a location."""
     limits = TargetLimits(policy, is_exact=kind.format == "json", layout=kind.layout)
     if isinstance(location, IcebergTable) and kind.layout in ("date", "hour"):
         return limits._replace(first_ms=YEAR_1_MS, end_ms=YEAR_10000_MS)
@@ -166,12 +163,6 @@ def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
 
 
 def open_target(location: Location, properties: Mapping[str, object]) -> Target:
-    """Return the target at a location.
-
-    Args: properties: Kafka properties with the timeouts.
-
-    Raises: LakesMissingError, StoreError: it cannot be opened.
-    """
     if isinstance(location, Path):
         return FolderTarget(location)
     if isinstance(location, StoreUrl):

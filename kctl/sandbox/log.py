@@ -47,11 +47,7 @@ class PartitionLog:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
-        """Append the batch in `records` and return its position; a duplicate returns its first position.
-
-        Args: records: data of a produce request. leader_epoch: epoch of the appending leader. wall_ms: time of the
-        broker.
-        """
+        """Append the batch in `records` and return its position; a duplicate returns its first position."""
         header = produced_batch(records)
         assert records is not None
         if len(records) > self.settings.max_message_bytes:

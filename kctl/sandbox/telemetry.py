@@ -12,6 +12,7 @@ from kctl.sandbox.uuids import stable_uuid
 PUSH_INTERVAL_MS = 300_000
 MAX_BYTES = 1_048_576
 ACCEPTED_COMPRESSION = (4, 3, 1, 2)
+"""Codec numbers of zstd, lz4, gzip, and snappy, in order of preference."""
 _CODECS = 5
 _RESERVED = (ZERO_UUID, b"\0" * 15 + b"\1")
 _REMEMBERED = 16_384

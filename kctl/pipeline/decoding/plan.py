@@ -95,10 +95,7 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
 def plan_decoding(request: DecodeRequest, topic: str, properties: Mapping[str, object]) -> DecodePlan:
     """Return the plan for the records of a topic.
 
-    Args: properties: Kafka properties with the timeouts for the registry.
-
     Raises:
-        ConfigError: the registry is missing or misconfigured. KafkaError: an error of the registry.
         SchemaError: a schema is invalid or does not have the type of the form.
     """
     limits = tuple((name, properties[name]) for name in _LIMITS if name in properties)

@@ -28,10 +28,7 @@ class ValueReader(Protocol):
 
 
 class TypeBudget:
-    """Limit on the size of a type, because short schemas can expand exponentially.
-
-    Args: kind: name of the format, for errors.
-    """
+    """Limit on the size of a type, because short schemas can expand exponentially."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

@@ -72,10 +72,6 @@ class TargetLimits(NamedTuple):
         """Return the records to write, and a list of records whose partition name is too long, if any.
 
         With NULL, bad records are written without a partition value.
-
-        Args:
-            raw: all records with their raw bytes.
-            batch: the records to write.
         """
         column = column_of(self.layout)
         wrong = None if column is None else too_long(column, batch)

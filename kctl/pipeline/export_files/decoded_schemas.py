@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class DecodedSchemas:
-    """Types of an export's topics. Args: where: the export, for errors."""
-
     def __init__(self, where: object) -> None:
         self._where = where
         self._kept: dict[str, str] = {}
@@ -29,12 +27,7 @@ class DecodedSchemas:
         self._kept = {topic: text for manifest in manifests for topic, text in manifest.schemas.items()}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "dict[str, DecodedTypes]":
-        """Return the types to write by topic.
-
-        Args: decoded: current types from the schema registry.
-
-        Raises: FolderError: the files of a topic have other types. ExportDataError: a manifest is damaged.
-        """
+        """Return the types to write by topic. Raises: FolderError: the files of a topic have other types."""
         return {topic: self._fitted(topic, types) for topic, types in decoded.items()}
 
     def changes(self, ranges: Iterable[ExportedRange]) -> dict[str, str]:

@@ -34,9 +34,8 @@ def read_exported(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a range, merged from its files, without bad records.
 
-    Args: folder: directory or object store prefix of the export. properties: Kafka properties with the timeouts.
-
-    Raises: ExportDataError: a file is damaged or differs from its manifest. FolderError: it cannot be read. StoreError.
+    Raises:
+        ExportDataError: a file is damaged or differs from its manifest.
     """
     files = [file for file in exported.files if not file.path.startswith(f"{ERRORS}/")]
     wanted = exported.records if len(files) == len(exported.files) else sum(file.records for file in files)

@@ -16,10 +16,7 @@ MOST_NAMED = 5
 
 
 def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) -> pa.Schema:
-    """Return the merged schema of a table and of records to add.
-
-    Args: name: the table, for the error. can_widen: whether the format supports changes of column types.
-    """
+    """Return the merged schema of a table and of records to add; `can_widen` allows changes of column types."""
     problems: list[str] = []
     before = pa.struct([_plain_field(field) for field in table])
     merged = _merged(before, pa.struct([_plain_field(field) for field in wanted]), "", problems)

@@ -2,10 +2,8 @@
 
 Each transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`),
 where the next run continues. A repeated task fences the earlier attempt, by the transactional ID of the partition,
-before it reads the position.
-
-Consumers of the target need isolation.level=read_committed. Otherwise they may see aborted records and their
-repetition.
+before it reads the position. Consumers of the target need isolation.level=read_committed; otherwise they may see
+aborted records.
 """
 
 import threading

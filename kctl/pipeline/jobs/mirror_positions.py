@@ -97,10 +97,8 @@ def find_positions(
     """Return the position of each partition.
 
     The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
-    open
-    transactions. Only partitions with records, but without a position, are requested again with require_stable: the
-    markers
-    of a recent transaction may not have reached the group.
+    it. Only partitions with records, but without a position, are requested again with require_stable, because the
+    markers of a recent transaction may not have reached the group.
 
     Args:
         is_first: False: this run has found positions before, so it wrote the offsets of the groups.

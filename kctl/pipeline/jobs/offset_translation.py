@@ -1,8 +1,8 @@
 """Translation of a consumer group's offset into the mirror of a topic; executes on a worker.
 
-A mirror has equal records in equal order, but other offsets, because of transaction markers and gaps in the source.
-Both logs are equal up to the last mirrored record, so the target offset is found by counting back as many records as
-follow the committed offset in the source. The records at both offsets must be equal.
+A mirror has equal records in equal order, but other offsets. Both logs are equal up to the last mirrored record, so the
+target offset is found by counting back as many records as follow the committed offset in the source. The records at
+both offsets must be equal.
 """
 
 from bisect import bisect_right

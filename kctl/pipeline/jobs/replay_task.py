@@ -241,7 +241,8 @@ class _Copy:
     def _send(self, rows: pa.RecordBatch, batch: pa.RecordBatch, before: Replayed) -> None:
         """Send rows at the limited rate. A transaction is committed before it is too old, after its last row.
 
-        Args: batch: source of the rows. before: counts before the batch.
+        Args:
+            before: counts before the batch.
         """
         from kctl.pipeline.record_rows import place_rows, record_rows
 

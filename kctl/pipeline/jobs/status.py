@@ -58,10 +58,7 @@ class TargetStatus(NamedTuple):
 
 
 def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
-    """Return the state of an export.
-
-    Raises: FolderError: the location is not an export. ExportDataError, StoreError. KafkaError: the cluster.
-    """
+    """Return the state of an export. Raises: FolderError: the location is not an export."""
     target = open_target(request.location, request.properties)
     facts = target.read_facts()
     points = target.resume_points()

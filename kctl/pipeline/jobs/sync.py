@@ -1,8 +1,8 @@
 """`sync`: topics into files or tables by a streaming query of Spark, with each record exactly once.
 
 Spark determines the batches of the query, and stores them in its checkpoint (`sync_checkpoint`). Records do not pass
-through the JVM: a batch consists of the records that the target lacks before the batch's end. Tasks of an export write
-them in rounds, so a batch that is repeated after a kill writes only the missing rounds.
+through the JVM: tasks of an export write the records that the target lacks before the batch's end. They do it in
+rounds, so a batch that is repeated after a kill writes only the missing rounds.
 """
 
 import threading

@@ -127,7 +127,6 @@ def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping
     lost.
 
     Args:
-        admin: of the source.
         limits_ms: by source topic; other topics are not checked.
     """
     asked = {each.topic_partition: each for each in ranges if each.topic in limits_ms}

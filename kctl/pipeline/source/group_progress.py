@@ -20,10 +20,7 @@ MOST_COMMIT_MS: Final = 5_000
 
 
 class GroupProgress:
-    """Committer of the offsets of one group; a context manager.
-
-    Args: properties: client properties with resolved secrets.
-    """
+    """Committer of the offsets of one group; a context manager."""
 
     def __init__(self, properties: Properties, group: str, runtime: Runtime | None = None) -> None:
         self._admin = Admin(properties, runtime or system_runtime())
@@ -43,10 +40,7 @@ class GroupProgress:
         self._admin.close()
 
     def check(self) -> None:
-        """Reject a group that other clients use.
-
-        Raises: ConfigError: the group has members. KafkaError: the group cannot be described.
-        """
+        """Reject a group that other clients use."""
         described = self._admin.describe_groups([self._group])
         error = described.failed.get(self._group)
         if isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
@@ -60,10 +54,7 @@ class GroupProgress:
             )
 
     def refuse_offsets(self, partitions: Sequence[TopicPartition]) -> None:
-        """Reject a group with committed offsets of these partitions, before the first commit overwrites them.
-
-        Raises: ConfigError: the group has such offsets. KafkaError: they cannot be read.
-        """
+        """Reject a group with committed offsets of these partitions, before the first commit overwrites them."""
         found = self._admin.list_group_offsets(self._group, partitions)
         found.raise_first()
         for tp, committed in found.done.items():

@@ -35,10 +35,7 @@ _TOKEN: Final = re.compile(
 
 
 def python_pattern(java: str) -> re.Pattern[str]:
-    """Return the Python pattern that matches the same topic names as a Java pattern.
-
-    Raises: ValueError: the pattern is invalid or has no equivalent in Python.
-    """
+    """Return the Python pattern that matches the same topic names as a Java pattern; raise ValueError without one."""
     parts: list[str] = []
     depth = 0
     """Number of open `[`."""

@@ -76,7 +76,6 @@ class Transaction:
 
         Args:
             expected: identity that a continuing producer believes to have; None for a new producer.
-            timeout_ms: transaction.timeout.ms.
             new_producer_id: returns a new ID, used if no epochs are left.
         """
         if expected is not None and not self._is_known(expected):
