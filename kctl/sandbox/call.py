@@ -1,6 +1,6 @@
 """Pending requests, and the handlers of APIs.
 
-Handlers return the response. To respond later, they return None and call `Call.answer`.
+Handlers return the response, or None and later call `Call.answer`.
 """
 
 from collections.abc import Callable
