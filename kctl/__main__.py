@@ -1,6 +1,6 @@
-"""The `kctl` command: serves `--version` and completion itself, and passes everything else to `kctl.cli.app`.
+"""The `kctl` command: handles `--version` and completion itself, and passes other arguments to `kctl.cli.app`.
 
-It imports nothing heavy before it knows the command, and nothing at all before Ctrl-C is handled.
+Imports nothing heavy before it knows the command, and nothing at all before Ctrl-C is handled.
 """
 
 # The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.
@@ -9,7 +9,7 @@ import os
 import sys
 
 COLLECTED_AFTER = 50_000
-"""Objects made, less those freed, before the collector looks for cycles: imports make tens of thousands, all kept."""
+"""Net allocations before a garbage collection: imports create tens of thousands of objects that stay."""
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ _LOCAL_MODES = 3
 
 
 def user_id() -> int | None:
-    """Return the user ID; None on Windows."""
+    """Return the user ID, or None on Windows."""
     return os.getuid() if HAS_USERS else None
 
 
@@ -55,7 +55,7 @@ def block(descriptor: int) -> None:
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """Set the permissions of an open file; no effect on Windows. Raises: OSError: the file of another user."""
+    """Set the permissions of an open file; no effect on Windows. Raises: OSError: another user owns the file."""
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, mode)
 
@@ -63,7 +63,7 @@ def set_mode(descriptor: int, mode: int) -> None:
 def lock(descriptor: int, *, waits: bool = False) -> None:
     """Lock an open file or directory for this process; no effect on Windows.
 
-    Args: waits: wait until no other process holds the lock.
+    Args: waits: wait for other processes to release it.
     Raises: BlockingIOError: another process holds the lock. OSError: the file system has no locks.
     """
     if _has_fcntl:
@@ -71,7 +71,7 @@ def lock(descriptor: int, *, waits: bool = False) -> None:
 
 
 def set_pipe_size(descriptor: int, size_bytes: int) -> None:
-    """Enlarge a pipe to at least `size_bytes`; no effect except on Linux. Raises: OSError: over the limit."""
+    """Enlarge a pipe to at least `size_bytes` on Linux. Raises: OSError: over the limit."""
     if _has_fcntl and hasattr(fcntl, "F_SETPIPE_SZ") and fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ) < size_bytes:
         fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, size_bytes)
 
@@ -82,7 +82,7 @@ def open_folder(folder: str | os.PathLike[str]) -> int | None:
 
 
 def has_reader(descriptor: int) -> bool:
-    """Return whether a pipe or socket has a reader. True without poll(): a write then detects a missing reader."""
+    """Return whether a pipe or socket has a reader; True without poll(), as a later write fails instead."""
     if not hasattr(select, "poll"):
         return True
     poll = select.poll()
@@ -97,13 +97,13 @@ def set_timer(delay_s: float) -> None:
 
 
 def handle_alarm(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Install a function as the handler of ALARM."""
+    """Install the handler of ALARM."""
     if ALARM is not None and signal.getsignal(ALARM) is not handler:
         signal.signal(ALARM, handler)
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Limit the address space of this process if the system supports it. Never raises a lower limit."""
+    """Limit the address space of this process if the system supports it; lower limits stay."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # deferred import: few commands set limits
 
@@ -113,9 +113,7 @@ def limit_memory(most_bytes: int) -> None:
 
 
 def allow_open_files(needed: int) -> bool:
-    """Raise the soft limit of open files to `needed` if it is lower; return whether `needed` files can be open.
-
-    The soft limit never decreases and never exceeds the hard limit.
+    """Raise the soft limit of open files to `needed`, up to the hard limit; return whether `needed` files can be open.
     """
     try:
         import resource  # deferred import: few commands set limits
@@ -133,7 +131,7 @@ def allow_open_files(needed: int) -> bool:
 
 
 def set_echo(terminal: int, *, is_on: bool) -> bool:
-    """Switch the echo of a terminal on or off. Return whether the setting changed.
+    """Switch the echo of a terminal on or off; return whether the setting changed.
 
     A background process changes nothing: the system would stop it.
     """

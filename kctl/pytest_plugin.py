@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker `kafka`."""
     config.addinivalue_line("markers", "kafka(...): arguments of KafkaSandbox for the fixture kafka")
 
 

@@ -1,4 +1,4 @@
-"""Name and version of the distribution; package metadata, `kctl --version`, and hints read them."""
+"""Name and version of the distribution, for package metadata, `kctl --version` and hints."""
 
 VERSION = "0.1.0"
 DISTRIBUTION = "kctl-kafka"

@@ -1,1 +1,1 @@
-"""The command line: one file for each command, and shared parts. Knows the client; the client knows nothing of it."""
+"""The command line: one module for each command, and shared parts. The client does not depend on it."""

@@ -1,6 +1,6 @@
-"""Brokers that do not take part in the cluster: fenced brokers, and unregistered brokers that have replicas.
+"""Absent brokers: fenced brokers, and unregistered brokers that have replicas.
 
-Metadata names neither. Before Kafka 4.0 no request names fenced brokers: only their replicas are known.
+Metadata lists neither. Before Kafka 4.0 no response lists fenced brokers: only their replicas are known.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from kctl.client.wording import counted
 
 
 class AbsentBroker(NamedTuple):
-    """A broker that does not take part.
+    """A fenced or unregistered broker.
 
     Attributes:
-        node: its address; None where it is not registered.
-        replicas: how many replicas it has, as far as they may be described.
+        node: its address; None if it is not registered.
+        replicas: number of its replicas in the topics that this client may describe.
     """
 
     node_id: int
@@ -28,11 +28,11 @@ class AbsentBroker(NamedTuple):
 
     @property
     def state(self) -> str:
-        """`fenced`, or `missing` where it is not registered."""
+        """Return `missing` if the broker is not registered, otherwise `fenced`."""
         return "missing" if self.node is None else "fenced"
 
     def error(self) -> KafkaError:
-        """Return the state as the error of a request that needs the broker."""
+        """Return the error of a request that needs the broker."""
         code = ErrorCode.BROKER_ID_NOT_REGISTERED if self.node is None else ErrorCode.BROKER_NOT_AVAILABLE
         return broker_error(code, f"use broker {self.node_id}", str(self))
 
@@ -42,7 +42,7 @@ class AbsentBroker(NamedTuple):
 
 
 def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> list[AbsentBroker]:
-    """Return the brokers that do not take part, by id, given the broker of each replica in the cluster."""
+    """Return absent brokers, sorted by ID; `replicas` has the broker of each replica in the cluster."""
     has = Counter(replicas)
     fenced = {node.node_id: node for node in described.fenced_nodes}
     absent = (has.keys() | fenced.keys()) - {node.node_id for node in described.nodes}
@@ -50,7 +50,7 @@ def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> li
 
 
 def find_absent(admin: Admin, described: ClusterDescription) -> list[AbsentBroker]:
-    """Return the brokers that do not take part. Raises: KafkaError: the topics are not reported."""
+    """Return absent brokers, sorted by ID. Raises: KafkaError: topics cannot be listed."""
     topics = admin.list_topics(include_internal=True).values()
     return absent_brokers(
         described, [each for of in topics for info in of.partitions.values() for each in info.replicas]

@@ -1,4 +1,4 @@
-"""The admin client of a command: its settings, and one API timeout for the whole command."""
+"""The admin client of a command, from its settings."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from kctl.client.events import Event, EventSink, ignore_events
 
 @contextmanager
 def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admin]:
-    """Return an admin client, each call of which has its own API timeout unless `Admin.within` bounds several.
+    """Return an admin client. Each call has a separate API timeout, unless `Admin.within` bounds several calls.
 
     Args: also: a second receiver of the events.
     """
@@ -28,19 +28,19 @@ def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admi
 
 
 def half_of_rest_s(admin: Admin) -> float:
-    """Return half of the time that is left, for one round of requests that other rounds follow."""
+    """Return half of the remaining API timeout, for requests that others follow."""
     return admin.remaining_ms() / 2000
 
 
 @contextmanager
 def admin_of(common: Common) -> Iterator[Admin]:
-    """Return an admin client, all calls of which share the API timeout."""
+    """Return an admin client whose calls share one API timeout."""
     with open_admin(common) as admin, admin.within():
         yield admin
 
 
 def principal_text(config: AdminConfig) -> str:
-    """Return how brokers know this client, as far as the configuration shows it."""
+    """Return the principal of this client as a phrase, as far as the configuration shows it."""
     if config.uses_sasl:
         from kctl.client.security import read_jaas  # wanted by this message alone
 
@@ -51,5 +51,5 @@ def principal_text(config: AdminConfig) -> str:
 
 
 def nothing_found(admin: Admin, what: str) -> str:
-    """Return the notice of an empty list of topics or groups: brokers leave out what the client may not describe."""
+    """Return the notice of an empty list of topics or groups, which may be due to missing permissions."""
     return f"no {what} found: brokers list only {what} that {principal_text(admin.config)} may describe"

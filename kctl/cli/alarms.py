@@ -1,11 +1,9 @@
 """Alarms: functions that run in the main thread at an instant, whatever it is doing.
 
-The system has one interval timer, so it is set to the earliest of all alarms that are pending. Windows has none: there
-no alarm ever comes.
+The process has one interval timer, set to the earliest pending alarm. Windows has no timer: alarms never fire.
 
-Python drops an exception that a signal handler raises in some places: in callbacks of weak references, in finalizers,
-and during constant folding by its compiler, which it does for each module without a .pyc file. So what ends the main
-thread's work is raised by `Insistence`, again and again.
+Python drops exceptions of signal handlers in callbacks of weak references, in finalizers, and during constant folding
+by the compiler. So `Insistence` raises exceptions that stop the main thread until one is not dropped.
 """
 
 import weakref
@@ -18,18 +16,18 @@ from kctl.client.clock import SystemClock
 from kctl.posix import HAS_TIMER, handle_alarm, set_timer
 
 Act = Callable[[FrameType | None], object]
-"""Given the frame that the main thread is in."""
+"""Action of an alarm; its argument is the current frame of the main thread."""
 
 _LONGEST_MS = 1000 * 86_400 * 365
 _SHORTEST_S = 0.0001
-"""Zero would switch the timer off."""
+"""Shortest delay, because zero cancels the timer."""
 
 _clock = SystemClock()
 _pending: "list[Alarm]" = []
 
 
 class Alarm:
-    """An alarm that has been set: it comes once. Only the main thread may set one.
+    """A pending alarm, which fires once. Only the main thread may set alarms.
 
     Args: act: its exceptions are raised in the main thread, at any point.
     """
@@ -41,20 +39,20 @@ class Alarm:
         _set_timer()
 
     def cancel(self) -> None:
-        """Take it back; it may have come."""
+        """Cancel the alarm; no effect if it has fired."""
         with suppress(ValueError):
             _pending.remove(self)
         _set_timer()
 
 
 def cancel_all() -> None:
-    """Take back every alarm that is pending."""
+    """Cancel all pending alarms."""
     _pending.clear()
     _set_timer()
 
 
 def _set_timer() -> None:
-    """Set the timer to the first alarm; look again, since a signal handler may have added an earlier one."""
+    """Set the timer to the first alarm; repeat if a signal handler added an earlier one."""
     if not HAS_TIMER:
         return
     handle_alarm(_on_alarm)
@@ -66,7 +64,7 @@ def _set_timer() -> None:
 
 
 def _on_alarm(_number: int, frame: FrameType | None) -> None:
-    """Run one alarm that is due; the timer comes again for a second one."""
+    """Fire one due alarm; the timer fires again for others."""
     now_ms = _clock.now_ms()
     due = next((alarm for alarm in _pending if alarm.at_ms <= now_ms), None)
     try:
@@ -86,11 +84,11 @@ E = TypeVar("E", bound=RaisedByHandler)
 
 
 class Insistence(Generic[E]):
-    """Raises an exception in the main thread, and raises it again if Python has dropped it: if nothing refers to it.
+    """Raises an exception in the main thread, and again if Python drops it: if nothing refers to it.
 
     Args:
         make: makes the exception.
-        may_raise: whether it may be raised in that frame, now; if not, it is tried again later.
+        may_raise: return whether it may be raised in the given frame; if not, retry after AGAIN_MS.
     """
 
     AGAIN_MS = 20
@@ -103,11 +101,11 @@ class Insistence(Generic[E]):
         self._is_over = False
 
     def begin(self, after_ms: int) -> None:
-        """Raise it for the first time when that has passed."""
+        """Start after `after_ms`."""
         self._alarm = Alarm(after_ms, self.insist)
 
     def insist(self, frame: FrameType | None) -> None:
-        """Raise it, unless it is on its way; look again soon."""
+        """Raise the exception unless the last one still exists; schedule the next check."""
         if self._is_over:
             return
         self._alarm = Alarm(self.AGAIN_MS, self.insist)
@@ -121,7 +119,7 @@ class Insistence(Generic[E]):
             raise
 
     def end(self) -> None:
-        """Raise it no more."""
+        """Stop raising the exception."""
         self._is_over = True
         if self._alarm is not None:
             self._alarm.cancel()

@@ -1,6 +1,6 @@
-"""`kctl api`: one request of any API of Kafka, request and response as JSON.
+"""`kctl api`: one request to any Kafka API, request and response as JSON.
 
-Owns the APIs that may be sent without --execute, and the exit code of a response in which some parts failed.
+Owns the list of APIs that need --execute, and the exit code of partly failed responses.
 """
 
 import json
@@ -52,7 +52,7 @@ NEEDS_EXECUTE = frozenset(
         "WriteTxnMarkers",
     }
 )
-"""APIs that can destroy records, positions or access: sent only with --execute."""
+"""APIs that can destroy records, offsets or access."""
 
 app = Commands()
 
@@ -139,7 +139,7 @@ def _fields(common: Common, request: str | None) -> dict[str, object]:
 
 
 def _kafka_name(typed: str) -> str:
-    """Return Kafka's name of an API that is typed in any case or by its key."""
+    """Return Kafka's name of an API, given in any case or as its key."""
     from kctl.cli.suggestions import Unknown, did_you_mean  # not wanted for --help
     from kctl.client.admin import api_key_of, api_name, declared_apis
 
@@ -169,7 +169,7 @@ def _send(common: Common, name: str, fields: dict[str, object], node: int | None
 
 
 def _report_errors(common: Common, response: "ApiResponse") -> int:
-    """Say each error that the response reports; 3 if other parts of it succeeded, otherwise the code of the first."""
+    """Print the errors of a response; return 3 if other parts succeeded, otherwise the code of the first error."""
     failures = [explain(error) for error in response.errors]
     for failure in failures:
         common.environment.say_failure(failure, is_error=False)

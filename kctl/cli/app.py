@@ -1,7 +1,6 @@
-"""The root of the command line: which commands there are, and how a run ends.
+"""The root of the command line: table of commands, and exit codes of the process.
 
-Each command has a separate module that is imported when it is called, so that `kctl --help` imports none of
-them.
+Each command has a module that is imported when the command is used, so `kctl --help` imports none of them.
 """
 
 import errno
@@ -28,11 +27,11 @@ from kctl.client.errors import ConfigError
 from kctl.version import VERSION
 
 WIDEST_HELP, NARROWEST_HELP = 78, 24
-"""Columns of a help: lines beyond are not read well, and below that nothing is."""
+"""Columns of help texts: wider lines are hard to read, narrower ones have no room."""
 
 
 class Entry(NamedTuple):
-    """A command: the module that holds its `app`, the line of `kctl --help`, and its heading there."""
+    """A command: the module of its `app`, its line in `kctl --help`, and the heading above."""
 
     module: str
     summary: str
@@ -84,22 +83,22 @@ KCAT_MODES = {
     "-C": "kctl consume TOPIC reads a topic, and -C selects a profile",
     "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
 }
-"""Options of kcat that are commands here."""
+"""Options of kcat that are commands of kctl."""
 CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--brokers", "-C", "--profile", "-X"})
-"""Options that say which cluster is meant."""
+"""Options that select a cluster."""
 
 
 @cache
 def command_of(app: typer.Typer) -> Any:
-    """Return the command of a declaration; it is built once, because that takes milliseconds."""
+    """Return the click command of an application; cached, because building it takes milliseconds."""
     return typer.main.get_command(app)
 
 
 class RootGroup(Group):
-    """The commands by name; imports one when it is needed."""
+    """The commands by name, each imported when needed."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return the arguments with a command of kctl first. Raises: UsageError: there are only options."""
+        """Return the arguments with the command first. Raises: UsageError: there are only options."""
         if not args or args[0] in ("-h", "--help", "-V", "--version"):
             return args
         words = kcat_mode_first(args, COMMANDS.__contains__) if args[0].startswith("-") else args
@@ -207,7 +206,7 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
-    """Run one command line and return its exit code; what failed is reported in one line and a hint."""
+    """Run one command line and return its exit code; failures are printed as one line and a hint."""
     with ExitStack() as resources:
         return _run(list(arguments), environment._replace(resources=resources, limits=DerivedLimits()))
 
@@ -268,7 +267,7 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
 
 
 def _forget_closed_streams() -> None:
-    """Keep the interpreter from complaining at its end that a stream was closed under it, or is full."""
+    """Flush stdout and stderr; redirect closed or full ones to /dev/null, so that Python's exit prints no error."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # our caller closed it
             continue

@@ -1,7 +1,7 @@
-"""What commands that change a cluster share: their options, the question on a terminal, and how failures are reported.
+"""Shared parts of commands that change a cluster: options, confirmation, and reports of failures.
 
-One rule: what destroys records, access or positions shows first and needs --execute, or a yes on a terminal; every
-other change is made immediately. Both have --dry-run, which wins.
+Changes that destroy records, access or offsets are shown first and need --execute, or a yes on a terminal. Other
+changes are made immediately. Both have --dry-run, which has precedence.
 """
 
 import shlex
@@ -27,13 +27,13 @@ T = TypeVar("T")
 
 LONGEST_ANSWER_BYTES = 1024
 MOST_NAMES = 10
-"""Most names in a command that is shown."""
+"""Maximum number of names in a printed command."""
 UNKNOWN = "unknown"
-"""The result of a change that was sent and that no response confirmed."""
+"""Result of a change that was sent but not confirmed by a response."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change on the brokers, and change nothing.")]
 ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes, and change nothing.")]
-"""Of what the other side cannot check without doing it."""
+"""The option --dry-run of changes that brokers cannot validate."""
 Execute = Annotated[bool, typer.Option("--execute", help="Make the changes. Otherwise the command is a dry run.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")]
 YesUnneeded = Annotated[
@@ -42,24 +42,24 @@ YesUnneeded = Annotated[
 
 
 class Consent(Enum):
-    """Permission for a change that destroys something."""
+    """Permission for a destructive change."""
 
     GIVEN = "given"
     NEEDED = "needed"
-    """After a yes on a terminal; without a terminal the command is a dry run."""
+    """Prompt on a terminal; without a terminal the command is a dry run."""
     DENIED = "denied"
-    """The command is a dry run, on a terminal too."""
+    """The command is a dry run, even on a terminal."""
 
 
 def consent_options(dry_run: ShownDryRun = False, execute: Execute = False, yes: Yes = False) -> Consent:
-    """Return the permission that the options give: --dry-run wins over --execute and --yes."""
+    """Return the permission that the options give: --dry-run has precedence."""
     if dry_run:
         return Consent.DENIED
     return Consent.GIVEN if execute or yes else Consent.NEEDED
 
 
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
-    """Return values by key. Raises: click.BadParameter: a text is not KEY=VALUE, or has a key twice."""
+    """Return values by key. Raises: click.BadParameter: an entry is not KEY=VALUE, or repeats a key."""
     found: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -72,7 +72,7 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], question: str) -> bool:
-    """Show what would be done and ask on a terminal; return False without one, and in a dry run."""
+    """Show the facts and prompt on a terminal; return False without a terminal, and unless consent is NEEDED."""
     environment = common.environment
     if consent is not Consent.NEEDED or not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False
@@ -89,7 +89,10 @@ def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], questio
 def after_yes(
     common: Common, admin: "Admin", consent: Consent, facts: Sequence[str], question: str, change: Callable[[], T]
 ) -> T | None:
-    """Ask on a terminal, and make the change after a yes, with a new timeout, because the prompt took time."""
+    """Prompt on a terminal and make the change after a yes, with a new API timeout, as the prompt took time.
+
+    Returns None if the user does not confirm.
+    """
     if not is_confirmed(common, consent, facts, question):
         return None
     with admin.within():
@@ -97,12 +100,12 @@ def after_yes(
 
 
 def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str) -> str:
-    """Return the outcome of one item, such as "deleted"; `failed` is None in a dry run."""
+    """Return the result of one item, such as "deleted"; `failed` is None in a dry run."""
     return f"would be {done}" if failed is None else word_of(failed.get(key), done)
 
 
 def word_of(error: KafkaError | None, done: str) -> str:
-    """Return the result of a change, given its error, if it has one."""
+    """Return the result of a change that may have failed."""
     if error is None:
         return done
     return UNKNOWN if error.outcome_unknown else "failed"
@@ -116,12 +119,12 @@ def end_change(
     would: str,
     check: str = "",
 ) -> int:
-    """Write one row for each item of a change; report failures and omissions, and return the exit code.
+    """Write one row for each item of a change; report failures and return the exit code.
 
     Args:
         failed: None in a dry run.
-        would: what a dry run would have done.
-        check: the command that shows whether a change was made.
+        would: the change that a dry run omits.
+        check: command that shows whether a change was made.
     """
     write_listing(common.environment, output, listing)
     if failed is None:
@@ -131,16 +134,16 @@ def end_change(
 
 
 def say_dry_run(common: Common, what: str) -> None:
-    """Report that nothing was done, what would be, and what does it."""
+    """Print that this was a dry run, the omitted change, and the option that makes it."""
     common.say(f"{common.environment.program}: dry run: {what}. Add --execute to make the change.")
 
 
 def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError], check: str = "") -> int:
-    """Report what failed, equal failures once; return 3 if something was done, otherwise the code of the first cause.
+    """Print failures, equal ones once; return 3 if something was done, otherwise the code of the first failure.
 
     Args:
-        done: true where some item succeeded.
-        check: the command that shows whether a change was made whose outcome is unknown.
+        done: true if any item succeeded.
+        check: command that shows whether a change of unknown outcome was made.
     """
     failures = list(dict.fromkeys(_failure(error, check) for error in failed))
     for failure in failures:

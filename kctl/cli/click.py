@@ -1,4 +1,4 @@
-"""Errors of a command line, by typer's public names: the click inside typer has none that others may import."""
+"""Errors in a command line. typer has no public names for the errors of the click inside it."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,11 +23,11 @@ class HelpWanted(UsageError):
 
 
 PARSER_ERRORS: type[Any] = BadParameter.__mro__[1]
-"""The class of every mistake in a command line that the parser of typer finds."""
+"""Base class of all errors of typer's parser."""
 
 
 def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
-    """Return the value of a text as a parser reads it; its ValueError becomes a mistake in the option of that name."""
+    """Return the parsed value; a ValueError becomes a BadParameter of the option `name`."""
     try:
         return parse(given)
     except ValueError as e:
@@ -35,6 +35,6 @@ def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
 
 
 def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
-    """Raise BadParameter for a word that is not known."""
+    """Raise BadParameter unless the word is known."""
     if word not in known:
         raise BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")

@@ -1,4 +1,4 @@
-"""`kctl cluster`: its brokers, controller and features, and the quorum of its controllers."""
+"""`kctl cluster`: brokers, controller and features of the cluster, and the quorum of controllers."""
 
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,9 @@ BROKER_COLUMNS = ("broker", "host", "port", "rack", "controller", "state")
 QUORUM_COLUMNS = ("node", "role", "log_end_offset", "lag", "last_fetch_ms", "last_caught_up_ms")
 
 LONGEST_ID = 10
-"""Digits of the largest id of a broker."""
+"""Maximum digits of a broker ID."""
 LONGEST_S = 5
-"""`describe` does not wait longer for the quorum, to which a broker forwards the request."""
+"""Timeout of the quorum request in `describe`: brokers forward the request to the controllers."""
 
 app = Commands(no_args_is_help=True)
 
@@ -81,7 +81,7 @@ def describe(common: Common) -> int:
 
 
 def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
-    """Return the active controller; None if the controllers do not report it in time or to this user."""
+    """Return the active controller; None if the controllers do not report it in time, or not to this user."""
     from kctl.client.errors import KafkaError
 
     if described.controller_id >= 0:

@@ -1,7 +1,7 @@
-"""The tree of all commands as plain data, read from their declarations, which are the only ones.
+"""The tree of all commands as plain data, read from their declarations.
 
-`kctl help-json`, completions, manual pages and tests are made from it, so that none of them can differ from what the
-commands take. Reading it imports every command.
+`kctl help-json`, completions, manual pages and tests use it, so none can differ from the commands. Reading it
+imports every command.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Option(NamedTuple):
         values: all possible values, if they are a few words.
         default: as the user would write it; empty for none.
         property: Kafka property that it sets; empty for none.
-        is_common: is it one of those that every command has?
+        is_common: whether every command has it.
     """
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """Positional argument of a command; `metavar` has the brackets and dots of the help."""
+    """Positional argument of a command; `metavar` includes brackets and dots."""
 
     metavar: str
     help: str
@@ -65,10 +65,10 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command, or a group of them.
+    """One command or command group.
 
     Attributes:
-        path: from the root on: ("kctl", "groups", "list").
+        path: from the root: ("kctl", "groups", "list").
         summary: its line in a list of commands.
         text: its paragraphs.
     """
@@ -86,7 +86,7 @@ class Command(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Does it do something without a subcommand?"""
+        """Return whether it works without a subcommand."""
         return not self.commands or any(option.is_common for option in self.options)
 
     def walk(self) -> Iterator["Command"]:
@@ -98,7 +98,7 @@ class Command(NamedTuple):
 
 @cache
 def read_tree() -> Command:
-    """Return `kctl` and all its commands."""
+    """Return the tree of `kctl`."""
     group = command_of(root)
     assert isinstance(group, Group)
     context = typer.Context(group, info_name="kctl", help_option_names=["-h", "--help"])

@@ -1,6 +1,6 @@
-"""Commands: the typer application of a module, and what each of its commands does beyond typer's own.
+"""The typer application of a module, and extensions of typer's commands.
 
-Commands and options have the names of other tools too, shared options may precede a command, and arguments that are not
+Commands and options accept names of other tools, shared options may precede a command, and arguments that are not
 UTF-8 are rejected. Help has sections and examples.
 """
 
@@ -20,11 +20,11 @@ class Command(TyperCommand):
     """A command of kctl."""
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return the parser of the options and arguments, with the options of other tools."""
+        """Return the parser, including options of other tools."""
         return _with_other_names(super().make_parser(ctx), self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options and arguments. Raises: BadParameter: an argument is not UTF-8."""
+        """Parse the arguments. Raises: BadParameter: an argument is not UTF-8."""
         given = note_form_of_errors(ctx, self.make_parser(ctx), args)
         _refuse_missing_values(self, ctx, (), args)
         rest = super().parse_args(ctx, [*_named_arguments(ctx, given), *args])
@@ -36,7 +36,7 @@ class Command(TyperCommand):
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the part of the usage after the name of the command."""
+        """Return the metavars after the command in the usage line."""
         from kctl.cli.help_sections import usage_of_arguments  # wanted for help alone
 
         return [self.options_metavar or "", *usage_of_arguments(self, ctx)]
@@ -50,21 +50,21 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands; without one it shows its help, as an error."""
+    """A group of commands; without a subcommand it shows its help as an error."""
 
     def make_parser(self, ctx: Any) -> Any:
         """Return the parser of the options before a subcommand."""
         return _with_other_names(super().make_parser(ctx), self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options up to the name of a command. Raises: HelpWanted: there is no name."""
+        """Parse the arguments up to the subcommand. Raises: HelpWanted: there is no subcommand."""
         args = self.arrange(ctx, args)
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
         return super().parse_args(ctx, args)
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return the arguments with the name of the subcommand before the shared options."""
+        """Return the arguments with the subcommand before the shared options."""
         note_form_of_errors(ctx, self.make_parser(ctx), args)
         is_command = any("--api-timeout" in each.opts for each in self.params)  # it reads the shared options itself
         if is_command:
@@ -72,7 +72,7 @@ class Group(TyperGroup):
         return args if is_command or not args or not args[0].startswith("-") else self.move_shared_options(ctx, args)
 
     def parser_of_all(self, ctx: Any) -> Any:
-        """Return a parser of the options of the group and of the shared ones."""
+        """Return a parser of the options of the group and the shared options."""
         from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
 
         parser, shared = self.make_parser(ctx), shared_options()
@@ -81,7 +81,7 @@ class Group(TyperGroup):
         return parser
 
     def move_shared_options(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return arguments that begin with an option with the subcommand first; nothing if no subcommand follows."""
+        """Move the subcommand before the options that precede it; return an empty list if there is none."""
         from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
 
         _refuse_missing_values(self, ctx, shared_options(), args)
@@ -102,11 +102,11 @@ class Group(TyperGroup):
         return [*words[:1], *args[: len(args) - len(rest)], *words[1:]]
 
     def translate(self, words: list[str]) -> list[str]:
-        """Return the words from the name of a subcommand on, in the names of kctl."""
+        """Translate words, from the subcommand on, into names of kctl."""
         return words
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the name and the subcommand of the first word, and the words behind it."""
+        """Return the name and command of the first word, and the other words."""
         name = args[0] if args[0] in self.commands else subcommand_of(self.name or "", args[0])
         return super().resolve_command(ctx, [name, *args[1:]])
 
@@ -119,14 +119,14 @@ class Group(TyperGroup):
         write_examples(ctx.command_path, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        """Write the commands with what each does."""
+        """Write the commands with their summaries."""
         from kctl.cli.help_sections import write_commands
 
         write_commands(iter(self.commands.items()), formatter)
 
 
 class Commands(typer.Typer):
-    """The application of a module: its commands are those above, and their help is plain text."""
+    """A typer application with commands of kctl and plain-text help."""
 
     def __init__(self, *, cls: type[Group] = Group, **given: Any) -> None:
         super().__init__(cls=cls, rich_markup_mode=None, add_completion=False, **given)
@@ -134,12 +134,11 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **given: Any
     ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        """Return a decorator that makes a function the command of that name."""
+        """Return a decorator that makes a function the command `name`."""
         return super().command(name, cls=cls or Command, **given)
 
 
 def _with_other_names(parser: Any, command: Any, ctx: Any) -> Any:
-    """Add the options of other tools for a command to its parser."""
     for option in _other_options(command, ctx, _declared(command, ctx)):
         option.add_to_parser(parser, ctx)
     return parser
@@ -154,7 +153,7 @@ def _by_name(options: Iterable[Any]) -> dict[str, Any]:
 
 
 def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
-    """Return the options of other tools for a command; an option of kctl with this name has precedence."""
+    """Return the options of other tools for a command; options of kctl have precedence."""
     known, found = _by_name(options), []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         if name in known:
@@ -173,9 +172,9 @@ def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
 
 
 def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: Sequence[str]) -> None:
-    """Refuse an option in the place of a value, up to the subcommand if there is one.
+    """Raise UsageError for an option where a value belongs, up to the subcommand.
 
-    Behind an equals sign, as in --format=-b, every text is a value.
+    Values after an equals sign, as in --format=-b, are not checked.
     """
     declared = [*_declared(command, ctx), *shared]
     options = _by_name([*declared, *_other_options(command, ctx, declared)])
@@ -193,7 +192,7 @@ def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: 
 
 
 def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
-    """Return the name of the option whose value is the next word; None if this word has no such option."""
+    """Return the name of the option whose value is the next word, or None."""
     option = options.get(word)
     if option is not None:
         return None if option.is_flag or option.count else word
@@ -205,9 +204,9 @@ def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
 
 
 def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, Any]:
-    """Return the options wherever they are, and print errors as JSON if one of them selects it.
+    """Return the parsed options wherever they are, and switch errors to JSON if an option selects it.
 
-    The options are empty if the line is wrong, which the parser reports later.
+    The options are empty if the arguments are invalid; the parser reports the error later.
     """
     parser.ignore_unknown_options = parser.allow_interspersed_args = True
     TyperOption(param_decls=["output", "--output"]).add_to_parser(parser, ctx)  # even if the command prints no data
@@ -223,7 +222,7 @@ def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, 
 
 
 def _named_arguments(ctx: Any, given: Mapping[str, Any]) -> list[str]:
-    """Return the arguments that options of other tools name, in the order of the table."""
+    """Return the arguments that options of other tools set, in the order of the table."""
     found = []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         for value in given.get(_parameter_of(name), ()) if meant == ARGUMENT else ():

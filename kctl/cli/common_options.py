@@ -1,4 +1,4 @@
-"""`kctl options`: the options that commands have in common, which their helps do not repeat."""
+"""`kctl options`: the options shared by commands, which other help omits."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""Values of configs as brokers report them: equal to the values that were set, but written differently."""
+"""Equality of config values, which brokers report in another notation than they were set."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,11 +11,11 @@ _OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {
     ResourceType.GROUP: ("DYNAMIC_GROUP_CONFIG",),
     ResourceType.CLIENT_METRICS: ("DYNAMIC_CLIENT_METRICS_CONFIG",),
 }
-"""Where a value is that was set for a resource of a type."""
+"""Sources of values that were set for a resource itself, by type."""
 
 
 def has_value(kind: ResourceType, entry: ConfigEntry | None, value: str | None) -> bool:
-    """Return whether a broker reports a value as it was set; None: that none is set for the resource itself."""
+    """Return whether a broker reports `value` as set; None: as not set for the resource itself."""
     is_set = entry is not None and CONFIG_SOURCES.get(entry.source) in _OWN_SOURCES.get(kind, ())
     if value is None or not is_set or entry is None:
         return is_set is (value is not None)
@@ -23,7 +23,7 @@ def has_value(kind: ResourceType, entry: ConfigEntry | None, value: str | None) 
 
 
 def _plain(value: str) -> str:
-    """Return a value without what a broker leaves out when it writes a boolean, a list or a number."""
+    """Return a value in a normal form: brokers rewrite booleans, lists and numbers."""
     text = ",".join(dict.fromkeys(map(str.strip, value.lower().split(","))))
     try:
         return str(float(re.sub(r"[df]$", "", text))) if re.search(r"[.edf]", text) else str(int(text))

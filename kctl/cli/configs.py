@@ -1,6 +1,6 @@
-"""`kctl configs`: show, set and unset the configs of topics, brokers, groups and subscriptions of client metrics.
+"""`kctl configs`: show, set and unset configs of topics, brokers, groups and client metrics subscriptions.
 
-Owns the names of resources on the command line, and the contents of rows.
+Owns the names of resources on the command line, and the rows.
 """
 
 import shlex
@@ -90,7 +90,7 @@ def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: 
 
 
 def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | None]]", *, dry_run: bool) -> int:
-    """Change configs, show the outcome of each entry, and return the exit code."""
+    """Change configs, show the result of each entry, and return the exit code."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -117,18 +117,18 @@ def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | 
 
 
 def shown_name(resource: "ConfigResource") -> str:
-    """Return a resource as the arguments of `kctl configs show`."""
+    """Return a resource as arguments of `kctl configs show`."""
     return shlex.join(str(resource).split(" ", 1))
 
 
 def result_of(value: str | None, error: "KafkaError | None", *, dry_run: bool) -> str:
-    """Return the outcome of one entry, in a few words."""
+    """Return the result of one entry, in a few words."""
     done = "unset" if value is None else "set"
     return word_of(error, f"would be {done}" if dry_run else done)
 
 
 def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs: bool = False) -> list[Row]:
-    """Return a row for each entry, by name; with `changed` only those that do not have the default."""
+    """Return a row for each entry, by name; with `changed` only entries that differ from the default."""
     from kctl.client.admin import CONFIG_SOURCES, CONFIG_TYPES
 
     rows: list[Row] = []
@@ -150,7 +150,7 @@ def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs:
 
 
 def default_of(entry: "ConfigEntry") -> str | None:
-    """Return the default of an entry; the default of a topic in ms may be a broker config in hours or minutes."""
+    """Return the default of an entry; brokers have defaults of topic configs in hours or minutes, converted to ms."""
     from kctl.client.admin import CONFIG_SOURCES
     from kctl.grammar.integers import integer_in
 
@@ -169,7 +169,7 @@ def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
 
 
 def _resource(kind: str, words: list[str]) -> "tuple[list[ConfigResource], list[str]]":
-    """Return the resource that a type and the word after it mean, and the words behind."""
+    """Return the resource of a type and a name, and the words after them."""
     from kctl.client.admin import ConfigResource, ResourceType
 
     if kind == DEFAULTS:

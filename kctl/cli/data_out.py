@@ -1,4 +1,4 @@
-"""DataOut: the one way of a command's data to stdout; gathered, and flushed when big, when idle and at the end."""
+"""DataOut: buffered output of a command's data to stdout."""
 
 import select
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ class StdoutFailed(CommandError):
         self._unwritten = unwritten
 
     def with_result(self) -> "StdoutFailed":
-        """Return the same error with the data below it, for a command that has changed something."""
+        """Return the same error with the unwritten data in its details, for commands that changed something."""
         lines = self._unwritten.decode("utf-8", "replace").split("\n")
         return StdoutFailed(self._error, self._unwritten, ["the result was:", *filter(None, lines)])
 
 
 class RawStream(Protocol):
-    """An unbuffered stream: a write may take a part, or None where it would have to wait."""
+    """An unbuffered stream: write() may take a part, or return None if it would block."""
 
     def write(self, data: memoryview, /) -> int | None: ...
 
@@ -44,7 +44,7 @@ class RawStream(Protocol):
 
 
 class DataOut:
-    """A buffer before an unbuffered stream."""
+    """A buffer before an unbuffered stream, flushed if it is full, when the command is idle, and at the end."""
 
     def __init__(self, stream: RawStream, *, flush_bytes: int = FLUSH_BYTES) -> None:
         self._stream = stream
@@ -53,7 +53,7 @@ class DataOut:
         self._pending_bytes = 0
 
     def write(self, data: bytes) -> None:
-        """Take `data`; written immediately when enough has gathered.
+        """Buffer `data`; flush from `flush_bytes` on.
 
         Raises: OutputClosed, StdoutFailed: as `flush`.
         """
@@ -63,7 +63,7 @@ class DataOut:
             self.flush()
 
     def write_places(self, places: "ValuePlaces") -> None:
-        """Take values in their buffers; written immediately, without a copy, if they are enough.
+        """Write values in their buffers, without a copy if they reach `flush_bytes`.
 
         Raises: OutputClosed, StdoutFailed: as `flush`.
         """
@@ -74,19 +74,19 @@ class DataOut:
         self._write_all(places)
 
     def write_line(self, text: str) -> None:
-        """Take one line of text."""
+        """Write one line."""
         self.write(text.encode("utf-8", "surrogateescape") + b"\n")
 
     def write_at_once(self, text: str) -> None:
-        """Write text to a terminal now; raises as `flush`."""
+        """Write to a terminal and flush. Raises: OutputClosed, StdoutFailed: as `flush`."""
         self.write(text.encode("utf-8", "replace"))
         self.flush()
 
     def flush(self) -> None:
-        """Write whatever has gathered.
+        """Write the buffered data.
 
         Raises:
-            OutputClosed: the reader has left.
+            OutputClosed: the reader has closed the pipe.
             StdoutFailed: the disk is full, for example.
         """
         if not self._pending:
@@ -130,9 +130,9 @@ class DataOut:
             return None  # a stream in memory
 
     def check_reader(self) -> None:
-        """Notice without writing that the reader has left, so that an idle command ends too.
+        """Check for a reader without writing, so that idle commands exit too.
 
-        Raises: OutputClosed: the reader has left.
+        Raises: OutputClosed: the reader has closed the pipe.
         """
         descriptor = self._descriptor()
         if descriptor is None:

@@ -1,4 +1,4 @@
-"""A file that a command reads whole, bounded, such as a plan, offsets or a declaration."""
+"""Bounded files that a command reads whole, such as plans, offsets and declarations."""
 
 from io import BufferedIOBase
 from pathlib import Path
@@ -11,13 +11,13 @@ from kctl.client.topic_names import LONGEST_TOPIC_NAME
 
 STDIN = Path("-")
 LONGEST_SHOWN = 80
-"""Characters of a field that is not valid, in an error."""
+"""Maximum characters of an invalid field in an error."""
 
 
 def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None = None) -> bytes:
-    """Return the content of a file or pipe; where `stdin` is given, `-` is that.
+    """Return the content of a file or pipe, or of `stdin` if that is given and the path is `-`.
 
-    Raises: CommandError: it cannot be read, is too large, or is empty: none of these formats is.
+    Raises: CommandError: it cannot be read, is larger than `largest_bytes`, or is empty.
     """
     source = stdin if path == STDIN else None
     name = str(path) if source is None else "stdin"
@@ -38,15 +38,15 @@ def document_error(place: str, problem: str) -> CommandError:
 
 
 def shown(value: object) -> str:
-    """Return the text of an error for a field that is not valid."""
+    """Return an invalid field for an error."""
     return repr(value)[:LONGEST_SHOWN]
 
 
 def is_number(value: object, largest: int) -> bool:
-    """Return whether a field is a whole number from 0 to the largest."""
+    """Return whether a field is an integer from 0 to `largest`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
 
 
 def is_topic(field: object) -> TypeGuard[str]:
-    """Return whether a field can be the name of a topic: text that is not too long and can be printed."""
+    """Return whether a field can be a topic name: printable and not too long."""
     return isinstance(field, str) and 0 < len(field) <= LONGEST_TOPIC_NAME and field.isprintable()

@@ -1,4 +1,4 @@
-"""Environment: what a command takes from the process around it. Tests hand in their own.
+"""Environment: streams, terminal and variables of the process. Tests pass their own.
 
 Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ.
 """
@@ -27,13 +27,13 @@ LOWEST, DEFAULT_ROWS = 5, 24
 
 
 class ClosingNotice:
-    """How the notice of a lasting close is shown: a live view that would paint over it shows it itself.
+    """The notice of a slow close. A live view, which would overwrite it, shows it itself.
 
     Attributes:
-        program: how the notice begins.
-        show: called in a signal handler, so it may only leave the text for another thread; None: it is written.
-        doing: returns what the close does; called in a signal handler. None: no more is known than that it closes.
-        restore: restores the terminal before the process exits immediately; None: no view has changed it.
+        program: prefix of the notice.
+        show: called in a signal handler, so it may only leave the text for another thread; None: write to stderr.
+        doing: returns the current work of the close; called in a signal handler. None: unknown.
+        restore: restores the terminal before an immediate exit; None: no view changed it.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class ClosingNotice:
 
 
 class WaitingInput(RawIOBase):
-    """A descriptor to read from, even if another process has set it non-blocking: no data yet is not the end."""
+    """A descriptor whose reads wait for data, even if another process has set it non-blocking."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -66,13 +66,13 @@ class WaitingInput(RawIOBase):
 
 
 class Secrets:
-    """The values of a run that no message on stderr and no trace may contain, even if a broker repeats them."""
+    """Secrets that no message on stderr and no trace may contain, even if a broker repeats them."""
 
     def __init__(self) -> None:
         self.values: tuple[str, ...] = ()
 
     def masked(self, text: str) -> str:
-        """Return the text with `***` in the place of each secret."""
+        """Return the text with `***` for each secret."""
         for value in self.values:
             if value:
                 text = text.replace(value, "***")
@@ -80,13 +80,13 @@ class Secrets:
 
 
 class Environment(NamedTuple):
-    """The streams, the terminal and the variables of one run."""
+    """The streams, the terminal and the variables of one command."""
 
     stdin: BufferedIOBase
     stdout: RawStream
-    """Data and nothing else; unbuffered."""
+    """Data only; unbuffered."""
     stderr: TextIO
-    """Everything said to people."""
+    """All messages for people."""
     environ: Mapping[str, str]
     clock: Clock
     closing_notice: ClosingNotice
@@ -96,36 +96,36 @@ class Environment(NamedTuple):
     stderr_is_tty: bool = False
     columns: int = 80
     resources: ExitStack | None = None
-    """Closed at the end of the command line that `run` runs: connections that the command shares."""
+    """Resources closed when the command exits, such as shared connections."""
     program: str = "kctl"
-    """How messages on stderr begin: `kctl consume`, so that two commands in one pipe can be distinguished."""
+    """Prefix of messages on stderr, such as `kctl consume`, which distinguishes two commands in one pipe."""
     errors_as_json: bool = False
-    """Whether each failure is one JSON object on stderr, for programs."""
+    """Whether each failure is printed as one JSON object on stderr, for programs."""
     limits: DerivedLimits | None = None
-    """Limits that the command derives from others; each command line of `run` has its own."""
+    """Limits that the command derives from others."""
 
     @property
     def colour(self) -> bool:
-        """Whether stdout may be coloured (https://no-color.org)."""
+        """Return whether stdout may be colored (https://no-color.org)."""
         return self.stdout_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property
     def colours_stderr(self) -> bool:
-        """The same of stderr."""
+        """Return whether stderr may be colored."""
         return self.stderr_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property
     def can_redraw(self) -> bool:
-        """Whether stdout is a terminal on which a view can be painted over."""
+        """Return whether a view can be repainted on stdout."""
         return self.stdout_is_tty and not self.is_dumb
 
     @property
     def is_dumb(self) -> bool:
-        """Whether the terminal has no colors and no cursor movement."""
+        """Return whether the terminal has no colors and no cursor movement."""
         return self.environ.get("TERM") in ("dumb", "unknown", "")
 
     def size(self) -> tuple[int, int]:
-        """Return columns and rows of the terminal on stdout as they are now; it may be resized at any time."""
+        """Return the current columns and rows of the terminal on stdout."""
         try:
             columns, rows = os.get_terminal_size(self.stdout.fileno())
         except (OSError, ValueError):  # no terminal, or a stream in memory
@@ -134,7 +134,7 @@ class Environment(NamedTuple):
 
     @property
     def stderr_columns(self) -> int:
-        """How wide the terminal on stderr is now."""
+        """Return the current columns of the terminal on stderr."""
         try:
             columns = os.get_terminal_size(self.stderr.fileno()).columns
         except (OSError, ValueError):  # a stream in memory
@@ -143,11 +143,11 @@ class Environment(NamedTuple):
 
     @property
     def table_width(self) -> int | None:
-        """How wide a table may be: as the terminal; None where no terminal shows it."""
+        """Return the maximum columns of a table: the terminal's, or None without a terminal."""
         return self.size()[0] if self.stdout_is_tty else None
 
     def styled(self, text: str, style: str) -> str:
-        """Return a text for stderr in a style, if stderr has colors."""
+        """Return a text in a style, if stderr has colors."""
         if not style or not self.colours_stderr:
             return text
         from kctl.cli.view.painter import coloured  # rich: wanted on a terminal
@@ -158,8 +158,8 @@ class Environment(NamedTuple):
         """Write a line for people to stderr. If stderr is closed, the command continues.
 
         Args:
-            line: stays one line, and steers no terminal, whatever a broker or a member of a group put into it.
-            painted: the rest of the line, kctl's own, which may have colours.
+            line: printed as one line without control characters, since brokers and group members may supply parts.
+            painted: rest of the line from kctl itself, which may have colors.
         """
         text = one_line(self._named(with_options(self.secrets.masked(line))))
         if self.stderr_is_tty and not painted:
@@ -175,7 +175,7 @@ class Environment(NamedTuple):
         return text if self.limits is None else self.limits.named(text)
 
     def say_failure(self, failure: "Failure", *, is_error: bool = True) -> None:
-        """Write what failed, where, and what to do about it."""
+        """Write a failure to stderr, as text or JSON."""
         if self.errors_as_json:
             import json  # for programs
 
@@ -210,9 +210,9 @@ def system_environment() -> Environment:
 
 
 def _open_what_is_closed() -> None:
-    """Put /dev/null where our caller closed a stream; a socket opened later would take its place and get our output.
+    """Open /dev/null for closed streams, since a later socket would get their descriptors and the output.
 
-    stdin cannot be read and stdout not written to then, as without them: nothing must count as read or printed.
+    Reads from stdin and writes to stdout fail then, as on closed streams.
     """
     for descriptor in (0, 1, 2):
         try:

@@ -1,6 +1,6 @@
-"""EXAMPLES: what help and manual pages show of each command.
+"""EXAMPLES: examples of each command in help and manual pages.
 
-Each is run by tests/docs/test_examples.py on a cluster with the topics `orders` and `copies` and the group `billing`.
+tests/docs/test_examples.py runs them on a cluster with the topics `orders` and `copies` and the group `billing`.
 """
 
 from enum import Enum
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Ending(Enum):
-    """How an example comes to its end."""
+    """Reason for which an example exits."""
 
     BY_ITSELF = "without a signal"
     BY_CTRL_C = "by Ctrl-C"
@@ -16,7 +16,7 @@ class Ending(Enum):
 
 
 class Example(NamedTuple):
-    """A command line that can be copied, and its effect."""
+    """A command line to copy, and its effect."""
 
     text: str
     line: str

@@ -1,4 +1,4 @@
-"""ExitCode: one code per cause, for scripts; `kctl --help` and the manual page show the texts."""
+"""ExitCode: one code per cause, for scripts. `kctl --help` and the manual page show the texts."""
 
 from enum import IntEnum
 from typing import Self
@@ -9,7 +9,7 @@ _OF_KIND: dict[ErrorKind, "ExitCode"] = {}
 
 
 class ExitCode(IntEnum):
-    """Result of the process for its caller."""
+    """Exit code of the process."""
 
     text: str
 
@@ -54,9 +54,9 @@ UNCONNECTED = (
     ExitCode.AUTHENTICATION,
     ExitCode.WRONG_PROTOCOL,
 )
-"""Causes of a connection that never carried a request, the nearest to a working connection last."""
+"""Causes of connections that never carried a request, the nearest to a working connection last."""
 
 
 def exit_code_of(kind: ErrorKind) -> ExitCode:
-    """Return the exit code for errors of a kind."""
+    """Return the exit code of errors of a kind."""
     return _OF_KIND[kind]

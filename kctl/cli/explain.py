@@ -1,4 +1,4 @@
-"""`kctl explain`: the page on an exit code, an error, a limit, a property or a fault, from `explanations/`."""
+"""`kctl explain`: pages on exit codes, errors, limits, properties and faults, from `explanations/`."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
 """Errors as users see them: one line, a hint, and the exit code of the cause.
 
-`exit_code` returns the code for the kind of an error. A command that ends without an error chooses a code by its
-result: `account_code` (produce), `report_close` (consume), `verdict` (probe); topics, groups and bench return one of
+`exit_code` returns the code for the kind of an error. Commands that exit without an error derive a code from their
+result: `account_code` (produce), `report_close` (consume), `verdict` (probe). Topics, groups and bench return an
 `ExitCode` if a part of the result is missing.
 """
 
@@ -19,12 +19,12 @@ from kctl.client.wording import place_text
 _NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
 _OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
 _LONG_WORD = re.compile(r"(\S{300})\S+")
-"""A word in a mistake that is too long to show, and its shown beginning."""
+"""A word that is too long to show, and the part to show."""
 _NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 
 
 VERSION = 1
-"""Of the fields of an error; within a version fields are added, never renamed or removed."""
+"""Version of the fields of an error; within a version fields are added, never renamed or removed."""
 
 
 class CommandError(Exception):
@@ -37,7 +37,7 @@ class CommandError(Exception):
         self.details = tuple(details)
 
     def __str__(self) -> str:
-        """Return the message and the details, a line each."""
+        """Return the message and the details, one per line."""
         return "\n".join([str(self.args[0]), *(f"  {line}" for line in self.details)])
 
 
@@ -50,7 +50,7 @@ def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
 
 
 def file_exit_code(error: OSError) -> ExitCode:
-    """Return the exit code of the system's error: a disk without room is no mistake of the command line."""
+    """Return the exit code of a file error: DISK for a full or failing disk, otherwise USAGE."""
     return ExitCode.DISK if _is_of_disk(error) else ExitCode.USAGE
 
 
@@ -65,9 +65,9 @@ class Failure(NamedTuple):
 
     Attributes:
         details: further lines between message and hint.
-        cause: Kafka's name of a broker's error, or the class of an error of the client; empty if there is neither.
+        cause: Kafka's name of a broker error, or the class of a client error; otherwise empty.
         broker: address of the broker, as HOST:PORT; empty if the failure is not about one broker.
-        phase: phase of the connection in which it failed; empty if it was no connection.
+        phase: phase of the connection in which it failed; empty for other failures.
     """
 
     code: ExitCode
@@ -79,14 +79,14 @@ class Failure(NamedTuple):
     phase: str = ""
 
     def masked(self, mask: Callable[[str], str]) -> "Failure":
-        """Return the failure with other texts: `mask` replaces secrets in each."""
+        """Return the failure with `mask` applied to its texts, to hide secrets."""
         details = tuple(map(mask, self.details))
         return self._replace(
             message=mask(self.message), hint=mask(self.hint), details=details, broker=mask(self.broker)
         )
 
     def lines(self) -> list[str]:
-        """Return the failure for people, a line each."""
+        """Return the lines of the failure for people."""
         return [self.message, *(f"  {line}" for line in self.details), *([f"hint: {self.hint}"] if self.hint else [])]
 
     def fields(self) -> dict[str, object]:
@@ -105,7 +105,7 @@ class Failure(NamedTuple):
 
 
 MOST_NODES = 10
-"""Nodes whose errors are listed beside the cause; further ones are counted."""
+"""Maximum number of brokers listed with their errors; further ones are counted."""
 
 
 OPERATIONS = {
@@ -118,7 +118,7 @@ OPERATIONS = {
     "obtain a producer id": "write", "produce": "write", "read committed": "describe", "read the committed": "describe",
     "remove": "read",
 }  # fmt: skip
-"""The operation that an action needs on its resource, by the first words of the action."""
+"""The ACL operation that an action needs, by the first words of the action."""
 _REFUSED = re.compile(
     rf"cannot (?=(?P<action>{'|'.join(OPERATIONS)})\b)"
     r"(?:[^:]*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?): )?"
@@ -126,7 +126,7 @@ _REFUSED = re.compile(
 
 
 def exit_code(error: BaseException) -> ExitCode:
-    """Return the code of the cause: a timeout that knows what blocked it has the code of that."""
+    """Return the exit code of an error; a timeout with a known cause has the code of the cause."""
     if isinstance(error, CommandError):
         return error.code
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
@@ -143,7 +143,7 @@ def exit_code(error: BaseException) -> ExitCode:
 
 
 def explain(error: BaseException) -> Failure:
-    """Return what to tell the user of an error."""
+    """Return the failure to print for an error."""
     if isinstance(error, OSError) and _is_of_disk(error):
         error = file_error("cannot write", error)  # mostly of click, which writes help to stdout
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
@@ -167,7 +167,7 @@ def explain(error: BaseException) -> Failure:
 
 
 def _acl_command(error: errors.AuthorizationError) -> str:
-    """Return the command that adds the ACL, behind a colon, or nothing if the error has no action and resource."""
+    """Return ": " and the command that adds the missing ACL; empty if the error has no action and resource."""
     found = _REFUSED.match(str(error))
     if found is None:
         return ""
@@ -185,7 +185,7 @@ def _acl_command(error: errors.AuthorizationError) -> str:
 
 
 def _root_cause(error: BaseException) -> BaseException:
-    """Return the error at the end of the chain of causes, as far as the exit code follows it."""
+    """Return the last error of the chain of causes that the exit code follows."""
     cause = error.__cause__ if isinstance(error, CommandError) else getattr(error, "cause", None)
     if isinstance(error, errors.AdvertisedAddressError) or not isinstance(cause, errors.KafkaError):
         return error
@@ -217,7 +217,7 @@ def _message(error: BaseException) -> str:
 
 
 def _sentence(error: Any) -> str:
-    """Return the mistake in a command line, and for an unknown command or option the likely one."""
+    """Return the error in a command line, with a suggestion for an unknown command or option."""
     ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
     if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):
@@ -247,7 +247,7 @@ def _no_such_option(name: str, ctx: Any) -> str:
 
 
 def _plain_number(sentence: str) -> str:
-    """Return a sentence of the parser about a number in plain words."""
+    """Replace the parser's texts about numbers by plain words."""
     sentence = _NO_NUMBER.sub(r"\1 is not a whole number.", sentence)
     return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is not allowed: {_range_text(found[2])}.", sentence)
 
@@ -261,7 +261,7 @@ def _range_text(text: str) -> str:
 
 
 def _details(error: BaseException) -> list[str]:
-    """Return where the time of a timeout went, and what is wrong with the nodes that are not its cause."""
+    """Return the time account of a timeout, and errors of brokers other than its cause."""
     if isinstance(error, CommandError):
         return list(error.details)
     if not isinstance(error, errors.KafkaTimeoutError):

@@ -1,7 +1,7 @@
-"""Freed memory stays with the process while many records are moved, instead of going back to the system each time.
+"""Settings of glibc's allocator that keep freed memory in the process.
 
-A fetch of some MiB is freed soon after it came. glibc returns such memory to the system soon and fetches new pages
-for the next response, which costs more than decoding the records.
+By default glibc returns the freed MiB of each fetch to the system. Mapping new pages for the next response costs
+more than decoding the records.
 """
 
 import sys
@@ -10,13 +10,13 @@ from typing import Final
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 KEPT_BYTES: Final = 128 * 1024 * 1024
-"""Free memory at the end of an arena beyond which glibc gives it back."""
+"""Free memory at the end of the heap above which glibc returns it."""
 LARGEST_BLOCK_BYTES: Final = 32 * 1024 * 1024
-"""Blocks above are mapped one by one; glibc allows no more than this."""
+"""Size above which a block is mapped separately: the maximum of glibc."""
 
 
 def keep_freed_memory() -> bool:
-    """Raise the thresholds of glibc's allocator; return whether there is one that takes them."""
+    """Raise the thresholds of glibc's allocator; return whether it accepts them."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes  # 3 ms, which commands that move little do without

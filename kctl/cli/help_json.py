@@ -1,6 +1,6 @@
 """`kctl help-json`: every command, argument, option and exit code as one JSON object, for tools that drive kctl.
 
-Owns the shape of that object, docs/schemas/help.v1.json; command_tree.py reads its contents.
+The shape of the object is docs/schemas/help.v1.json; command_tree.py reads its contents.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def help_json(ctx: typer.Context) -> int:
 
 
 def all_help() -> dict[str, Any]:
-    """Return the object that is printed."""
+    """Return the object to print."""
     from kctl.cli.command_tree import read_tree  # every command: wanted only here
 
     return {

@@ -1,4 +1,4 @@
-"""Help of a command: its arguments, its own options, and its examples; and the common options in sections."""
+"""Help of a command: arguments, own options and examples; and common options in sections."""
 
 import inspect
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from typer.models import ArgumentInfo
 from kctl.cli.examples import EXAMPLES
 
 WIDEST_NAMES = 30
-"""Columns for the names of options; longer ones have a line of their own."""
+"""Maximum columns of option names; longer ones have a separate line."""
 SECTIONS = {
     "Connection": ("--bootstrap", "--security-protocol", "-X", "--command-config", "--profile"),
     "Timeouts": ("--api-timeout", "--connect-timeout", "--request-timeout", "--close-timeout", "--fail-fast"),
     "Output": ("--output", "--json", "--quiet", "--verbose", "--trace", "--trace-file"),
 }
-"""The sections of `kctl options` in their order."""
+"""Sections of `kctl options`, in order."""
 COMMON = "Run `kctl options` for the options for connection, timeouts, and output."
-"""The line of a command's help that leads to the common options."""
+"""The line of each help that refers to the common options."""
 _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 
 
 def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the arguments of a command, its own options, and a line that leads to the common ones."""
+    """Write the arguments of a command, its own options, and a reference to the common options."""
     common = common_options(command, ctx)
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in _shown(command, ctx):
@@ -37,7 +37,7 @@ def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def write_common_options(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the common options of a command in their sections."""
+    """Write the common options of a command in sections."""
     common = common_options(command, ctx)
     _write_rows(
         {title: [_row(each) for each in common if set(each.opts) & set(SECTIONS[title])] for title in SECTIONS},
@@ -46,7 +46,7 @@ def write_common_options(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def common_options(command: Any, ctx: Any) -> list[Any]:
-    """Return the options that a command shares with others; none of a command that does not connect to a cluster."""
+    """Return the options shared with other commands; empty if the command does not connect to a cluster."""
     shown = list(_shown(command, ctx))
     if not any("--api-timeout" in each.opts for each in shown):
         return []
@@ -69,7 +69,7 @@ def _write_rows(rows: dict[str, list[tuple[str, str]]], formatter: Any) -> None:
 
 
 def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
-    """Write the commands of a group, each with the first sentences of its help."""
+    """Write the commands of a group with the first paragraph of their help."""
     shown = [(name, command.help or "") for name, command in commands if not command.hidden]
     rows = [(name, " ".join(text.split("\n\n")[0].split())) for name, text in shown]
     with formatter.section("Commands"):
@@ -77,7 +77,7 @@ def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
 
 
 def write_examples(path: str, formatter: Any) -> None:
-    """Write the examples of the command with this path, each command on one line, to be copied."""
+    """Write the examples of the command `path`, one line each, to copy."""
     examples = EXAMPLES.get(path, ())
     if examples:
         with formatter.section("Examples"):
@@ -86,17 +86,16 @@ def write_examples(path: str, formatter: Any) -> None:
 
 
 def column_of_names(formatter: Any) -> int:
-    """Return how wide the column of names may be: on narrow terminals it leaves room for the descriptions."""
+    """Return the maximum columns of names: at most half of the width."""
     return min(WIDEST_NAMES, int(formatter.width) // 2)
 
 
 def argument_name(declared: Any) -> str:
-    """Return the name of an argument in the help."""
     return str(declared.metavar or declared.human_readable_name.upper())
 
 
 def argument_help(command: Any, declared: Any) -> str:
-    """Return the help of an argument as it was declared; typer below 0.21 loses it where click is 8.5."""
+    """Return the help of an argument as declared; typer below 0.21 loses it with click 8.5."""
     parameters = inspect.signature(command.callback).parameters if command.callback else {}
     annotation = parameters[declared.name].annotation if declared.name in parameters else None
     found = [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArgumentInfo)]
@@ -104,7 +103,7 @@ def argument_help(command: Any, declared: Any) -> str:
 
 
 def usage_of_arguments(command: Any, ctx: Any) -> Iterator[str]:
-    """Yield the arguments in their order after a command; optional ones have brackets."""
+    """Yield the arguments of a command in order, optional ones in brackets."""
     for each in command.get_params(ctx):
         if each.param_type_name == "argument":
             name = argument_name(each)

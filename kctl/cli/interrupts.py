@@ -1,6 +1,6 @@
-"""SIGINT, SIGTERM and SIGHUP: the first stops the command, which closes within its limit; the second exits immediately.
+"""SIGINT, SIGTERM and SIGHUP: the first closes the command within its timeout; the second exits immediately.
 
-A notice follows if closing lasts longer than NOTICE_AFTER_MS: on a terminal, and of commands that have data to lose.
+If closing lasts longer than NOTICE_AFTER_MS, a notice appears: on a terminal, and for commands that have data to lose.
 """
 
 import os
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(RaisedByHandler):
-    """A signal ends the command; raised in the main thread, at any point.
+    """Raised in the main thread, at any point, by a signal that stops the command.
 
     Not a KeyboardInterrupt, for which py4j prints a traceback.
     """
@@ -38,7 +38,7 @@ class Interrupted(RaisedByHandler):
 
 
 class Interrupts:
-    """Turns the first signal into `Interrupted` and the second into an immediate end."""
+    """Signal handlers that turn the first signal into `Interrupted` and the second into an immediate exit."""
 
     def __init__(self, notice: ClosingNotice, *, stdout_is_tty: bool, stderr_is_tty: bool) -> None:
         self._notice = notice
@@ -48,7 +48,7 @@ class Interrupts:
         self._is_seen = False
 
     def install(self) -> None:
-        """Take over the signals of this process; SIGHUP stays ignored where the caller wants that, as nohup does."""
+        """Install the handlers; SIGHUP stays ignored if the parent ignores it, as nohup does."""
         sys.unraisablehook = _print_dropped_error
         for number in _CODES:
             if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) is not signal.SIG_IGN:
@@ -56,7 +56,7 @@ class Interrupts:
                 signal.signal(number, self._on_signal)
 
     def remove(self) -> None:
-        """Let each end the process immediately, since nothing is left to close."""
+        """Restore the default handlers, which exit immediately, since nothing is left to close."""
         cancel_all()
         for number in self._taken:
             signal.signal(number, signal.SIG_DFL)
@@ -94,6 +94,6 @@ class Interrupts:
 
 
 def _print_dropped_error(dropped: "UnraisableHookArgs") -> None:
-    """Print an error that Python drops, as Python does; what a signal handler has raised is raised again."""
+    """Print dropped errors as Python does, except errors that a signal handler raised and raises again."""
     if not isinstance(dropped.exc_value, RaisedByHandler):
         sys.__unraisablehook__(dropped)

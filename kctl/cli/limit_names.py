@@ -1,4 +1,4 @@
-"""Names of limits: errors of the client have properties, users of the command line have options."""
+"""Names of limits: client errors use properties, the command line uses options."""
 
 import re
 
@@ -15,7 +15,7 @@ PROPERTY_OF_OPTION = {
     "--partitioner": "partitioner.class",
     "--transactional-id": "transactional.id",
 }
-"""Options that are another way to write a property: its default and its words are theirs."""
+"""Property of each option that has the property's default and values."""
 OPTION_OF_LIMIT = {name: option for option, name in PROPERTY_OF_OPTION.items() if name.endswith(".ms")} | {
     "max.block.ms": "--api-timeout",
     "close(timeout)": "--close-timeout",
@@ -31,23 +31,23 @@ _REFUSED = re.compile(r"(?<=\bbootstrap\.refused\.timeout\.ms=-1 )(?=retries)")
 
 
 class DerivedLimits:
-    """Options whose values a command derives from another option, which its messages name."""
+    """Options that have a value derived from another option, which messages show instead."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def derive(self, option: str, name: str) -> None:
-        """Have messages show `name` as the limit in place of an option, such as `--delivery-timeout`."""
+        """Show `name`, such as `--delivery-timeout`, as the limit in place of `option`."""
         self._names[option] = name
 
     def named(self, text: str) -> str:
-        """Return a text with the names of the limits from which others are derived."""
+        """Replace derived limits in a text by the limits that they come from."""
         options = "|".join(map(re.escape, self._names))
         return re.sub(rf"\(({options})(?=[ )])", lambda found: f"({self._names[found[1]]}", text) if options else text
 
 
 def with_options(text: str) -> str:
-    """Return a text of the client with the options of the command line for limits and properties."""
+    """Replace properties and limits in a client text by options of the command line."""
     text = _LIMIT.sub(lambda found: found[1] + OPTION_OF_LIMIT[found[2]], text)
     text = _LONGER.sub(lambda found: OPTION_OF_LIMIT[found[0]], text)
     return _REFUSED.sub("(--no-fail-fast) ", _PROTOCOL.sub(r"\1 --security-protocol ", text))

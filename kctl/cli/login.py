@@ -1,4 +1,4 @@
-"""Logins: which properties make one, the address each belongs to, and sasl.jaas.config from user and password."""
+"""Logins: their properties, the address that each belongs to, and sasl.jaas.config from user and password."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SERVERS, PROTOCOL, MECHANISM = "bootstrap.servers", "security.protocol", "sasl.mechanism"
 USERNAME, PASSWORD = "sasl.username", "sasl.password"
 OTHER_NAMES = {"sasl.mechanisms": MECHANISM}
-"""Names of librdkafka for properties that Kafka's clients have."""
+"""Kafka's names of librdkafka properties."""
 _LOGIN = (JAAS, USERNAME, PASSWORD, "ssl.key.password")
 _LOGIN_PREFIXES = ("sasl.oauthbearer.", "sasl.kerberos.", "ssl.keystore.")
 CLIENT_ID = "sasl.oauthbearer.client.credentials.client.id"
@@ -28,25 +28,25 @@ MODULES = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-"""Login modules that take a user and a password, by SASL mechanism."""
+"""Login modules that need a user and a password, by SASL mechanism."""
 _FIRST_MARK = 0xF0000
-"""Characters of a private plane: what stands for references while a login is read."""
+"""First private-use character; they replace references while a login is parsed."""
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def is_of_login(name: str) -> bool:
-    """Return whether a property is part of what logs in: user, password, token, keytab or client key."""
+    """Return whether a property is part of a login: user, password, token, keytab or client key."""
     return name in _LOGIN or name.startswith(_LOGIN_PREFIXES)
 
 
 class Withheld(NamedTuple):
-    """A login that a call does not use, because the call goes to an address that the login does not belong to.
+    """A login that is not used, because another layer of settings has another address.
 
     Attributes:
-        owner: where the login was written: a profile or the environment.
-        is_of_profile: `-C` takes it along.
-        origin: where the other address was written.
-        address: the property of the address.
+        owner: source of the login: a profile or the environment.
+        is_of_profile: whether `-C` uses it.
+        origin: source of the other address.
+        address: property of the address.
     """
 
     owner: str
@@ -60,7 +60,7 @@ class Withheld(NamedTuple):
 
 
 class _Bound(NamedTuple):
-    """Secrets that go to one address, and how to tell that an address is part of another one."""
+    """Secrets that are sent to one address, and the parts of an address for comparison."""
 
     address: str
     is_secret: "Callable[[str, Setting], bool]"
@@ -76,7 +76,8 @@ def without_foreign_logins(
 ) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
     """Return a layer of settings without the secrets of addresses that a higher layer replaces.
 
-    A variable without an address is for any address: the command line takes no secrets.
+    A variable without an address belongs to any address: the command line accepts no secrets.
+
     Args:
         layer: the profile or the environment.
         below, above: the other layers, lower and higher, merged.
@@ -105,7 +106,7 @@ def _is_part(bound: _Bound, other: Setting, own: Setting | None) -> bool:
 
 
 def _without_sasl(kept: dict[str, Setting], others: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return a layer that lost its login; the same without SASL, unless other settings have a login for it."""
+    """Drop SASL from the protocol of a layer without its login, unless other settings have a SASL login."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
         kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
@@ -117,7 +118,7 @@ def _urls(setting: Setting) -> frozenset[object]:
 
 
 def _is_of_endpoint(name: str, setting: Setting) -> bool:
-    """Whether a property may have the client secret of the token endpoint; a reference may be any login."""
+    """Return whether a property may contain the client secret of the token endpoint; references may be any login."""
     if name == JAAS:
         return not any(module in setting.text for module in _PASSWORD_MODULES)
     return name in (CLIENT_ID, CLIENT_SECRET)
@@ -137,26 +138,27 @@ _BOUND = (
         _urls,
     ),
 )
-"""The addresses that have a login. Object stores take theirs, and their endpoint, from variables of their services."""
+"""Addresses that have logins. Object stores read theirs, and their endpoint, from variables of their services."""
 
 
 # --- user and password ------------------------------------------------------------------------------------------------
 
 
 def make_jaas(mechanism: str, user: str, password: str) -> str:
-    """Return the sasl.jaas.config of a user, as Kafka's clients read it.
+    """Return the sasl.jaas.config of a user.
 
-    Raises: ConfigError: the mechanism takes no password.
+    Raises: ConfigError: the mechanism has no password.
     """
     return _jaas(mechanism, in_quotes(user), in_quotes(password))
 
 
 def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict[str, Setting]:
-    """Return settings in which sasl.username and sasl.password have become sasl.jaas.config.
+    """Return settings with sasl.jaas.config in place of sasl.username and sasl.password.
 
-    A sasl.jaas.config of a layer that is as high or higher wins.
-    Args: rank: of each property, the number of the layer that it comes from; a higher one goes first.
-    Raises: ConfigError: one of both is missing, or the mechanism takes no password.
+    A sasl.jaas.config of an equal or higher layer has precedence.
+
+    Args: rank: layer number of each property; higher ones have precedence.
+    Raises: ConfigError: one of both is missing, or the mechanism has no password.
     """
     found = dict(by_name)
     given = [name for name in (USERNAME, PASSWORD) if name in found]
@@ -183,9 +185,9 @@ def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict
 
 
 def read_written_login(value: str) -> "JaasEntry | None":
-    """Return a sasl.jaas.config as a profile has it, its references in place; None where it cannot be read.
+    """Parse the sasl.jaas.config of a profile, keeping its references; None if it is invalid.
 
-    The references are put aside first: a command may contain quotes.
+    References are replaced during parsing, because their commands may contain quotes.
     """
     from kctl.client.security import JaasEntry, read_jaas  # most runs have no login to read
 
@@ -204,7 +206,8 @@ def read_written_login(value: str) -> "JaasEntry | None":
 def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     """Return the properties of a profile with sasl.jaas.config in place of sasl.username and sasl.password.
 
-    A sasl.username without a password stays: the password may come from elsewhere.
+    A sasl.username without a password stays: the password may come from another source.
+
     Raises: ConfigError: as with_jaas.
     """
     if not {USERNAME, PASSWORD, *OTHER_NAMES} & set(properties):
@@ -231,7 +234,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
 
 
 def _quoted(setting: Setting, is_written: bool) -> str:
-    """Return a value escaped for the quotes of a login; references stay, because they are quoted when fetched."""
+    """Escape a value for the quotes of a login, except references, which are escaped when fetched."""
     if not is_written:
         return in_quotes(setting.text)
     written = setting.text if setting.of_profile else escape(setting.text)

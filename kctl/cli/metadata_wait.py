@@ -1,7 +1,7 @@
-"""The end of a change: a wait until each broker knows it, so that the next command sees it on any of them.
+"""Waits until every broker knows a change, so that the next command sees it on any broker.
 
-In a KRaft cluster a change is made once the controller has made it; each broker hears of it a moment later. Owns which
-broker is waited for: one that does not respond is reported, and not waited for.
+In KRaft clusters the controller makes changes, and brokers apply them later. Brokers that do not respond are reported
+and not waited for.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,18 +27,19 @@ from kctl.client.wording import brokers_text
 
 INTERVAL_MS = 50
 ANSWER_S = 2
-"""How long brokers are given to answer."""
+"""Timeout of requests to brokers."""
 MOST_BROKERS = 1_000
-"""Brokers that requests are sent to; a response can list any number."""
+"""Maximum number of brokers to query; a response can list any number."""
 
 Look = Callable[[Sequence[int]], Mapping[int, bool]]
-"""Asks brokers whether they know the changes; those that did not respond are left out."""
+"""Returns whether each given broker knows the changes, without brokers that did not respond."""
 Knows = Callable[[TopicInfo | None], bool]
-"""Whether what a broker says of a topic, None where it does not know it, has the change."""
+"""Returns whether a broker's metadata of a topic, None if unknown to the broker, has the change."""
 
 
 def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
-    """Return once every broker knows the changes, or with a note at the API timeout: they are made anyway."""
+    """Wait until every broker knows the changes; at the API timeout, print a note, since the changes are made anyway.
+    """
     runtime = system_runtime()
     timer = Timer(runtime.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     pending: list[int] = []
@@ -78,9 +79,9 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
 
 
 def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows]) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the topics as they are expected.
+    """Wait, as `wait_for_brokers`, until every broker reports the expected topics.
 
-    A topic that the user may not describe is not waited for.
+    Topics that the user may not describe are not waited for.
     """
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
@@ -95,9 +96,9 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
 
 
 def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the values; one broker reports its values alone.
+    """Wait, as `wait_for_brokers`, until brokers report the config values. A broker's own configs: only that broker.
 
-    A resource that a broker may not, or cannot, describe is not waited for.
+    Resources that a broker does not describe are not waited for.
     """
 
     def knows(node_id: int) -> bool:
@@ -114,7 +115,7 @@ def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResour
 
 
 def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the ACL rules, or none of those that were deleted."""
+    """Wait, as `wait_for_brokers`, until every broker reports the created ACL rules, or none of the deleted ones."""
 
     def knows(node_id: int) -> bool:
         found = set(admin.describe_acls(broker_id=node_id, timeout=ANSWER_S))
@@ -124,7 +125,7 @@ def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, 
 
 
 def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credential], *, are_there: bool) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the credentials, or none of those that were deleted."""
+    """Wait, as `wait_for_brokers`, until every broker reports the credentials, or none of the deleted ones."""
 
     def knows(node_id: int) -> bool:
         found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
@@ -134,7 +135,7 @@ def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credent
 
 
 def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: Mapping[str, float | None]) -> None:
-    """Return as `wait_for_brokers`, once every broker reports the quotas of an entity; None: one that was removed."""
+    """Wait, as `wait_for_brokers`, until every broker reports the quotas of an entity; None: removed."""
     kinds = [kind for kind, _ in entity.parts]
 
     def knows(node_id: int) -> bool:
@@ -145,10 +146,9 @@ def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: M
 
 
 def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
-    """Return a function that queries one broker after the other; one that refuses the request is not waited for.
+    """Return a function that queries brokers one by one; brokers that reject the request are not waited for.
 
-    All of them first get a metadata request, in parallel: those that are silent are waited for together, and leave time
-    to ask the others.
+    It first sends all of them a metadata request in parallel, so that silent brokers share one timeout.
     """
     responding: set[int] = set()
 
@@ -172,7 +172,7 @@ def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
 
 
 def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout: float) -> Mapping[int, MetadataView]:
-    """Return the metadata of topics as each broker has it; those that did not respond within seconds are left out."""
+    """Return the topic metadata of each broker that responds within `timeout` seconds."""
     try:
         return admin.metadata_views(node_ids, topics, timeout=timeout).done
     except KafkaError:  # no broker has responded
@@ -180,17 +180,17 @@ def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout
 
 
 def is_created(topic_id: bytes) -> Knows:
-    """Return the expected state of a created topic, with its id if the broker gave one."""
+    """Return the expected state of a created topic, with its ID if known."""
     return lambda info: info is not None and topic_id in (NO_TOPIC_ID, info.topic_id)
 
 
 def is_deleted(topic_id: bytes) -> Knows:
-    """Return the expected state of a deleted topic; another topic of that name may exist."""
+    """Return the expected state of a deleted topic; a new topic may have the name."""
     return lambda info: info is None or topic_id not in (NO_TOPIC_ID, info.topic_id)
 
 
 def has_partitions(count: int) -> Knows:
-    """Return the expected state of a topic that has more partitions."""
+    """Return the expected state of a topic with at least `count` partitions."""
     return lambda info: info is not None and len(info.partitions) >= count
 
 

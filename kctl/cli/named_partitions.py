@@ -1,4 +1,4 @@
-"""Partitions that a command line names, as TOPIC, TOPIC:0,2-4 or /PATTERN/: read, and looked up in the cluster."""
+"""Partitions on a command line, as TOPIC, TOPIC:0,2-4 or /PATTERN/: parsed, and resolved in the cluster."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -13,10 +13,10 @@ from kctl.grammar.topics import INTERNAL, TopicWords, parse_partitions, parse_to
 
 
 def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
-    """Return the partitions of each TOPIC[:P,P-P]; None where all are meant.
+    """Return the partitions of each TOPIC[:P,P-P]; None for all partitions.
 
-    Args: where: the option or argument that an error names.
-    Raises: click.BadParameter: saying what is wrong.
+    Args: where: the option or argument that an error shows.
+    Raises: click.BadParameter: a text is invalid.
     """
     found: dict[str, list[int] | None] = {}
     for text in texts:
@@ -49,9 +49,9 @@ def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
 
 
 def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
-    """Return the topics that match names and patterns; all of them if there is neither.
+    """Return the topics that match names and patterns; all topics if both are empty.
 
-    Raises: CommandError: a pattern matches no topic.
+    Raises: CommandError: no topic matches the patterns.
     """
     if words.names and not words.patterns:
         return list(words.names)
@@ -68,7 +68,7 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
 
 
 def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mapping[str, list[int] | None]:
-    """Return the given partitions, with the matching topics in the place of patterns. Raises: as `chosen_topics`."""
+    """Replace patterns by the matching topics. Raises: as `chosen_topics`."""
     patterns = [text for text in wanted if text.startswith("/")]
     if not patterns:
         return wanted
@@ -77,9 +77,9 @@ def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mappi
 
 
 def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
-    """Return the partitions of each topic that was named.
+    """Return the existing partitions of each topic.
 
-    Raises: CommandError: a topic lacks a partition. KafkaError: there is no such topic, or it cannot be described.
+    Raises: CommandError: a partition does not exist. KafkaError: a topic does not exist or cannot be described.
     """
     wanted = with_matching(admin, wanted)
     described = admin.describe_topics(list(wanted))
@@ -94,7 +94,7 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
 
 
 def refuse_missing(topic: str, missing: Sequence[int], count: int) -> None:
-    """Raise CommandError where a topic of `count` partitions lacks some."""
+    """Raise CommandError if partitions are missing from a topic of `count` partitions."""
     if missing:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,

@@ -1,6 +1,6 @@
-"""Nearest names: the hint of errors about topics, groups, users and transactions that do not exist shows a similar one.
+"""Hints with similar names, for errors about topics, groups, users and transactions that do not exist.
 
-Owns the moment at which the names are listed: only after such an error, and for at most a second.
+Names are listed only after such an error, with a timeout of a second.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,47 +15,47 @@ if TYPE_CHECKING:
     from kctl.client.consumer import Consumer
 
 PATIENCE_S = 1.0
-"""A hint is not worth more of the API timeout; a frozen broker may not list its groups."""
+"""Timeout to list names: a frozen broker may not list its groups, and the API timeout is worth more."""
 
 
 def suggest_topics(client: "Admin | Consumer", failed: Mapping[str, KafkaError]) -> None:
-    """Set the hint of each error that says that there is no such topic, where another has a similar name."""
+    """Add a similar name to each error about a topic that does not exist."""
     _suggest(failed, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, lambda: client.list_topics(timeout=PATIENCE_S))
 
 
 def suggest_groups(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Set the hint of each error that says that there is no such group, where another has a similar name."""
+    """Add a similar name to each error about a group that does not exist."""
     _suggest(failed, ErrorCode.GROUP_ID_NOT_FOUND, lambda: admin.list_groups(timeout=PATIENCE_S).groups)
 
 
 def suggest_users(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Set the hint of each error that says that a user has no credentials, where another has a similar name."""
+    """Add a similar name to each error about a user without credentials."""
     _suggest(
         failed, ErrorCode.RESOURCE_NOT_FOUND, lambda: admin.describe_user_scram_credentials(timeout=PATIENCE_S).done
     )
 
 
 def suggest_transactions(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Set the hint of each error that says that there is no such transactional.id, where another is similar."""
+    """Add a similar name to each error about a transactional.id that does not exist."""
     _suggest(
         failed, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, lambda: admin.list_transactions(timeout=PATIENCE_S).transactions
     )
 
 
 def suggest_resources(admin: "Admin", failed: "Mapping[ConfigResource, KafkaError]") -> None:
-    """Do the same for resources with configs that are topics."""
+    """Add a similar name to each error about a topic config resource that does not exist."""
     suggest_topics(admin, {one.name: error for one, error in failed.items() if one.type.name == "TOPIC"})
 
 
 def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
-    """Set the hint of an error about a name, where a known one is similar."""
+    """Set the hint of an error to the known name most similar to `name`, if there is one."""
     meant = None if name in known else nearest_name(name, known)
     if meant is not None:
         error.hint = f"did you mean {meant}?"
 
 
 def _suggest(failed: Mapping[str, KafkaError], code: ErrorCode, known: Callable[[], Iterable[str]]) -> None:
-    """Set the hints of errors of that code by the names on the brokers, which are listed once."""
+    """Set the hints of errors with `code`; list the names once, and only if needed."""
     unknown = {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
     if unknown:
         try:

@@ -1,6 +1,6 @@
-"""A new password: read from a file, a source of references, or twice from the terminal; never from argv.
+"""A new password from a file, a source of references, or a terminal with repetition; never from argv.
 
-The password is kept out of all that is written to stderr. A pipe without a writer ends with the API timeout.
+The password is masked on stderr. A pipe that its writer does not close fails at the API timeout.
 """
 
 import os
@@ -27,8 +27,8 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
     """Return the new password of a user.
 
     Raises:
-        ConfigError: there is none, or it has several lines.
-        CommandError: a file had no end within the API timeout.
+        ConfigError: the password is missing or invalid, or cannot be read.
+        CommandError: a file had no end within the API timeout, or there is no terminal.
         click.UsageError: both a file and a source are given.
     """
     if file is not None and source is not None:
@@ -45,7 +45,7 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
 
 
 def _check(where: str, text: str) -> None:
-    """Raise ConfigError for a value that is no password."""
+    """Raise ConfigError for an invalid password."""
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
@@ -59,7 +59,7 @@ def _check(where: str, text: str) -> None:
 
 
 def _of_file(common: Common, file: str) -> str:
-    """Return the text of a file, which may be a pipe, without the line end at its end."""
+    """Return the text of a file or pipe without its final line end."""
     timer = Timer(common.environment.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     try:
         descriptor = os.dup(common.environment.stdin.fileno()) if file == STDIN else _open(file)
@@ -86,7 +86,7 @@ def _of_file(common: Common, file: str) -> str:
 
 
 def _open(file: str) -> int:
-    """Open without waiting for somebody who writes."""
+    """Open a file without waiting for the writer of a pipe."""
     return os.open(file, os.O_RDONLY | BINARY | NONBLOCK | NOCTTY | CLOEXEC)
 
 
@@ -97,7 +97,7 @@ def _of_source(common: Common, source: str) -> str:
 
 
 def _asked(common: Common, user: str) -> str:
-    """Return the password that was typed twice; it is not shown."""
+    """Prompt twice for the password, without echo."""
     sources = Sources(common.environment.environ, Path.cwd(), common.environment.clock, ask_on_terminal)
     words = one_line(user).replace("{", "").replace("}", "")
     try:

@@ -1,6 +1,6 @@
-"""WaitNotices: what a command waits for, reported after a second, for every command in this one place.
+"""WaitNotices: reports of waits that last a second or longer, for all commands.
 
-Fed by the client's typed events on its network thread; reports from a separate task, so that it also reports silence.
+The client's events arrive on its network thread; a separate task reports, so that silence is reported too.
 """
 
 import re
@@ -38,12 +38,12 @@ REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 LOOK_EVERY_MS = 200
 MOST_CAUSES = 3
 HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
-"""Requests that a healthy broker answers late."""
+"""Requests that a healthy broker holds before it responds."""
 
 
 _UNREACHED = (ConnectionRefused, ConnectTimeout, DnsError)
 _DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
-"""What differs from attempt to attempt, in the text of an error."""
+"""Parts of an error text that differ between attempts."""
 
 
 class _Attempt(NamedTuple):
@@ -61,15 +61,15 @@ class _Request(NamedTuple):
 class _Ending(NamedTuple):
     error: KafkaError
     since_ms: int
-    """When attempts began to end in this kind of error, retriable or not."""
+    """Time from which attempts failed with this kind of error, retriable or not."""
 
     def is_retried(self, now_ms: int) -> bool:
-        """Return whether the client tries again: an error that is fatal ends the command before."""
+        """Return whether the client retries: a fatal error stops the command earlier."""
         return self.error.retriable or now_ms - self.since_ms >= REPORT_AFTER_MS
 
 
 class Waits:
-    """Waits of a client, taken from its events; any thread. Its only time is the time of the events."""
+    """Waits of a client, from its events, in any thread. It reads time only from events."""
 
     def __init__(self, now_ms: int) -> None:
         self._lock = threading.Lock()
@@ -93,7 +93,7 @@ class Waits:
         """What requests that are not the client's have not got yet, and since when."""
 
     def on_event(self, event: Event) -> None:
-        """Learn from an event."""
+        """Update the waits."""
         with self._lock:
             if isinstance(event, Throttled):
                 self._throttled[event.target.place] = event.at_ms + event.throttle_ms
@@ -157,7 +157,7 @@ class Waits:
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
-        """Return whether nothing waits for a connection: it was used, and has no request. Brokers close such ones."""
+        """Return whether a connection was used and has no pending request: brokers close idle connections."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _on_close(self, target: Target) -> None:
@@ -176,7 +176,7 @@ class Waits:
 
     @contextmanager
     def other(self, what: str, now_ms: int) -> Iterator[None]:
-        """Learn of a request that is not the client's, which lasts as long as the context."""
+        """Record a wait for a service other than Kafka, for the duration of the context."""
         key = object()
         with self._lock:
             self._others[key] = (what, now_ms)
@@ -187,21 +187,21 @@ class Waits:
                 del self._others[key]
 
     def causes(self, now_ms: int) -> list[str]:
-        """Return the causes that made the client wait for REPORT_AFTER_MS and longer; none while it gets responses."""
+        """Return the causes of waits of REPORT_AFTER_MS or longer; none while the client gets responses."""
         with self._lock:
             others = [what for what, since_ms in self._others.values() if now_ms - since_ms >= REPORT_AFTER_MS]
             return [*dict.fromkeys(others), *self._causes(now_ms)]
 
     @property
     def are_refused(self) -> bool:
-        """Whether all that has happened is that servers refused connections or did not resolve."""
+        """Return whether the only events were refused connections and failed name resolution."""
         with self._lock:
             endings = self._endings.values()
             are_refusals = all(isinstance(each.error, ConnectionRefused | DnsError) for each in endings)
             return bool(endings) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
-        """Return which servers accepted the client and, once one did, which could not be used."""
+        """Return the servers that accepted the client and, after the first, the servers that are not usable."""
         with self._lock:
             if not self._ready:
                 return []
@@ -209,7 +209,7 @@ class Waits:
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def failures(self, now_ms: int) -> list[str]:
-        """Return why servers that accept connections are not usable, as `causes` does; nothing while another one is."""
+        """Return failures of servers that accept connections; none while another server responds."""
         with self._lock:
             if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
                 return []
@@ -244,7 +244,7 @@ def _brief(place: str, error: KafkaError) -> str:
 
 
 class WaitLimit(NamedTuple):
-    """How long a command retries, from its start, and the option that sets that."""
+    """Time for which a command retries from its start, and the option that sets it."""
 
     limit_ms: int
     flag: str
@@ -254,15 +254,14 @@ class WaitLimit(NamedTuple):
 
 
 class WaitNotices:
-    """Says what a command waits for.
+    """Reports of the waits of one command.
 
     Args:
         say: prints a line on stderr.
-        limit: of --api-timeout. Nothing is said about REPORT_AFTER_MS before and after its end: the error follows.
-        verbose: at the end, also list the servers that accepted the client and those that failed.
-        is_brief: report only once, and only if servers accept connections that then fail: a log needs no more.
-
-    Attributes: refused_limit: the same if all bootstrap servers refuse; None if that makes no difference.
+        limit: of --api-timeout. Reports pause for REPORT_AFTER_MS around its end, because the error follows.
+        verbose: at the end, list the servers that accepted the client and those that failed.
+        is_brief: report once, and only servers that accept connections and then fail: enough for a log.
+    Attributes: refused_limit: limit if all bootstrap servers refuse; None: the same limit.
     """
 
     def __init__(
@@ -293,7 +292,7 @@ class WaitNotices:
         self._is_stopping = False
 
     def _on_event_once(self, event: Event) -> None:
-        """Learn from an event, and say once that servers are not usable; the task that would look is not needed."""
+        """Update the waits, and report unusable servers once, without a task."""
         self._waits.on_event(event)
         if isinstance(event, Failed | Lost) and not self._is_stopping and not self._is_at_its_end(event.at_ms):
             failures = self._waits.failures(event.at_ms)
@@ -302,18 +301,18 @@ class WaitNotices:
                 self._say(failures)
 
     def during(self, what: str) -> AbstractContextManager[None]:
-        """Report what a request has not got yet, such as `s3://bucket: no response`, while the context lasts."""
+        """Report a pending request, such as `s3://bucket: no response`, for the duration of the context."""
         return self._waits.other(what, self._clock.now_ms())
 
     def start(self, driver: "Driver") -> None:
-        """Look from now on, in a separate task; does nothing if that runs, or was stopped."""
+        """Start the reporting task, unless it runs, was stopped, or is not needed."""
         if self._driver is None and not self._is_stopping and not self._is_brief:
             stop = driver.waiter()
             self._stop, self._driver = stop, driver
             self._task = driver.spawn(partial(self._run, driver), "notices")
 
     def stop(self) -> None:
-        """End the reports: the command reports its wait itself, or has ended."""
+        """Stop the reports: the command reports its waits itself, or has finished."""
         if self._verbose and not self._is_stopping:
             for line in self._waits.connections():
                 self.say(f"{self._program}: {line}")
@@ -331,7 +330,7 @@ class WaitNotices:
                 self.look(self._clock.now_ms())
 
     def look(self, now_ms: int) -> None:
-        """Report a wait: when it is new, at most once a second, and again from time to time."""
+        """Report new causes at most once a second, known ones at growing intervals."""
         causes = self._waits.causes(now_ms)
         if not causes or self._is_at_its_end(now_ms):
             return

@@ -1,7 +1,7 @@
-"""Options that every command shares, declared once, and the settings that result from them.
+"""Options that every command shares, and the settings that result from them.
 
-`@with_common(...)` gives a command all of them: its first parameter receives a `Common`. Options that some commands
-share are also declared in one function, which `@with_options(...)` takes.
+`@with_common(...)` adds them to a command, whose first parameter receives a `Common`. `@with_options(...)` adds
+options that some commands share, declared by one function.
 """
 
 import inspect
@@ -34,11 +34,11 @@ keep_off_stderr()  # commands report waits and failures themselves
 DEFAULT_CLOSE_MS = 30_000
 FAIL_FAST = "bootstrap.refused.timeout.ms"
 FAIL_FAST_MS = 5000
-"""How long a command that ends by itself tries while every bootstrap server refuses or does not resolve."""
+"""Retry time while all bootstrap servers refuse or do not resolve, for commands that exit without a signal."""
 
 
 def duration_ms(value: str | int) -> int:
-    """Return a duration with its unit as milliseconds; the `parser` of an option. Raises: click.BadParameter."""
+    """Parse a duration with its unit to ms; the `parser` of an option. Raises: click.BadParameter."""
     if isinstance(value, int):
         return value
     try:
@@ -48,7 +48,7 @@ def duration_ms(value: str | int) -> int:
 
 
 class Common(NamedTuple):
-    """What the shared options came to."""
+    """Values of the shared options."""
 
     environment: Environment
     settings: Settings
@@ -63,7 +63,7 @@ class Common(NamedTuple):
 
     @property
     def events(self) -> EventSink:
-        """Takes the events of a command's client: for requested traces, and for the notices of waits."""
+        """Return the event sink of the client, for requested traces and wait notices; starts the notices."""
         if self.notices is not None:
             from kctl.client.network.system import system_runtime  # the client is wanted anyway
 
@@ -79,20 +79,21 @@ class Common(NamedTuple):
         return on_event
 
     def finish_traces(self) -> None:
-        """End the traces and the notices; they get no more events reported."""
+        """Finish the traces and stop the notices, which receive no more events."""
         self.end_notices()
         for trace in (self.tracer, self.trace_file):
             if trace is not None:
                 trace.finish()
 
     def end_notices(self) -> None:
-        """Report no waits any more: the command does that itself from here on, or has ended."""
+        """Stop the wait notices: the command reports its waits itself, or has finished."""
         if self.notices is not None:
             self.notices.stop()
 
     @property
     def fail_fast_settings(self) -> Settings:
-        """Settings of a command that ends without a signal: it fails soon while all bootstrap servers refuse."""
+        """Return the settings of a command that exits without a signal: it fails fast if all bootstrap servers refuse.
+        """
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         if self.notices is not None:
             from kctl.cli.notices import WaitLimit
@@ -105,7 +106,7 @@ class Common(NamedTuple):
 
     @property
     def close_timeout_ms(self) -> int:
-        """--close-timeout, or its default."""
+        """Return --close-timeout, or its default."""
         return DEFAULT_CLOSE_MS if self.close_timeout_given_ms is None else self.close_timeout_given_ms
 
     @property
@@ -113,9 +114,9 @@ class Common(NamedTuple):
         return self.close_timeout_ms / 1000
 
     def choose_output(self, *offered: Output) -> Output:
-        """Return the shape to print: the requested one, otherwise the first offered.
+        """Return the requested output format, otherwise the first offered.
 
-        Raises: click.UsageError: the command does not offer the requested shape.
+        Raises: click.UsageError: the command does not offer the requested format.
         """
         if self.output is None:
             return offered[0]
@@ -129,7 +130,7 @@ class Common(NamedTuple):
             self.environment.say(line)
 
     def note_ignored(self, config: ClientConfig) -> None:
-        """List the properties that have no effect: from -X always, from files and variables with -v."""
+        """Print properties that have no effect: from -X always, from files and variables with -v."""
         without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} has no SASL"}
         for name, reason in {**config.ignored, **({} if config.uses_sasl else without_sasl)}.items():
             setting = self.settings.by_name.get(name)
@@ -226,11 +227,11 @@ def common(
     offered: Sequence[Output] = (),
     is_stream: bool = False,
 ) -> Common:
-    """Return what the shared options came to: their declaration and their meaning in one place.
+    """Declare the shared options and return their values.
 
     Args:
-        fetches: resolve the references of the profile; otherwise they stay as they are written.
-        offered: the formats of the command; `is_stream`: --json is jsonl.
+        fetches: resolve the references of the profile; otherwise they stay as written.
+        offered: the formats of the command; `is_stream`: --json selects jsonl.
     """
     if as_json:
         output = shape_of_json(output, offered, is_stream=is_stream)
@@ -359,7 +360,7 @@ def _limit(flag: str, limit_ms: int | None) -> Setting | None:
 
 
 _OF_COMMAND = ("fetches", "offered", "is_stream")
-"""Parameters of `common` that a command's declaration sets, not its user."""
+"""Parameters of `common` that the declaration of a command sets, not its user."""
 
 
 def _shared_parameters() -> dict[str, inspect.Parameter]:
@@ -379,7 +380,7 @@ def shared_options() -> list[Any]:
 
 
 def common_names() -> frozenset[str]:
-    """Return the names of the shared options, as the parameters of a command."""
+    """Return the parameter names of the shared options."""
     return frozenset(_shared_parameters())
 
 
@@ -390,14 +391,14 @@ def with_common(
     profile: str = "",
     has_json: bool = True,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return what gives a command the shared options after its own; its first parameter becomes the `Common`.
+    """Return a decorator that appends the shared options to a command and passes them as `Common`.
 
     Args:
-        outputs: the shapes of --output; a command without any does not show the option, and refuses it.
-        repeats: whether a command with these options prints its rows again and again, which --json makes a stream.
+        outputs: formats of --output; without any the option is hidden and rejected.
+        repeats: whether a command with the given options prints rows repeatedly, so that --json is a stream.
         fetches: resolve the references of the profile.
-        profile: parameter of the command that selects a profile as -C does.
-        has_json: whether --json is an option; it would be ambiguous if the command reads JSON.
+        profile: parameter of the command that selects a profile, as -C does.
+        has_json: whether --json is an option; it would be ambiguous in commands that read JSON.
     """
     shared = _shared_parameters()
     shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, output_option(*outputs)])
@@ -433,7 +434,7 @@ def with_common(
 
 
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
-    """Raise click.UsageError where an option was given before the name of a subcommand."""
+    """Raise click.UsageError for an option before a subcommand."""
     for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
         raise click.UsageError(f"{name} belongs after '{subcommand}'.", ctx)
 
@@ -444,9 +445,9 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 
 
 def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return what gives a command options that are declared elsewhere, after its own and before the common ones.
+    """Return a decorator that inserts options declared elsewhere, between own and shared options.
 
-    Args: declarations: by a parameter of the command, the function whose parameters are options and which returns it.
+    Args: declarations: by parameter of the command, the function whose parameters are the options and that returns it.
     """
     taken = {name: inspect.signature(declared).parameters for name, declared in declarations.items()}
 
@@ -468,7 +469,7 @@ def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., 
 def _taking(
     call: Callable[..., int], command: Callable[..., int], parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., int]:
-    """Return `call` as the command of that name and help, with these parameters: typer reads the options from them."""
+    """Give `call` the name, help and parameters of a command, from which typer reads the options."""
     named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     call.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]  # a function may have one
     call.__annotations__ = {p.name: p.annotation for p in named}

@@ -1,7 +1,6 @@
-"""Names of commands and options in other tools that mean a command or an option of kctl.
+"""Commands and options of other tools that kctl accepts.
 
-The parser reads both tables: `Group` finds commands by their other names, and `Command` declares the other names of its
-options.
+`Group` finds commands by these names, and `Command` declares these options.
 """
 
 import re
@@ -68,7 +67,7 @@ PHRASES = {
     "brokers logdirs": "brokers log-dirs",
     "sandbox tell": "sandbox fault",
 }
-"""Commands of other tools and former names, with their subcommand, that have the arguments of these."""
+"""Commands of other tools and former names, by the kctl command and subcommand with equal arguments."""
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "topics": {
         "--list": "list", "--describe": "describe", "--create": "create", "--alter": "alter", "--delete": "delete",
@@ -87,7 +86,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "schemas": {"--list": "list"},
     "profile": {"--list": "list"},
 }  # fmt: skip
-"""Subcommands as the scripts of Kafka write them, before or behind other options: `--topic orders --describe`."""
+"""Subcommands as flags, as in Kafka's scripts, anywhere in the arguments: `--topic orders --describe`."""
 MODES = {"-C": ["consume"], "-P": ["produce"], "-G": ["consume", "-g"]}
 """Modes of kcat. `-C` selects a profile, unless an option follows."""
 VERBS = ("get", "list", "ls", "describe", "create", "delete", "rm")
@@ -151,12 +150,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-o": "--output", "-f": "--output", "--format": "--output",
     },
 }  # fmt: skip
-"""Options of other tools and the option of kctl with this meaning, by command; under '' the options of all commands.
+"""Options of other tools and their equivalents in kctl, by command; '' has the options of all commands.
 
-`ARGUMENT`: an argument of kctl without an option, in the order of the table. An empty text: the default of kctl.
+`ARGUMENT`: a positional argument of kctl, in the order of the table. An empty text: the default of kctl.
 """
 VALUES = {"--entity-type": {"topics": "topic", "brokers": "broker", "groups": "group"}}
-"""Arguments as other tools write them, by option."""
+"""Arguments in the notation of other tools, by option."""
 FORMER_FINDINGS = {
     "certificate-ended": "certificate-expired",
     "certificate-ends": "certificate-expiring",
@@ -177,7 +176,7 @@ _SCRIPT = re.compile(r"^kafka-(.+?)(\.sh)?$")
 
 
 def kcat_mode_first(words: Sequence[str], is_command: Callable[[str], bool]) -> list[str]:
-    """Return a line that begins with an option; a mode of kcat in it becomes the command: `-t orders -C`."""
+    """Move a mode of kcat, as in `-t orders -C`, to the start and translate it to a command."""
     for at, (word, following) in enumerate(zip(words, [*words[1:], ""], strict=True)):
         if word == "--" or is_command(ALIASES.get(word, word)):
             break
@@ -188,7 +187,7 @@ def kcat_mode_first(words: Sequence[str], is_command: Callable[[str], bool]) -> 
 
 
 def command_words(words: Sequence[str], is_command: Callable[[str], bool]) -> list[str]:
-    """Return a line that begins with the name of a command, which becomes the name that kctl has for it."""
+    """Translate the command at the start of the words to kctl's names."""
     name, *rest = words
     if name == "help":
         rest = list(dropwhile("help".__eq__, rest))
@@ -208,7 +207,7 @@ def command_words(words: Sequence[str], is_command: Callable[[str], bool]) -> li
 
 
 def subcommand_of(group: str, word: str) -> str:
-    """Return the subcommand of a group with this name, former name, or name in other tools."""
+    """Return the subcommand of a group for its name, a former name, or a name in other tools."""
     word = SUBCOMMAND_ALIASES.get(word, word)
     of_group, _, name = PHRASES.get(f"{group} {word}", "").partition(" ")
     return name if name and of_group == group else word

@@ -1,4 +1,4 @@
-"""The shapes in which commands print data, and the options --output and --json."""
+"""Output formats of commands, and the options --output and --json."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -10,7 +10,7 @@ from kctl.cli import click
 
 
 class Output(Enum):
-    """The shapes in which a command can print its data."""
+    """Output formats."""
 
     TABLE = "table"
     JSON = "json"
@@ -23,7 +23,7 @@ class Output(Enum):
 
 
 class Words:
-    """One of a few words; the `parser` of an option."""
+    """A choice of words; the `parser` of an option."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -31,20 +31,20 @@ class Words:
         self.__name__ = "word"  # as typer names the type
 
     def __call__(self, value: str) -> str:
-        """Return the word. Raises: click.BadParameter: it is another one."""
+        """Return the word. Raises: click.BadParameter: it is not a choice."""
         if value not in self.words:
             raise click.BadParameter(f"{value!r} is not one of {', '.join(self.words)}.")
         return value
 
 
 class Shapes(Words):
-    """One of the shapes that a command offers."""
+    """A choice of the output formats that a command offers."""
 
     def __init__(self, offered: Sequence[Output]) -> None:
         super().__init__([shape.value for shape in offered])
 
     def __call__(self, value: str) -> str:
-        """Return the shape. Raises: click.UsageError: it is not offered."""
+        """Return the format. Raises: click.UsageError: it is not offered."""
         shape = value.lower()
         if shape == Output.JSON.value and shape not in self.words and Output.JSONL.value in self.words:
             return Output.JSONL.value  # a stream is no document
@@ -54,7 +54,7 @@ class Shapes(Words):
 
 
 def output_option(*offered: Output) -> Any:
-    """Return the option --output of a command that offers these shapes."""
+    """Return the option --output of a command that offers these formats."""
     shapes = Shapes(offered)
     *others, last = shapes.words or ("",)
     words = f"Format: {', '.join(others)}, or {last}." if others else f"Format: {last}."
@@ -68,7 +68,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Select --output json, or -
 def shape_of_json(
     output: Output | None, offered: Sequence[Output] = (Output.JSON,), *, is_stream: bool = False
 ) -> Output:
-    """Return the format that --json is short for. Raises: click.UsageError: --output is given too and differs."""
+    """Return the format that --json selects. Raises: click.UsageError: --output is another one."""
     shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
     if output not in (None, shape):
         raise click.UsageError(
@@ -78,6 +78,6 @@ def shape_of_json(
 
 
 def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
-    """Raise the click.UsageError of a shape that a command does not offer."""
+    """Raise click.UsageError for a format that a command does not offer."""
     what = f"offers {', '.join(offered)}" if offered else "prints no data"
     raise click.UsageError(f"--output {shape}: this command {what}.")

@@ -1,7 +1,7 @@
-"""Overtime: ends work of this process that is not done when the API timeout has passed.
+"""Interruption of work that exceeds the API timeout.
 
-The client's own deadlines end every wait. A response of a million topics is no wait but work, and a decoder looks at no
-clock; a file may be a pipe without a writer. `interrupted_after` ends both.
+Deadlines of the client bound waits, but not CPU work such as decoding a million topics, nor reads from a pipe without
+a writer. `interrupted_after` bounds both.
 """
 
 from types import FrameType, TracebackType
@@ -18,16 +18,16 @@ class _Overdue(RaisedByHandler):
 
 
 class interrupted_after:
-    """Interrupt the block when it takes longer than the timeout. Writing to stdout is not for it: a reader may be slow.
+    """Interrupts the block after the timeout. Not for writing to stdout, whose reader may be slow.
 
     Args:
         doing: completes "timed out after ... while" in the error.
-        calls: the block calls the client, which ends its own waits and says more about them. It is interrupted when it
-            has worked for `GRACE_MS` after the timeout, in CPU time of this thread: a process that was stopped at its
-            deadline comes to the error of the client first.
+        calls: the block calls the client, whose own timeout errors say more. The interrupt then comes only after
+            `GRACE_MS` of CPU time of this thread beyond the timeout, so that a process that was stopped at its deadline
+            gets the client's error.
     Raises: ApiTimeout.
 
-    A class, not a generator under contextlib: an interrupt in contextlib's own code would leave the block untranslated.
+    A class, because an interrupt inside contextlib would not become an ApiTimeout.
     """
 
     def __init__(self, timeout_ms: int, clock: Clock, doing: str, *, calls: bool = False) -> None:
@@ -53,7 +53,7 @@ class interrupted_after:
         raise ApiTimeout(self._doing, timeout_ms=self._timeout_ms, elapsed_ms=self._timer.elapsed_ms) from None
 
     def _may_interrupt(self, frame: FrameType | None) -> bool:
-        """Return whether the time is over, and the block has begun and has not ended."""
+        """Return whether the frame is inside the block, and any grace time has passed."""
         if self._calls:
             worked_ms = thread_cpu_ms()
             if self._worked_ms is None:

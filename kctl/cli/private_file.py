@@ -1,4 +1,4 @@
-"""Files that hold what others may not read, such as whole records: mode 0600, and no symbolic link is followed."""
+"""Files with private data, such as records: mode 0600, symbolic links are not followed."""
 
 import errno
 import os
@@ -10,14 +10,15 @@ from kctl.posix import BINARY, CLOEXEC, NOFOLLOW, NONBLOCK, block, is_owned, set
 
 PRIVATE_MODE = 0o600
 _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
-"""Links that the system makes to what the process has open: `>(gzip)` of a shell is one."""
+"""Links of the system to open files of this process, such as `>(gzip)` of a shell."""
 
 
 def open_private(path: str) -> int:
-    """Create or empty a file that only its owner may read and write; return its descriptor.
+    """Create or truncate a file with mode 0600; return its descriptor.
 
-    Devices, and pipes of this user, are opened as they are.
-    Raises: OSError: it cannot be made, belongs to another user, is a symbolic link, or a pipe without a reader.
+    Devices and this user's pipes are opened as they are.
+
+    Raises: OSError: it cannot be created, belongs to another user, is a symbolic link, or a pipe without a reader.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
     flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | BINARY | NONBLOCK | (0 if own else NOFOLLOW)

@@ -1,4 +1,4 @@
-"""`kctl quotas`: quotas of clients by user, client id and address, and which of them apply to a client.
+"""`kctl quotas`: client quotas by user, client ID and address, and the effective quotas of a client.
 
 Owns the names of entities on the command line, and the rows.
 """
@@ -192,7 +192,7 @@ def _needed(names: Names) -> None:
 
 
 def _key(key: str, where: str) -> str:
-    """Return the name of a quota. Raises: click.BadParameter: there is none of that name."""
+    """Return a valid quota key. Raises: click.BadParameter: it is unknown."""
     if key in KEYS:
         return key
     near = nearest_name(key, KEYS)
@@ -201,7 +201,7 @@ def _key(key: str, where: str) -> str:
 
 
 def _value(key: str, text: str) -> float:
-    """Return the number of a quota; a rate of bytes may be a size. Raises: click.BadParameter: it is not one."""
+    """Return the value of a quota; byte rates may be sizes. Raises: click.BadParameter: it is invalid."""
     is_size = key.endswith("_byte_rate")
     try:
         value = parse_size_bytes(text) if is_size and text[-1:].isalpha() and text[:1].isdigit() else float(text)
@@ -214,7 +214,7 @@ def _value(key: str, text: str) -> float:
 
 
 def _number(value: float) -> float:
-    """Return a value as it was set: rates of bytes are whole numbers."""
+    """Return an integral value as an integer."""
     return int(value) if value == int(value) else value
 
 
@@ -226,5 +226,5 @@ def _entity_row(entity: "QuotaEntity") -> Row:
 
 
 def _order(entity: "QuotaEntity") -> list[tuple[str, bool, str]]:
-    """Sort defaults before names."""
+    """Return a sort key with defaults before names."""
     return [(kind, name is not None, name or "") for kind, name in entity.parts]

@@ -1,4 +1,4 @@
-"""`kctl sandbox`: a Kafka cluster inside this process, on loopback, until Ctrl-C."""
+"""`kctl sandbox`: a Kafka cluster in this process, on loopback, until Ctrl-C."""
 
 import re
 from pathlib import Path
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 app = Commands(no_args_is_help=True)
 
 MOST_NODES = 250
-"""What a sandbox takes; said here too because its --help does without the sandbox itself."""
+"""Maximum brokers of a sandbox, repeated here because --help does not import the sandbox."""
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
 class _Fault(Command):
-    """The command that changes a running sandbox; its help lists everything that a sandbox can do."""
+    """The command that changes a running sandbox; its help lists the commands of the sandbox."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of arguments and options, the commands of a sandbox, and the examples."""
+        """Write the arguments, the options, the commands of a sandbox, and the examples."""
         from kctl.cli.help_sections import column_of_names, write_examples, write_sections
         from kctl.sandbox.commands import COMMANDS  # a cluster: not needed to run the command
 

@@ -1,6 +1,6 @@
-"""Sockets on which running sandboxes take commands, and the search of `kctl sandbox fault` and `status` for them.
+"""Control sockets of running sandboxes, and their discovery by `kctl sandbox fault` and `status`.
 
-Owns the folder of the sockets: the user's alone, in $XDG_RUNTIME_DIR or the system's folder of temporary files.
+The sockets are in a private directory in $XDG_RUNTIME_DIR or the system's temporary directory.
 """
 
 import os
@@ -18,19 +18,19 @@ from kctl.posix import HAS_USERS, is_owned, user_id
 from kctl.sandbox.control_socket import ask_status, remove_left_over
 
 PATIENCE_S = 10.0
-"""How long an answer to a command is waited for; all that a sandbox does takes milliseconds."""
+"""Timeout of a control command; each takes milliseconds."""
 COLUMNS = ("node_id", "address", "leaders", "faults", "control")
 _ENDING = ".sandbox"
 
 
 def sockets_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder in which sandboxes of this user make their sockets. Raises: OSError: no folder is writable."""
+    """Return the directory of this user's control sockets. Raises: OSError: no directory is writable."""
     base = environ.get("XDG_RUNTIME_DIR", "")
     return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{user_id() or 0}")
 
 
 def new_socket(environ: Mapping[str, str]) -> Path | None:
-    """Return where a sandbox of this process takes commands; None where there is no folder of the user's alone."""
+    """Return the control socket for a sandbox of this process; None without a private directory."""
     if not HAS_USERS:
         return None
     try:
@@ -42,7 +42,7 @@ def new_socket(environ: Mapping[str, str]) -> Path | None:
 
 
 def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
-    """Return the state of each running sandbox of this user; sockets of killed ones are removed."""
+    """Return the state of each running sandbox of this user; remove sockets of killed ones."""
     try:
         folder = sockets_folder(environ)
     except OSError:
@@ -63,7 +63,7 @@ def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
 def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
     """Return the given socket, or the socket of the only running sandbox.
 
-    Raises: CommandError: there is none, or more than one.
+    Raises: CommandError: no sandbox runs, or more than one.
     """
     if control is not None:
         return control
@@ -79,7 +79,7 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
 
 
 def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, Any]:
-    """Return the state of one sandbox, or of all that run. Raises: CommandError: none responds at that path."""
+    """Return the state of one sandbox, or of all. Raises: CommandError: the given one does not respond."""
     if control is None:
         return running_sandboxes(environ)
     try:
@@ -118,7 +118,7 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 
 def no_sandbox() -> CommandError:
-    """Return the error where no sandbox runs."""
+    """Return the error if no sandbox is running."""
     return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox start")
 
 

@@ -1,14 +1,14 @@
-"""Setting: the value of one property, and its origin."""
+"""Setting: the value of one property, and its source."""
 
 from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """One value, and its source: `--api-timeout`, `-X`, `$KCTL_ACKS`, a file's or profile's name.
+    """One value, and its source: `--api-timeout`, `-X`, `$KCTL_ACKS`, or the name of a file or profile.
 
     Attributes:
-        value: the text as written; for an option with a type, the parsed value.
-        of_profile: `${env:NAME}` and the like in it are still to be fetched.
+        value: as written; for an option with a type, the parsed value.
+        of_profile: whether references such as `${env:NAME}` are not resolved yet.
     """
 
     value: str | int
@@ -17,5 +17,5 @@ class Setting(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The value as a .properties file would have it."""
+        """Return the value as in a .properties file."""
         return str(self.value)

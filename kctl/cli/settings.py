@@ -1,7 +1,7 @@
-"""Settings: the Kafka properties of one call, merged from everywhere a user can put them, with their origin.
+"""Settings: Kafka properties of one command with their sources, merged.
 
-Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default. Knows names
-and origins; the values are judged by `kctl.client.config`.
+Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default.
+`kctl.client.config` validates the values.
 """
 
 import re
@@ -34,12 +34,12 @@ from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
 
 ENVIRONMENT_PREFIX = "KCTL_"
 NOT_PROPERTIES = ("KCTL_CACHE", "KCTL_COMPLETION_TIMEOUT_MS", "KCTL_PROFILE", "KCTL_PURE", "KCTL_RUN_PORT")
-"""Variables of kctl and its tests that are no Kafka property."""
+"""Variables of kctl and its tests that are not Kafka properties."""
 
 Config = TypeVar("Config", bound=BaseConfig)
 
 ALL_KINDS: tuple[type[BaseConfig], ...] = (*KINDS, RegistryConfig)
-"""Whatever has properties: the clients, and a schema registry."""
+"""Configs with properties: of the clients, and of a schema registry."""
 
 KNOWN: dict[str, AnyProperty] = {
     name: declared
@@ -48,31 +48,31 @@ KNOWN: dict[str, AnyProperty] = {
     for name in (declared.name, declared.alias)
     if name is not None
 }
-"""Every property of any kind of client, and of a schema registry, by each of its names."""
+"""All properties of these configs, by each of their names."""
 
 _SOUNDS_SECRET = re.compile(r"passw|pasw|secret|token$|credential|user\.info|jaas|\bkey$|\bpem\b")
 _REGISTRY_URL = RegistryConfig.schema_registry_url.name
-"""A user alone in it may be a token."""
+"""Property whose URL may have a token in place of the user."""
 _KEY = re.compile(r"[\w.-]{0,80}")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a property's value must never be printed; of a name that is not known, whether it sounds so."""
+    """Return whether the value of a property must never be printed; unknown names are judged by their words."""
     declared = KNOWN.get(name)
     return declared.secret if declared is not None else _SOUNDS_SECRET.search(name.lower()) is not None
 
 
 def has_password(value: str) -> bool:
-    """Whether a value is, or has, a URL with a password in it."""
+    """Return whether a value contains a URL with a password."""
     return mask_urls(value) != value
 
 
 class Settings(NamedTuple):
-    """The merged settings, by Kafka property name.
+    """Merged settings, by Kafka property name.
 
     Attributes:
-        parts: values of the references in secret values.
-        withheld: the logins that stay out, because the call goes to other addresses.
+        parts: resolved references in secret values.
+        withheld: logins that are not used, because their address was replaced.
     """
 
     by_name: Mapping[str, Setting]
@@ -81,7 +81,7 @@ class Settings(NamedTuple):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that must never be printed, the longest first: one may be a part of another."""
+        """Return the values that must never be printed, longest first, since one may contain another."""
         found = {setting.text for name, setting in self.by_name.items() if is_secret(name)}
         for setting in self.by_name.values():
             found.update(passwords_in_urls(setting.text))
@@ -90,12 +90,12 @@ class Settings(NamedTuple):
         return tuple(sorted({*found, *self.parts}, key=lambda secret: (-len(secret), secret)))
 
     def with_defaults(self, defaults: Mapping[str, str | int]) -> "Settings":
-        """Return settings in which `defaults` fill the places that the user left open."""
+        """Return settings with `defaults` for properties that are not set."""
         below = {name: Setting(value, "kctl") for name, value in defaults.items()}
         return self._replace(by_name=below | dict(self.by_name))
 
     def with_flags(self, flags: Mapping[str, Setting | None]) -> "Settings":
-        """Return settings with further flags, which win; None is a flag that was not given."""
+        """Return settings with further flags, which have precedence; None: not given."""
         above = {name: setting for name, setting in flags.items() if setting is not None}
         return self._replace(by_name=dict(self.by_name) | above)
 
@@ -104,9 +104,9 @@ class Settings(NamedTuple):
         return self._replace(by_name={name: each for name, each in self.by_name.items() if name not in names})
 
     def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
-        """Return settings in which the references of the profile's values are replaced by what `fetch` returns.
+        """Return settings in which `fetch` has resolved the references of profile values.
 
-        Raises: what `fetch` raises.
+        Raises: errors of `fetch`.
         """
         by_name, parts = dict(self.by_name), list(self.parts)
         for name, setting in self.by_name.items():
@@ -119,7 +119,7 @@ class Settings(NamedTuple):
     def parse(self, kind: type[Config]) -> Config:
         """Return the typed config of one kind of client.
 
-        Raises: ConfigError: as the client words it, with the place where the value was written.
+        Raises: ConfigError: of the client, with the source of the value.
         """
         try:
             return kind.parse({name: setting.value for name, setting in self.by_name.items()})
@@ -145,15 +145,16 @@ def merge_settings(
     file_flag: str = "--command-config",
     keeps_login: bool = False,
 ) -> Settings:
-    """Return the settings of one call.
+    """Return the settings of one command.
 
     Args:
-        flags: by property name, of the flags that were given.
-        overrides: the `key=value` texts of -X, in their order; the last of a name wins.
+        flags: given flags, by property name.
+        overrides: the `key=value` texts of -X, in order; the last of a key has precedence.
         command_config: a Java .properties file, or None.
-        profile: the properties of the chosen profile, or None.
-        file_flag: the option that gave the file, for messages about it.
-        keeps_login: use the profile's logins wherever the call goes; otherwise each goes to its own address only.
+        profile: properties of the chosen profile, or None.
+        file_flag: option of the file, for its errors.
+        keeps_login: use the profile's logins for any address; otherwise for their own addresses only.
+
     Raises:
         ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
     """
@@ -185,16 +186,15 @@ def merge_settings(
 
 
 def _kafka_name(name: str) -> str:
-    """Return the name under which a property is kept, whichever of its names was written."""
+    """Return the Kafka name of a property, given any of its names."""
     declared = KNOWN.get(name)
     return declared.name if declared is not None else OTHER_NAMES.get(name, name)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Return the KCTL_* variables that mean nothing to kctl, in order.
+    """Return the KCTL_* variables that kctl does not know, sorted.
 
-    They are reported and not refused: a container platform makes such names itself (KCTL_SERVICE_HOST) where a service
-    is called kctl.
+    They only cause a note: container platforms set names such as KCTL_SERVICE_HOST for a service called kctl.
     """
     return sorted(
         name
@@ -209,7 +209,7 @@ def known_variables() -> list[str]:
 
 
 def _of_login(jaas: str) -> list[str]:
-    """Return the options of a sasl.jaas.config that an error could repeat without the rest, and must not."""
+    """Return the secret options of a sasl.jaas.config, which errors could repeat alone."""
     from kctl.client.security import read_jaas  # most runs have no login to read
 
     try:
@@ -220,9 +220,9 @@ def _of_login(jaas: str) -> list[str]:
 
 
 def read_settings_file(path: Path | None, flag: str) -> dict[str, Setting]:
-    """Return the properties of a file in Java's format; none without a file.
+    """Return the properties of a Java .properties file; empty without a file.
 
-    Args: flag: what named the file, for errors.
+    Args: flag: option of the file, for errors.
     Raises: ConfigError: it cannot be read, or a line is invalid.
     """
     if path is None:
@@ -266,9 +266,9 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
 
 
 def key_and_value(override: str) -> tuple[str, str]:
-    """Return the parts of what -X has.
+    """Return key and value of a -X.
 
-    Raises: ConfigError: not of the form key=value; the text has only the key, since the rest may be a secret.
+    Raises: ConfigError: not key=value; the message has only the key, since the rest may be a secret.
     """
     key, equals, value = override.partition("=")
     key = key.strip()

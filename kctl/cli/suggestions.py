@@ -1,7 +1,4 @@
-"""Suggestions: what an unknown command, option, property or variable was probably meant to be.
-
-One function for all of them. It knows what kctl declares and what other tools call the same thing.
-"""
+"""Suggestions for an unknown command, option, property, variable or API, from names of kctl and of other tools."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -10,7 +7,7 @@ from kctl.client.config import LIBRDKAFKA_NAMES, nearest_name
 
 
 class Unknown(Enum):
-    """Kinds of names that can be unknown."""
+    """Kinds of unknown names."""
 
     COMMAND = "command"
     OPTION = "option"
@@ -27,7 +24,7 @@ VARIABLES = dict.fromkeys(
     ),
     SERVERS_VARIABLE,
 )  # fmt: skip
-"""Variables of other tools, and ours as people misremember them."""
+"""Variables of other tools, and misremembered variables of kctl."""
 
 COMMANDS = {
     "list": "topics list", "ls": "topics list", "describe": "topics describe", "create": "topics create",
@@ -54,7 +51,7 @@ COMMANDS = {
     "configs get-contexts": "profile list", "partitions reassign": "partitions plan",
     "profile use-context": "profile use", "schemas subject": "schemas list", "schemas subjects": "schemas list",
 }  # fmt: skip
-"""Commands of other tools; with the command before them where they are subcommands."""
+"""Commands of other tools; subcommands with their command."""
 
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
@@ -94,7 +91,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--cacert": "-X ssl.truststore.location=FILE", "--cafile": "-X ssl.truststore.location=FILE",
     },
 }  # fmt: skip
-"""The most frequent options of other tools that kctl does not accept, by command; under '' the options of all commands.
+"""Frequent options of other tools that kctl does not accept, by command; '' has the options of all commands.
 
 `other_tools.py` has the options that kctl accepts.
 """
@@ -105,16 +102,16 @@ PROPERTIES = {
     "tls.enabled": "security.protocol", "tls.ca": "ssl.truststore.location", "compression": "compression.type",
     "timeout.ms": "request.timeout.ms", "ssl.ca": "ssl.truststore.location",
 }  # fmt: skip
-"""Properties as other clients call them, beside those of librdkafka."""
+"""Properties of other clients, except librdkafka."""
 
 
 def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: str = "") -> str | None:
-    """Return what an unknown name was probably meant to be, or None.
+    """Return the probable meaning of an unknown name, or None.
 
     Args:
-        kind: kind of the named thing.
-        known: the names that would be right in its place.
-        command: the command that it was written for, with the subcommand.
+        kind: kind of the name.
+        known: valid names in its place.
+        command: command and subcommand before the name.
     """
     elsewhere = _elsewhere(kind, command)
     meant = elsewhere.get(f"{command} {name}") if kind is Unknown.COMMAND else None
@@ -134,7 +131,7 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
 
 
 def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
-    """Return what other tools call the things of a kind."""
+    """Return the names in other tools of a kind, with their names in kctl."""
     if kind is Unknown.COMMAND:
         return COMMANDS
     if kind is Unknown.OPTION:

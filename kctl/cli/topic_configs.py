@@ -1,6 +1,6 @@
-"""`kctl topics alter`, and the properties of `kctl topics describe --configs`.
+"""`kctl topics alter`, and `kctl topics describe --configs`.
 
-Owns the order of a change: if several are requested, brokers check all of them before the first is made.
+If several changes are requested, brokers validate all before the first is made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +27,11 @@ ALTER_COLUMNS = ("topic", "key", "value", "result")
 PARTITIONS = "partitions"
 
 Failures = dict[tuple[str, str], KafkaError]
-"""By topic, and `PARTITIONS` or `configs`."""
+"""Errors by topic, and `PARTITIONS` or `configs`."""
 
 
 class Alteration(NamedTuple):
-    """Changes of each topic: properties (None removes one), and the number of partitions.
+    """Requested changes of topics: configs (None removes one), and the number of partitions.
 
     Attributes: words: the topics as given; names: the matching topics of the cluster.
     """
@@ -43,7 +43,7 @@ class Alteration(NamedTuple):
 
     @classmethod
     def read(cls, words: TopicWords, configs: Sequence[str], partitions: int | None) -> Self:
-        """Return the changes that the options request. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
+        """Return the changes that options request. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
         removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
         pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
         if not configs and partitions is None:
@@ -62,7 +62,7 @@ class Alteration(NamedTuple):
 
 
 def describe_configs(common: Common, output: Output, words: TopicWords, *, docs: bool) -> int:
-    """Show the properties of topics; return the exit code."""
+    """Show the configs of topics; return the exit code."""
     with admin_of(common) as admin:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in chosen_topics(admin, words)]
         results = admin.describe_configs(resources, include_synonyms=True, include_documentation=docs)
@@ -81,7 +81,7 @@ def describe_configs(common: Common, output: Output, words: TopicWords, *, docs:
 
 
 def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run: bool) -> int:
-    """Make the changes, or let the brokers check them; return the exit code."""
+    """Make or validate the changes; return the exit code."""
     has_both = bool(wanted.entries) and wanted.partitions is not None
     with admin_of(common) as admin:
         wanted = wanted._replace(names=chosen_topics(admin, wanted.words))
@@ -96,7 +96,7 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
 
 
 def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) -> None:
-    """Return once every broker knows the changes."""
+    """Wait until every broker knows the changes."""
     from kctl.cli.metadata_wait import has_partitions, wait_for_configs, wait_for_topics  # wanted after changes alone
 
     if wanted.partitions is not None:
@@ -111,7 +111,7 @@ def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) ->
 def _report(
     common: Common, output: Output, wanted: Alteration, failed: Failures, *, is_refused: bool, dry_run: bool
 ) -> int:
-    """Show the outcome of each change, and return the exit code."""
+    """Show the result of each change; return the exit code."""
     parts = [*([("configs", wanted.entries)] if wanted.entries else [])]
     if wanted.partitions is not None:
         parts.append((PARTITIONS, {PARTITIONS: str(wanted.partitions)}))

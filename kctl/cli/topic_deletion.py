@@ -1,6 +1,6 @@
-"""`kctl topics delete`: look the topics up, show them, ask on a terminal, and delete.
+"""`kctl topics delete`: describe topics, prompt on a terminal, and delete.
 
-Owns the order: a topic that cannot be found is reported before any other is deleted.
+If any topic is not found, none is deleted.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def delete_topics(
     output: Output,
     consent: Consent,
 ) -> int:
-    """Show the topics, and delete them if that was requested or is confirmed; return the exit code."""
+    """Show the topics, and delete them with consent; return the exit code."""
     with admin.within():
         found = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, found.failed)
@@ -46,7 +46,7 @@ def delete_topics(
 
 
 def _delete(common: Common, admin: Admin, topics: Mapping[str, TopicInfo], output: Output) -> int:
-    """Delete the topics, report, and wait for the brokers; return the exit code."""
+    """Delete the topics, show the results, and wait for the brokers; return the exit code."""
     results = admin.delete_topics(list(topics))
     code = _report(common, topics, output, results.failed)
     wait_for_topics(common, admin, {name: is_deleted(topics[name].topic_id) for name in results.done})

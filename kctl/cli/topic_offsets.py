@@ -1,6 +1,6 @@
-"""`kctl topics offsets` and `kctl topics trim`: where logs begin and end, and records deleted up to an offset.
+"""`kctl topics offsets` and `kctl topics trim`: start and end offsets, and deletion of records up to an offset.
 
-Owns the meaning of a position for each partition; trim first shows the records that it would delete.
+Trim first shows the records that it would delete.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class Trim(NamedTuple):
-    """One partition: the start and the end of its log, and its new start."""
+    """Start and end offset of one partition, and its new start offset."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Trim(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets would be gone; records at most."""
+        """Return the number of deleted offsets, the maximum of records."""
         return self.before - self.start
 
 
@@ -80,7 +80,7 @@ def _at_row(tp: TopicPartition, found: OffsetAndTimestamp) -> Row:
 
 
 def trim_topic(common: Common, output: Output, name: str, before: str, consent: Consent) -> int:
-    """Show which records would be deleted, and delete them if that was requested or is confirmed."""
+    """Show the records to delete, and delete them with consent; return the exit code."""
     position = _position(common, before)
     with open_admin(common) as admin:
         with admin.within():
@@ -129,7 +129,7 @@ def _facts(trims: Mapping[TopicPartition, Trim]) -> list[str]:
 def _trims(
     admin: Admin, partitions: list[TopicPartition], position: Position
 ) -> tuple[dict[TopicPartition, Trim], dict[TopicPartition, KafkaError]]:
-    """Return what would be deleted of each partition, and the errors of those whose offsets are not known."""
+    """Return the deletions by partition, and the errors of partitions with unknown offsets."""
     starts, ends = _ends(admin, partitions)
     failed = {**starts.failed, **ends.failed}
     at: Offsets = {}
@@ -150,19 +150,19 @@ def _trims(
 def _ends(
     admin: Admin, partitions: list[TopicPartition]
 ) -> tuple[Results[TopicPartition, OffsetAndTimestamp], Results[TopicPartition, OffsetAndTimestamp]]:
-    """Return both ends of each log. Leaders that did not report the start get no request for the end."""
+    """Return start and end offsets; leaders that did not report the start get no second request."""
     starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST), partial_timeout=half_of_rest_s(admin))
     return starts, admin.list_offsets(dict.fromkeys(starts.done, LATEST))
 
 
 def _partitions(admin: Admin, name: str) -> list[TopicPartition]:
-    """Return the partitions of TOPIC[:P,P-P]. Raises: KafkaError, CommandError: there is no such topic or partition."""
+    """Return the partitions of TOPIC[:P,P-P]. Raises: KafkaError, CommandError: a topic or partition does not exist."""
     found = find_partitions(admin, parse_named([name], "TOPIC"))
     return [TopicPartition(topic, index) for topic, indexes in found.items() for index in indexes]
 
 
 def _position(common: Common, text: str) -> Position:
-    """Return where a log shall begin: an offset, an instant or the end."""
+    """Parse the new start of a log: an offset, an instant or the end."""
     spec = _spec(common, text, "'--before'")
     start = spec.start
     if spec.end is not None or spec.spans or not (isinstance(start, Absolute | AtTime) or start == END):

@@ -1,6 +1,6 @@
-"""The rows of `kctl topics list` and `describe`: which topics and partitions are shown, and their fields.
+"""The rows of `kctl topics list` and `describe`, and their filters.
 
-Owns what under-replicated and offline mean: fewer in-sync replicas than replicas; no leader.
+Under-replicated: fewer in-sync replicas than replicas. Offline: no leader.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ DESCRIBE_COLUMNS = (
 
 
 class Health(NamedTuple):
-    """Which partitions are wanted; without any flag all are."""
+    """Filter of partitions; without a flag it selects all."""
 
     under_replicated: bool = False
     offline: bool = False
@@ -31,7 +31,7 @@ class Health(NamedTuple):
         return self.under_replicated or self.offline
 
     def holds_for(self, partition: PartitionInfo) -> bool:
-        """Return whether a partition is wanted."""
+        """Return whether the filter selects a partition."""
         return (
             not self.is_any
             or (self.under_replicated and is_under_replicated(partition))
@@ -45,12 +45,12 @@ def is_under_replicated(partition: PartitionInfo) -> bool:
 
 
 def is_offline(partition: PartitionInfo) -> bool:
-    """Return whether there is no leader."""
+    """Return whether a partition has no leader."""
     return partition.leader_id == NO_NODE
 
 
 def topic_sizes(folders: Iterable[Sequence[LogDir]]) -> Counter[str]:
-    """Return how many bytes all replicas of each topic take, from the log directories of brokers."""
+    """Return the bytes of all replicas of each topic, from the log directories of brokers."""
     sizes: Counter[str] = Counter()
     for of_broker in folders:
         for folder in of_broker:
@@ -75,7 +75,7 @@ def _list_row(topic: TopicListing) -> Row:
 def list_listing(
     topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
 ) -> Listing:
-    """Return a row for each topic that has a wanted partition; with the sizes if they were requested."""
+    """Return a row for each topic with a selected partition; with sizes if given."""
     rows: list[Row] = []
     for topic in topics:
         if health.is_any and not any(map(health.holds_for, topic.partitions.values())):
@@ -89,7 +89,7 @@ def list_listing(
 
 
 def describe_listing(topics: Iterable[TopicInfo], health: Health) -> Listing:
-    """Return a row for each wanted partition."""
+    """Return a row for each selected partition."""
     rows = [row for topic in topics for row in _partition_rows(topic, health)]
     return Listing("partitions", DESCRIBE_COLUMNS, rows)
 
@@ -110,10 +110,10 @@ def _partition_rows(topic: TopicInfo, health: Health) -> Iterator[Row]:
 
 
 def id_text(topic_id: bytes) -> str | None:
-    """Return a topic id as Kafka's tools write it; older brokers have none."""
+    """Return a topic ID in the notation of Kafka's tools; None if the broker reports none."""
     return str(TopicId(topic_id)) or None
 
 
 def count_of(number: int) -> int | None:
-    """Return a count that a broker may leave out."""
+    """Return a count; None if the broker omits it."""
     return None if number < 0 else number

@@ -1,6 +1,6 @@
-"""`kctl topics describe --size`: how many bytes each replica of a partition takes on its broker.
+"""`kctl topics describe --size`: bytes of each replica on its broker.
 
-Owns the join of partitions with the log directories of brokers.
+Joins partitions with the log directories of brokers.
 """
 
 from kctl.cli.admin_client import admin_of
@@ -19,7 +19,7 @@ COLUMNS = ("topic", "partition", "broker", "is_leader", "bytes", "log_dir")
 
 
 def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
-    """Show the size of each replica; return the exit code. A broker that does not report it is listed."""
+    """Show the size of each replica; return the exit code. Replicas on brokers that fail have no size."""
     with admin_of(common) as admin:
         topics = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, topics.failed)

@@ -1,6 +1,6 @@
-"""`kctl topics`: list, describe, create and delete topics.
+"""`kctl topics`: list, describe, create, alter and delete topics.
 
-Owns the exit code of a call in which some topics failed; topic_rows.py has what the rows show.
+topic_rows.py has the contents of rows.
 """
 
 from collections.abc import Sequence
@@ -310,7 +310,7 @@ def delete(
 
 
 def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[None]:
-    """Interrupt a block of one call and the handling of its response, if it takes longer than the API timeout."""
+    """Interrupt a call and the handling of its response at the API timeout."""
     from kctl.cli.overtime import interrupted_after  # not wanted for --help
 
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms

@@ -1,5 +1,4 @@
-"""Whether this install has the compiled record module, for `kctl --version -v`, `kctl bench` and runs of many
-records.
+"""Notes if this install lacks the compiled record module, in `kctl --version -v`, `kctl bench` and after many records.
 """
 
 from typing import Final
@@ -7,19 +6,19 @@ from typing import Final
 from kctl.cli.options import Common
 
 MANY_RECORDS: Final = 1_000_000
-"""A run of more is worth the note."""
+"""Number of records above which the note appears."""
 UNCOMPILED: Final = "this install has no compiled record module: records take many times the CPU time"
 
 
 def state() -> str:
-    """Return a line for `kctl --version -v`."""
+    """Return the line of `kctl --version -v`."""
     from kctl.client.records import is_compiled
 
     return "record module: compiled" if is_compiled() else f"record module: Python ({UNCOMPILED})"
 
 
 def note_uncompiled(common: Common, records: int = MANY_RECORDS + 1) -> None:
-    """Note after a run of many records that the compiled module is missing."""
+    """Print a note if the compiled module is missing and more than MANY_RECORDS were processed."""
     if records <= MANY_RECORDS:
         return
     from kctl.client.records import is_compiled
