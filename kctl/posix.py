@@ -113,8 +113,7 @@ def limit_memory(most_bytes: int) -> None:
 
 
 def allow_open_files(needed: int) -> bool:
-    """Raise the soft limit of open files to `needed`, up to the hard limit; return whether `needed` files can be open.
-    """
+    """Raise the soft limit of open files to `needed`, within the hard limit; return whether that many can be open."""
     try:
         import resource  # deferred import: few commands set limits
     except ImportError:  # Windows has no limit to raise

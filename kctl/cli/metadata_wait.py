@@ -38,8 +38,7 @@ Knows = Callable[[TopicInfo | None], bool]
 
 
 def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
-    """Wait until every broker knows the changes; at the API timeout, print a note, since the changes are made anyway.
-    """
+    """Wait until every broker knows the changes; only print a note at the API timeout, as the changes are made."""
     runtime = system_runtime()
     timer = Timer(runtime.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     pending: list[int] = []

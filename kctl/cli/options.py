@@ -92,8 +92,7 @@ class Common(NamedTuple):
 
     @property
     def fail_fast_settings(self) -> Settings:
-        """Return the settings of a command that exits without a signal: it fails fast if all bootstrap servers refuse.
-        """
+        """Return the settings of a command that exits without a signal: fail fast if all bootstrap servers refuse."""
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         if self.notices is not None:
             from kctl.cli.notices import WaitLimit

@@ -1,5 +1,4 @@
-"""Notes if this install lacks the compiled record module, in `kctl --version -v`, `kctl bench` and after many records.
-"""
+"""Notes about a missing compiled record module, in `kctl --version -v`, `kctl bench` and after many records."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""`kctl users`: SCRAM credentials of users, listed, created, changed and deleted.
+"""`kctl users`: list, create, change and delete SCRAM credentials.
 
-Owns the rows and the order of a change; a password comes from kctl/cli/new_password.py, and is in no output.
+Passwords come from kctl/cli/new_password.py, and are in no output.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def password_options(
         ),
     ] = FEWEST_ITERATIONS,
 ) -> "tuple[str | None, str | None, int]":
-    """Return where the new password is, and how often it is hashed."""
+    """Return the file and the source of the new password, and the number of hash iterations."""
     return password_file, password_from, iterations
 
 
@@ -199,7 +199,6 @@ def _set_password(
 
 
 def _wait(common: Common, admin: "Admin", results: "Results[Credential, None] | None", *, are_there: bool) -> None:
-    """Return once every broker knows the changes."""
     if results is not None and results.done:
         from kctl.cli.metadata_wait import wait_for_users  # wanted once something was changed
 
@@ -207,7 +206,7 @@ def _wait(common: Common, admin: "Admin", results: "Results[Credential, None] | 
 
 
 def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> "list[ScramRemoval]":
-    """Return the removals of those mechanisms; one that kctl does not know cannot be named.
+    """Return the removals of given mechanisms; mechanisms that kctl does not know cannot be deleted.
 
     Raises: CommandError: the users have none of them.
     """
@@ -222,7 +221,7 @@ def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str
 def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
     """Return the mechanisms of a user.
 
-    Raises: CommandError: a new user exists already, or another one does not.
+    Raises: CommandError: a new user exists already, or an existing one is missing.
     """
     found = admin.describe_user_scram_credentials([name])
     error = found.failed.get(name)
@@ -238,7 +237,6 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
 
 
 def _suggest_users(admin: "Admin", results: "Results[str, dict[str, int]]") -> None:
-    """Set the hints of users that have no credentials."""
     if results.failed:
         from kctl.cli.nearest_names import suggest_users  # wanted for mistakes alone
 
@@ -248,7 +246,7 @@ def _suggest_users(admin: "Admin", results: "Results[str, dict[str, int]]") -> N
 def _write(
     common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[Credential, None] | None"
 ) -> int:
-    """Print the outcome of each credential and return the exit code; without results nothing was changed."""
+    """Print the result of each credential and return the exit code; None: a dry run."""
     failed = None if results is None else results.failed
     rows: list[Row] = [
         {

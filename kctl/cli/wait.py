@@ -1,7 +1,4 @@
-"""`kctl wait`: until topics, brokers or a group are as they should be; for init containers and CI.
-
-Owns what each waits for; wait_loop.py looks again and again.
-"""
+"""`kctl wait`: wait for the state of topics, brokers or a group; for init containers and CI."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 app = Commands(no_args_is_help=True)
 
 MOST_NAMED = 5
-"""Partitions that are named; further ones are counted."""
+"""Maximum number of partitions to list; further ones are counted."""
 
 
 @app.callback()
@@ -111,7 +108,7 @@ def _still_there(admin: "Admin", names: list[str]) -> str:
 
 
 def _passing(name: str, error: "KafkaError") -> str:
-    """Return a topic's error in words. Raises: KafkaError: it does not pass, so that no wait helps."""
+    """Return a topic error in words. Raises: KafkaError: it is not retriable."""
     from kctl.cli.groups.lag import short
 
     if not error.retriable:

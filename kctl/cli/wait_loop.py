@@ -1,7 +1,4 @@
-"""The loop of every command that waits for a state: look, and look again a moment later, until nothing is missing.
-
-`kctl wait`, `kctl partitions move` and `kctl apply` use it.
-"""
+"""The loop of commands that wait for a state: `kctl wait`, `kctl partitions move` and `kctl apply`."""
 
 from collections.abc import Callable
 
@@ -23,12 +20,12 @@ NOTHING_SEEN = "no broker has responded"
 
 
 def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> int:
-    """Return OK as soon as nothing is missing, or end with the API timeout.
+    """Wait until nothing is missing, and return OK.
 
-    It also waits for brokers that refuse connections: unlike other commands it does not fail fast.
+    Unlike other commands it does not fail fast if brokers refuse connections.
 
     Args: missing: returns the unmet conditions in words; empty if all are met.
-    Raises: CommandError: the API timeout has passed. KafkaError: no wait helps.
+    Raises: CommandError: the API timeout has passed. KafkaError: not retriable.
     """
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
@@ -51,12 +48,13 @@ def look_until(
     missing: Callable[[], str],
     interval_ms: int = INTERVAL_MS,
 ) -> None:
-    """Return as soon as nothing is missing.
+    """Call `missing` until it returns an empty text.
 
     Args: limit: the option that set the timer.
+
     Raises:
-        CommandError: the time is up.
-        ApiTimeout: of one look, while there is time left. KafkaError: no wait helps.
+        CommandError: the timer has expired.
+        ApiTimeout: of one call, if the timer has not expired. KafkaError: not retriable.
     """
     waiter = runtime.driver.waiter()
     last = NOTHING_SEEN
@@ -83,9 +81,9 @@ def look_until(
 
 
 def _with_cause(last: str, cause: KafkaError | None, is_brief: bool) -> str:
-    """Return the unmet conditions, and the cause that ended the last look.
+    """Return the unmet conditions, and the cause of the last timeout.
 
-    Args: is_brief: the deadline ended the last look so soon that its cause says nothing about the broker.
+    Args: is_brief: the last check was too short for its cause to mean anything.
     """
     if cause is None or (is_brief and last is not NOTHING_SEEN):
         return last

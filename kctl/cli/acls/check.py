@@ -29,7 +29,7 @@ ANYONE = "User:*"
 def check_access(
     common: Common, principal: str, resources: Resources, operations: Sequence[AclOperation], host: str | None
 ) -> int:
-    """Print the decisions with the rules that made them, and return the exit code."""
+    """Print the decisions with their rules, and return the exit code."""
     output = common.choose_output(*SHAPES)
     wanted = [
         AclRule(

@@ -138,7 +138,6 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent)
 
 
 def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
-    """Wait until all brokers know the change."""
     if rules:
         from kctl.cli.metadata_wait import wait_for_rules  # deferred import: only after a change
 
@@ -146,7 +145,7 @@ def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
-    """Delete rules and return the errors. Rules that no longer exist count as deleted."""
+    """Delete rules and return the errors; missing rules count as deleted."""
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
     refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
     return {**results.failed, **refused}

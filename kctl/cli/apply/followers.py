@@ -12,10 +12,7 @@ from kctl.client.errors import AuthorizationError, KafkaError
 
 
 def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange]) -> Look:
-    """Return a function that requests from brokers whether they know the changes made.
-
-    Its result omits brokers that fail to respond.
-    """
+    """Return a function that checks whether brokers know the changes, without brokers that fail to respond."""
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
         known: dict[int, bool] = {}

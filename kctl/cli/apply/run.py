@@ -1,6 +1,6 @@
 """Execution of `kctl apply`: compare, show, validate, change, and print the result of each change.
 
-kctl changes nothing before all changes are shown and validated. Deletions are last, and skipped if an earlier change
+All changes are shown and validated before the first is made. Deletions are last, and skipped if an earlier change
 failed. Changes without a response are `unknown`: a second `kctl apply` completes them.
 """
 
@@ -248,9 +248,9 @@ def _make(
     *,
     shows: bool = False,
 ) -> int:
-    """Make the changes, print their results, and wait until the brokers know them.
+    """Make the changes, print their results even after an interrupt, and wait until the brokers know them.
 
-    After an interrupt, the results are printed as well. `shows`: print the changes first, if no prompt did.
+    Args: shows: print the changes first, if no prompt did.
     """
     outcome.results = dict.fromkeys(outcome.changes, NOT_DONE)
     try:
@@ -304,7 +304,7 @@ def _ask(
     *,
     validate_only: bool,
 ) -> Failures:
-    """Send the request of a batch and return the errors by item. Raises: KafkaError: the whole request failed."""
+    """Send a batch and return the errors by item. Raises: KafkaError: the whole request failed."""
     if kind in (Kind.ADD_ACL, Kind.DELETE_ACL):
         return _ask_rules(admin, kind, [change.item for change in batch if isinstance(change.item, AclRule)])
     names = list(dict.fromkeys(change.item for change in batch if isinstance(change.item, str)))
@@ -320,7 +320,7 @@ def _ask(
 
 
 def _ask_rules(admin: Admin, kind: Kind, rules: Sequence[AclRule]) -> Failures:
-    """Create or delete rules and return the errors by rule. Rules that were already deleted are not errors."""
+    """Create or delete rules and return the errors by rule; missing rules count as deleted."""
     if kind is Kind.ADD_ACL:
         return admin.create_acls(rules).failed
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])

@@ -1,6 +1,6 @@
 """Execution of `kctl bench`, within --api-timeout as a whole.
 
-After a timeout or Ctrl-C, kctl prints the figures so far. It deletes a topic only if it created it.
+After a timeout or Ctrl-C, kctl prints the figures so far. It deletes only topics that it created.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

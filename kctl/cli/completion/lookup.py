@@ -3,8 +3,8 @@
 A second process requests the names, even after the limit, and caches them (last_names.py). If the cluster does not
 respond in time, kctl prints the cached names. Further completions wait for a request in progress.
 
-Errors print nothing, and the exit code is 0. The limit covers the whole process and is enforced by an alarm. Only the
-options in LINE that lead to a cluster are read. typer is not imported: it would take a third of the limit.
+Errors print nothing, and the exit code is 0. An alarm enforces the limit for the whole process. typer is not
+imported: it would take a third of the limit.
 """
 
 import gc
@@ -131,7 +131,7 @@ def _leave(data: bytes) -> Never:
 def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
     """Return the names of a kind, one per line.
 
-    Names with a leading - would be options, and fish replaces a leading ~. Both are omitted.
+    Names with a leading - would be options, and fish replaces a leading ~: both are omitted.
 
     Args: call_ms: timeout of the call to a cluster.
     Raises: any error of the call.

@@ -140,7 +140,7 @@ def short(text: str) -> str:
 def options_with_values(places: list[CommandSpec]) -> list[str]:
     """Return the names of options with values, as `COMMAND:--export` if --export is a flag in other commands.
 
-    The options of `kctl` itself are excluded from the check for flags, since nothing follows them.
+    Options of `kctl` itself are not checked for flags, since nothing follows them.
     """
     below = [place for place in places if place.path]
     flags = {name for option in _all_options(below) if not option.takes_value for name in (*option.names, *option.off)}

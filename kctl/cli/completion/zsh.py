@@ -70,7 +70,7 @@ def _leaf(place: CommandSpec, shared: frozenset[Option]) -> list[str]:
 
 
 def _call(command: str, specs: list[str]) -> list[str]:
-    """Return a command with its specs, one per line. Its status is the status of the function."""
+    """Return a command with its specs, one per line."""
     return " \\\n        ".join([f"    {command}", *specs]).splitlines()
 
 

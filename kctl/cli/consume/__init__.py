@@ -1,1 +1,1 @@
-"""kctl consume: the command, its arguments, and the ways of reading."""
+"""Package of `kctl consume`."""

@@ -1,7 +1,6 @@
-"""Bounds: where reading starts and ends in each partition, looked up on the brokers for the words of `-o`.
+"""Bounds: start and end of reading in each partition, resolved by brokers from `-o`.
 
-An end is the offset before which reading stops: it holds for the position, so that compaction and transaction markers
-before it cannot keep a reading from ending.
+Reading stops when the position reaches the end, so compaction and transaction markers before it do not matter.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -16,28 +15,27 @@ Offsets = dict[TopicPartition, int]
 
 
 class Bounds(NamedTuple):
-    """From an offset on, up to and without another one; None: without an end."""
+    """Half-open range of offsets; None: no end."""
 
     start: int
     end: int | None = None
 
 
 class BoundsLookup:
-    """The bounds of partitions, each as soon as its leader has responded; "end" is the present end.
+    """Bounds of partitions, each available when its leader has responded; "end" is the end at startup.
 
-    A start that a partition does not have is moved to the nearest that it has, and `note` is called: the other
-    partitions may well have it. An end may be after the last record: reading waits for it, except with `exit_at_end`.
+    A start that a partition does not have is moved to the nearest offset, and `note` is called, since other partitions
+    may have it. An end may be after the last record: reading waits for it, except with `exit_at_end`.
 
     Args:
-        ranges: what to read of which partition.
-        exit_at_end: no end is later than what is the end now.
-        without_start: of these only the end is wanted: the group says where to start.
-        finds_open: look for open transactions at the ends too.
-
+        ranges: range to read of each partition.
+        exit_at_end: cap ends at the end at startup.
+        without_start: partitions whose start the group determines.
+        finds_open: find open transactions at the ends.
     Attributes:
-        looked_up: all the partitions.
-        empty: partitions that were found to hold nothing.
-        open_at: where an open transaction hides what is behind it.
+        looked_up: all partitions.
+        empty: partitions without records in their range.
+        open_at: offsets at which open transactions block reading.
     """
 
     def __init__(
@@ -78,24 +76,24 @@ class BoundsLookup:
 
     @property
     def pending(self) -> list[TopicPartition]:
-        """The partitions that were not taken yet."""
+        """Return the partitions whose bounds were not popped yet."""
         return list(self._ranges)
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Look for the bounds of that partition no more."""
+        """Drop a partition."""
         self._ranges.pop(topic_partition, None)
 
     def waiting(self) -> dict[TopicPartition, WaitReason]:
-        """Return why the bounds of partitions are not known yet."""
+        """Return the reasons for missing bounds."""
         reasons: dict[TopicPartition, WaitReason] = {}
         for lookup in self._lookups:
             reasons |= lookup.waiting
         return {tp: reasons.get(tp, ASKED) for tp in self._ranges}
 
     def pop_known(self) -> dict[TopicPartition, Bounds]:
-        """Return the bounds that have become known since the last time.
+        """Return the bounds that became known since the last call.
 
-        Raises: KafkaError: a partition does not exist, or must not be read.
+        Raises: KafkaError: a partition does not exist, or cannot be read.
         """
         results = sum(len(lookup.found) + len(lookup.failed) for lookup in self._lookups)
         if results == self._seen_results and results:
@@ -109,7 +107,7 @@ class BoundsLookup:
         return {tp: self._bounds(tp, self._ranges.pop(tp)) for tp in known}
 
     def cancel(self) -> None:
-        """Look for nothing any more."""
+        """Cancel all lookups."""
         self._ranges.clear()
         for lookup in self._lookups:
             lookup.cancel()
@@ -163,7 +161,7 @@ class BoundsLookup:
 
 
 def found_offset(lookup: OffsetLookup, tp: TopicPartition) -> int:
-    """Return the first or next offset that was looked up; 0 where a broker says that there is none."""
+    """Return the offset of a completed lookup; 0 if the broker has none."""
     found = lookup.found[tp]
     return 0 if found is None else found.offset
 
@@ -173,7 +171,7 @@ def _counts_from(position: Position | None, anchor: Anchor) -> bool:
 
 
 def _questions(positions: Mapping[TopicPartition, Iterable[Position | None]]) -> list[dict[TopicPartition, int]]:
-    """Return the instants to look up; a question has one instant a partition."""
+    """Return the lookups by time; each has one instant per partition."""
     questions: list[dict[TopicPartition, int]] = []
     for tp, wanted in positions.items():
         for at, at_ms in enumerate(dict.fromkeys(each.at_ms for each in wanted if isinstance(each, AtTime))):
