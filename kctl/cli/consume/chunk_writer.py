@@ -1,6 +1,4 @@
-"""ChunkWriter: fetched chunks become output, a bounded number of records and bytes at a time,
-without an object each.
-"""
+"""ChunkWriter: output of fetched chunks, without an object for each record."""
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.formats.output import RecordOutput, Skip
@@ -8,20 +6,20 @@ from kctl.client.consumer import FetchedChunk
 from kctl.client.records import BatchReader
 
 WRITE_RECORDS = 2000
-"""Records that become output at once, at most."""
+"""Maximum records per write."""
 WRITE_BYTES = 256 * 1024
-"""About how many bytes of them are joined: then these still lie in the core's cache when they are written."""
+"""Approximate bytes to join per write, which stay in the core's cache."""
 BULK_BYTES = 512 * 1024
-"""From here on more is likely to come: memory that is freed is kept for it."""
+"""Chunk size above which freed memory is kept for later chunks."""
 
 
 class ChunkWriter:
-    """Writes records until there are enough.
+    """Writer of records, up to a maximum number.
 
-    Args: skip: gets skipped records and batches; None: the first bad record or batch is an error.
+    Args: skip: receives skipped records and batches; None: the first bad one is an error.
     Attributes:
-        written: records so far.
-        filtered: records left out since one was written.
+        written: number of records.
+        filtered: records excluded since the last written one.
     """
 
     def __init__(
@@ -42,16 +40,16 @@ class ChunkWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more records are wanted."""
+        """Return whether the maximum number is written."""
         return self.written >= self._max_records
 
     @property
     def filters(self) -> bool:
-        """Whether records may be left out."""
+        """Return whether records may be excluded."""
         return bool(self._output.conditions)
 
     def write(self, chunk: FetchedChunk, end: int) -> int:
-        """Write the records of a chunk before the offset `end`; return the offset behind the last that was read."""
+        """Write the records of a chunk before the offset `end`; return the next offset to read."""
         reader = chunk.reader(end)
         already = self.written
         while not reader.exhausted and not self.is_full:
@@ -71,7 +69,7 @@ class ChunkWriter:
             keep_freed_memory()
 
     def write_from(self, reader: BatchReader, chunk: FetchedChunk, max_records: int) -> int:
-        """Write the next records of a reader, at most that many; return how many bytes were joined for that."""
+        """Write at most `max_records` of a reader; return the number of joined bytes."""
         reader.count = already = self.written  # so that %i continues counting
         joined_bytes = 0
         for piece in self._output.read(reader, chunk, max_records, self._skip):
@@ -84,16 +82,16 @@ class ChunkWriter:
         return joined_bytes
 
     def flush(self) -> None:
-        """Write whatever has gathered; raises as `DataOut.flush`."""
+        """Flush the output; raises as `DataOut.flush`."""
         self._out.flush()
 
     def check_reader(self) -> None:
-        """Notice that the reader of the output has left; raises as `DataOut.check_reader`."""
+        """Check for a reader of the output; raises as `DataOut.check_reader`."""
         self._out.check_reader()
 
 
 def _next_at_once(records: int, joined_bytes: int) -> int:
-    """Return how many records to turn into output next, by the number of bytes that were joined for the last ones."""
+    """Return the number of records for the next write, from the size of the last."""
     if not joined_bytes:
         return WRITE_RECORDS
     return max(1, min(WRITE_RECORDS, WRITE_BYTES * records // joined_bytes))

@@ -1,7 +1,4 @@
-"""`kctl consume`: the records of topics to stdout, by a template or as lossless JSON lines.
-
-Owns the options and their conflicts; run.py carries them out and is imported only then.
-"""
+"""Options of `kctl consume`, and their conflicts. run.py is imported only for execution."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -30,7 +27,7 @@ from kctl.grammar.sizes import parse_size_bytes
 from kctl.grammar.topics import parse_partitions, parse_topics
 
 MOST_TAIL = 1_000_000
-"""Records that --tail keeps at most."""
+"""Maximum of --tail."""
 
 
 LEAST_MEMORY_BYTES = 64 * 1024
@@ -197,7 +194,7 @@ def consume(
 
 
 def _separated(key_separator: str | None, delimiter: str | None) -> str:
-    """Return the template of records whose parts are separated by texts. Raises: click.BadParameter: a wrong escape."""
+    """Return the template of records with separators. Raises: click.BadParameter: an invalid escape."""
     from kctl.cli.formats.escapes import parse_literal  # as above
 
     for text, option in ((key_separator, "'--key-separator' / '-K'"), (delimiter, "'--delimiter' / '-D'")):
@@ -208,12 +205,12 @@ def _separated(key_separator: str | None, delimiter: str | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a text escaped for a template, in which % and braces have a meaning."""
+    """Escape a text for a template."""
     return text.translate({ord(mark): f"%{mark}" for mark in "%{}"})
 
 
 def _at_time(since: str) -> str:
-    """Return the offset of --since; a duration means that time ago."""
+    """Return the offset of --since; a duration is relative to now."""
     try:
         parse_duration_ms(since)
     except ValueError:

@@ -1,7 +1,4 @@
-"""GroupReading: one member's share of the topics to stdout; records are written and flushed before their commit.
-
-Owns which offsets have left this process, and when they are committed.
-"""
+"""GroupReading: reading as a group member. Records are written and flushed before their offsets are committed."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -28,11 +25,11 @@ COMMIT_EVERY_MS = 1000
 
 
 class Held(NamedTuple):
-    """A partition whose bounds are looked up.
+    """A partition that waits for its bounds.
 
     Attributes:
-        committed: by the group; None where it is nothing or unknown, `is_uncommitted` where it is nothing.
-        has_own_start: it starts at an offset to be looked up.
+        committed: offset of the group; None if missing or unknown, `is_uncommitted` if missing.
+        has_own_start: its start offset is looked up.
     """
 
     committed: int | None
@@ -41,7 +38,7 @@ class Held(NamedTuple):
 
 
 class GroupReading(Reading, RebalanceListener):
-    """A `Reading` of whatever the group gives this member."""
+    """A `Reading` of the partitions that the group assigns."""
 
     def __init__(
         self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limits: Limits
@@ -80,10 +77,10 @@ class GroupReading(Reading, RebalanceListener):
         """Subscribe.
 
         Args:
-            specs: their ends hold for every partition, their starts where the group has no commit.
-            exit_at_end: the end of each partition is its end at the first assignment.
-            starts_itself: no auto.offset.reset says where to start where the group has no commit.
-        Raises: BrokerError: no such topic, or not allowed. ApiTimeout: no broker or no coordinator within the limit.
+            specs: their ends apply to every partition, their starts to partitions without a commit.
+            exit_at_end: each partition ends at its end offset at the first assignment.
+            starts_itself: no auto.offset.reset sets the start of partitions without a commit.
+        Raises: BrokerError: a topic does not exist or is not authorized. ApiTimeout: no broker or coordinator in time.
         """
         self._specs = specs
         self._exit_at_end = exit_at_end
@@ -98,7 +95,7 @@ class GroupReading(Reading, RebalanceListener):
 
     @property
     def _has_goal(self) -> bool:
-        """The ends of partitions are a goal before the group has shared any."""
+        """Return whether the reading ends, even before the group has assigned partitions."""
         return self._exit_at_end or super()._has_goal
 
     def _poll(self, timeout_s: float) -> FetchedChunk | None:
@@ -112,7 +109,7 @@ class GroupReading(Reading, RebalanceListener):
             self._polled_at_ms = self._clock.now_ms()
 
     def _may_be_released(self, error: BrokerError) -> bool:
-        """Return whether to try again: a KIP-848 member that was killed keeps its id until its session times out."""
+        """Return whether to retry: a killed KIP-848 member keeps its ID until its session times out."""
         if error.code != ErrorCode.UNRELEASED_INSTANCE_ID:
             return False
         if self._unreleased is None:
@@ -148,7 +145,7 @@ class GroupReading(Reading, RebalanceListener):
         self._look_up_bounds(ranges, committed)
 
     def _note_unused_start(self, committed: Mapping[TopicPartition, int | None]) -> None:
-        """Note once that -o does not say where to start: the group has committed offsets."""
+        """Note once that -o does not set the start, since the group has committed offsets."""
         starts = [spec for spec in self._specs if spec.start is not None]
         used = [tp for tp, offset in committed.items() if offset is not None]
         if self._is_start_noted or not any(spec.is_about(tp.partition) for spec in starts for tp in used):
@@ -162,10 +159,7 @@ class GroupReading(Reading, RebalanceListener):
     def _look_up_bounds(
         self, ranges: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
     ) -> None:
-        """Hold partitions back whose end, or whose start without a commit, is to be looked up first.
-
-        `_begin` lets each go as soon as its leader has responded.
-        """
+        """Hold partitions whose end, or start without a commit, must be looked up; `_begin` starts them."""
         wanted: dict[TopicPartition, Range] = {}
         without_start: set[TopicPartition] = set()
         for tp, each in ranges.items():
@@ -199,7 +193,7 @@ class GroupReading(Reading, RebalanceListener):
         self._targets.add_lookup(lookup)
 
     def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
-        """Let partitions go: seek to a separate start if nothing is committed, and read to their end."""
+        """Start held partitions at their looked-up or committed offset, up to their end."""
         for tp, each in bounds.items():
             held = self._held.pop(tp)
             if held.has_own_start:
@@ -211,7 +205,7 @@ class GroupReading(Reading, RebalanceListener):
             self._limit(tp, each.start if held.is_uncommitted else held.committed, end)
 
     def _limit(self, tp: TopicPartition, start: int | None, end: int | None) -> None:
-        """Read a partition up to that end; not at all where it starts there."""
+        """Set the end of a partition; pause it if it starts there."""
         if end is None:
             return
         if start is not None and start >= end:
@@ -220,7 +214,7 @@ class GroupReading(Reading, RebalanceListener):
             self._targets.ends[tp] = end
 
     def _committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """Return what the group has committed; nothing where its coordinator does not say so in time."""
+        """Return the committed offsets; empty if the coordinator does not respond in time."""
         try:
             committed = self._consumer.committed(topic_partitions)
         except ApiTimeout:
@@ -258,7 +252,7 @@ class GroupReading(Reading, RebalanceListener):
     # --- where partitions begin -------------------------------------------------------------------------------------
 
     def _begun(self, tp: TopicPartition, offset: int) -> None:
-        """Commit where a partition begins: the next member continues there if no record comes before it takes over."""
+        """Commit the start of a partition, where the next member continues if this one reads no record."""
         self._unbegun.discard(tp)
         self._uncommitted[tp] = offset
 
@@ -273,7 +267,7 @@ class GroupReading(Reading, RebalanceListener):
         super()._follow_empty_positions()
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Begin where -o says if the group turns out to have no commit, otherwise as every reading."""
+        """Start at -o if the group has no commit; otherwise continue as in every reading."""
         if isinstance(error, LogTruncationError) or error.__cause__ is not None:
             super()._continue_after(error)
             return
@@ -306,7 +300,7 @@ class GroupReading(Reading, RebalanceListener):
             self._commit()
 
     def _commit(self) -> None:
-        """Commit the records that have left this process; close() waits for it."""
+        """Start a commit of the flushed records; close() waits for it."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         if self._uncommitted:
             offsets, self._uncommitted = self._uncommitted, {}
@@ -314,16 +308,15 @@ class GroupReading(Reading, RebalanceListener):
             self._consumer.commit_async(offsets, self._on_commit)
 
     def _commit_last(self) -> None:
-        """Commit what no response has confirmed: no later commit repeats one that failed."""
+        """Commit all offsets that no response has confirmed, since no later commit repeats them."""
         latest = self._latest_commits
         self._uncommitted = {tp: at for tp, at in latest.items() if self._confirmed.get(tp) != at} | self._uncommitted
         self._commit()
 
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
-        """Try what failed again with the next commit, unless a newer one is on its way or somebody else had it since.
+        """Repeat failed offsets in the next commit, unless a newer commit is pending or the partition was lost since.
 
-        A partition that was lost and came back continues where the group had it committed, which may be further: what
-        an earlier commit says of it would take the group back.
+        A partition that was lost and reassigned continues at the group's offset, which an old commit could move back.
         """
         self.commit_error = error
         if error is None:
@@ -334,7 +327,7 @@ class GroupReading(Reading, RebalanceListener):
             self._uncommitted = {**again, **self._uncommitted}
 
     def report_reader_gone(self) -> None:
-        """Note that a pipe may have held records whose offsets are committed, unread."""
+        """Note that a pipe may hold unread records whose offsets are committed."""
         if self.written and (self._latest_commits or self._uncommitted):
             self.note(
                 "the reader of stdout exited; it may not have read the last records, whose offsets are committed "

@@ -1,4 +1,4 @@
-"""Partitions to read: topics by name or pattern, and the numbers of `-p`, checked with the brokers."""
+"""Partitions to read, from topics, patterns and `-p`, validated with the brokers."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,14 @@ def choose_partitions(
     *,
     may_be_none: bool = False,
 ) -> list[TopicPartition]:
-    """Return the partitions to read: the wanted ones of each topic, or all if none is given.
+    """Return the wanted partitions of each topic; all if none is given.
 
     Args:
-        specs: each is about at least one of them, or it was a mistake.
-        may_be_none: patterns need not match anything yet.
+        specs: each must select a partition.
+        may_be_none: patterns need not match yet.
     Raises:
-        CommandError: a topic lacks a wanted partition, a spec is about none, or no topic matches.
-        BrokerError: no such topic, or not allowed.
+        CommandError: a wanted partition is missing, a spec selects none, or no topic matches.
+        BrokerError: a topic does not exist or is not authorized.
     """
     found = {topic: partitions_of(consumer, topic) for topic in topics.names}
     if topics.patterns:
@@ -55,7 +55,7 @@ def choose_partitions(
 
 
 def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
-    """Return the partitions of a topic. Raises: BrokerError: no such topic, with a hint at a similar one."""
+    """Return the partitions of a topic. Raises: BrokerError: no such topic, with a similar name as hint."""
     try:
         return consumer.partitions_for(topic)
     except BrokerError as e:

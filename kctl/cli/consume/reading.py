@@ -1,7 +1,7 @@
-"""Reading: the records of chosen partitions to stdout, until the limit, the end, a rest, or for ever.
+"""Reading: records of partitions to stdout, until a limit, the end, an idle timeout, or Ctrl-C.
 
-Owns the loop, and when to stop and to flush. The partitions are in targets.py, how records become output in
-chunk_writer.py, the waits in reading_timers.py, and the reports in reading_report.py.
+Owns the loop, and when to stop and to flush. targets.py has the partitions, chunk_writer.py the output,
+reading_timers.py the timeouts, and reading_report.py the reports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ from kctl.client.wording import counted, listed
 from kctl.grammar.durations import show_duration
 
 REST_AFTER_MS = 2000
-"""Silence after which it is reported that nothing comes, where nothing is wrong."""
+"""Silence after which a wait without a fault is reported."""
 MOST_NOTED = 10
-"""Bad records of which each is reported."""
+"""Maximum number of bad records to report one by one."""
 FAULT_AFTER_MS = 1000
 """Silence after which a fault is reported."""
 
@@ -39,11 +39,11 @@ class Limits(NamedTuple):
     """Conditions that end a reading, in addition to the ends of its partitions.
 
     Attributes:
-        records: stop after this number.
-        idle_ms: stop after this time without a record.
-        exits_at_end: no end is later than the end at startup.
+        records: maximum number.
+        idle_ms: maximum time without a record.
+        exits_at_end: ends are at most the end offsets at startup.
         exits_on_loss: fail if offsets are gone before they were read.
-        skips_bad_records: records and batches that cannot be read do not.
+        skips_bad_records: continue after unreadable records and batches.
     """
 
     records: int = FOREVER
@@ -54,7 +54,7 @@ class Limits(NamedTuple):
 
 
 class Reading:
-    """One reading of assigned partitions."""
+    """Reading of assigned partitions."""
 
     def __init__(
         self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limits: Limits
@@ -79,32 +79,32 @@ class Reading:
 
     @property
     def written(self) -> int:
-        """How many records were written."""
+        """Return the number of written records."""
         return self._writer.written
 
     # --- what is read -----------------------------------------------------------------------------------------------
 
     def watch(self, watch: TopicWatch) -> None:
-        """Read new partitions too, from their first record on."""
+        """Also read new partitions, from their first record."""
         self._watch = watch
 
     def start(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
-        """Assign the partitions that have anything to read, at their start offsets.
+        """Assign the partitions that have records to read, at their start offsets.
 
-        When each of them has an end, reading ends with the last of them.
+        If each has an end, the reading ends with the last of them.
         """
         starts = self._targets.set(bounds)
         self._consumer.assign(list(starts))
         self._seek(starts)
 
     def look_up(self, lookup: BoundsLookup, *, is_bounded: bool) -> None:
-        """Read each partition as soon as its bounds are known; with `is_bounded` each of them has an end."""
+        """Read each partition when its bounds are known; `is_bounded`: each has an end."""
         self._targets.is_bounded = is_bounded
         self._targets.seen |= dict.fromkeys(lookup.pending)
         self._targets.add_lookup(lookup)
 
     def _begin_found(self) -> bool:
-        """Begin with the partitions whose bounds have become known; return whether there were any."""
+        """Start partitions whose bounds became known; return whether there are any."""
         found = self._targets.pop_known()
         if found:
             self._begin(found)
@@ -139,16 +139,16 @@ class Reading:
 
     @property
     def _has_goal(self) -> bool:
-        """Whether something other than Ctrl-C is to end the reading, so that a fault must not keep it from ending."""
+        """Return whether a condition other than Ctrl-C ends the reading, so that faults must time out."""
         is_limited = self._limits.records < FOREVER or self._limits.idle_ms < FOREVER_MS
         return self._targets.is_bounded or is_limited
 
     def follow(self) -> None:
-        """Write records until there are no more; flush whenever none is available immediately.
+        """Write records until the reading ends; flush when none is available.
 
         Raises:
-            OutputClosed: the reader of the output has left.
-            ApiTimeout: an end or a limit of records is not reached, and nothing has come for that time.
+            OutputClosed: the reader of the output has closed it.
+            ApiTimeout: no record came for the timeout, before an end or limit.
         """
         try:
             self._timers.start()
@@ -160,7 +160,7 @@ class Reading:
             self._flush()
 
     def _follow_once(self) -> None:
-        """Write the next chunk, or find out why there is none."""
+        """Write the next chunk, or handle its absence."""
         self._look_for_new()
         chunk = self._poll(0)
         if chunk is None:
@@ -191,14 +191,14 @@ class Reading:
             return None
 
     def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
-        """Note a record or batch that was skipped, as long as there are few."""
+        """Report a skipped record or batch, up to MOST_NOTED."""
         self._first_skipped = self._first_skipped or str(error)
         self._skipped += 1
         if self._skipped <= MOST_NOTED:
             self.note(f"skipped {error}; continuing at offset {offset}")
 
     def note_number_skipped(self) -> None:
-        """Note how many records and batches were skipped, and why the first of them."""
+        """Report the number of skipped records and batches, and the first error."""
         if self._skipped:
             number = counted(self._skipped, "bad record or batch", "bad records and batches")
             self.note(f"{number} skipped (--on-bad-record), first: {self._first_skipped}")
@@ -209,7 +209,7 @@ class Reading:
     # --- offsets that are gone --------------------------------------------------------------------------------------
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Continue at the first offset that holds a record to read; `_note_reset` notes which one that is."""
+        """Continue at the first existing offset; `_note_reset` reports it."""
         for tp in (TopicPartition(*each) for each in error.partitions):
             if isinstance(error, LogTruncationError) and error.divergent_offset is not None:
                 self._consumer.seek(tp, error.divergent_offset)
@@ -217,7 +217,7 @@ class Reading:
                 self._consumer.seek_to_beginning([tp])
 
     def _loss(self, error: InvalidOffsetError) -> CommandError:
-        """Return the error of a reading that is to end when offsets are gone."""
+        """Return the error of a reading that exits on lost offsets."""
         tp = TopicPartition(*error.partitions[0])
         offset = error.offset if isinstance(error, LogTruncationError) else self._targets.expected.get(tp)
         if offset is None:
@@ -227,7 +227,7 @@ class Reading:
         return CommandError(ExitCode.DATA, f"{tp} has no offset {offset} any more{why}", hint)
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
-        """Note that a partition does not continue at the expected offset, which is gone."""
+        """Report that a partition continues at another offset, because the expected one is gone."""
         lost = self._targets.lost_offset(tp, offset)
         if lost is None:
             return
@@ -240,7 +240,7 @@ class Reading:
         self._moved(tp, offset)
 
     def _moved(self, tp: TopicPartition, offset: int) -> None:
-        """Note that a partition continues at another offset: for subclasses."""
+        """Handle the move of a partition to another offset: for subclasses."""
 
     # --- what comes -------------------------------------------------------------------------------------------------
 
@@ -257,10 +257,10 @@ class Reading:
             self._reached_end(tp)
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
-        """Note that all before that offset was handed to the output, and is not flushed yet: for subclasses."""
+        """Handle unflushed output of all records before an offset: for subclasses."""
 
     def _reached_end(self, tp: TopicPartition) -> None:
-        """Read no more of a partition."""
+        """Stop reading a partition."""
         if self._targets.ends.pop(tp, None) is not None:
             self._consumer.unassign([tp])
 
@@ -278,7 +278,7 @@ class Reading:
             self._show_status(self._faults)
 
     def _look_at_faults(self) -> None:
-        """Report what keeps some partitions from being read while others are."""
+        """Report faults of some partitions while others are read."""
         words = self._words()
         self._faults = words if words.is_fault else WaitingWords()
         if words.is_fault:
@@ -290,7 +290,7 @@ class Reading:
     # --- when nothing comes -----------------------------------------------------------------------------------------
 
     def _on_idle(self) -> None:
-        """Notice that the reader left, that a position moved to its end without data, or that the time is up."""
+        """Handle a closed output, ends reached without data, and timeouts."""
         self._writer.check_reader()
         self._follow_empty_positions()
         self._timers.update()
@@ -303,7 +303,7 @@ class Reading:
         self._show_status(words)
 
     def _follow_empty_positions(self) -> None:
-        """Notice positions that moved to their end without data."""
+        """Handle positions that moved to their end without data."""
         reasons = self._consumer.waiting_for()
         for tp in [tp for tp, reason in reasons.items() if reason.kind is WaitKind.AT_END]:
             position = self._consumer.position(tp)  # it is at the end, so it is known
@@ -315,20 +315,20 @@ class Reading:
         return waiting_words(self._reasons(), filtered=self._writer.filtered, now_ms=self._clock.now_ms())
 
     def _reasons(self) -> dict[TopicPartition, WaitReason]:
-        """Return why nothing comes from each partition, those among them whose bounds are not known yet."""
+        """Return the wait reasons of all partitions, including those without bounds."""
         return self._consumer.waiting_for() | self._targets.waiting()
 
     def _show_status(self, words: WaitingWords) -> None:
         self._report.show_status(self.written, self._targets, len(self._consumer.assignment), words)
 
     def _end_if_due(self, words: WaitingWords) -> None:
-        """Raise where an end or a limit is not reached for a fault; rest after --idle-timeout."""
+        """Raise if a fault has lasted for the API timeout; end after --idle-timeout."""
         self._timers.check(words, is_bounded=self._targets.is_bounded, has_goal=self._has_goal)
         if self._timers.is_idle_over:
             self._end_of_rest(words)
 
     def _end_of_rest(self, words: WaitingWords) -> None:
-        """End, and well, unless it is known what kept the records away."""
+        """End the idle reading; fail if a fault withheld the records."""
         said = f"no record for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
         if words.is_fault:
             code, hint = ExitCode.API_TIMEOUT, ""
@@ -341,11 +341,11 @@ class Reading:
     # --- what is noted ----------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Note something that was not done as requested."""
+        """Report something that was not done as requested."""
         self._report.note(text)
 
     def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
-        """Note which partitions have no end while others of those `of` have one."""
+        """Report the partitions without an end, if only some of the `of` partitions have one."""
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
             it_is, it = ("it is", "it") if len(endless) == 1 else ("they are", "them")
@@ -354,7 +354,7 @@ class Reading:
             )
 
     def report_interrupt(self) -> None:
-        """Report how many records were read from how many partitions, and which of them a fault kept from reading."""
+        """Report the number of records and partitions read, and faults of unread partitions."""
         reasons = self._reasons()
         if not reasons and not self.written:
             return  # nothing has begun yet
@@ -365,7 +365,7 @@ class Reading:
         self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
 
     def report_end(self) -> None:
-        """Note why -e printed nothing, or which records it does not show."""
+        """Report why -e printed nothing, or which records it omits."""
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(
@@ -381,7 +381,7 @@ class Reading:
 
 
 def _gone(lost: int, offset: int) -> str:
-    """Return how reading can continue at another offset than the one that was to be read."""
+    """Return the reason for which reading continues at `offset`."""
     if offset < lost:
         return "the log was truncated or the topic was recreated"
     return "1 offset is gone" if offset == lost + 1 else f"{offset - lost} offsets are gone"

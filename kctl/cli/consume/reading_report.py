@@ -1,7 +1,4 @@
-"""ReadingReport: notes, why nothing comes, and the status line of a reading, on stderr.
-
-Owns when a reason is repeated.
-"""
+"""ReadingReport: notes, wait reasons, and the status line of a reading, on stderr."""
 
 from kctl.cli.consume.targets import Targets
 from kctl.cli.consume.waiting_words import WaitingWords, without_figures
@@ -11,11 +8,11 @@ from kctl.cli.view.status import StatusLine, reading_line
 from kctl.cli.view.status_texts import Rate, ReadFigures
 
 REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
-"""A fault is reported again after REPEAT_MS, twice that, and so on."""
+"""Intervals between reports of the same fault: the first, doubled up to the second."""
 
 
 class ReadingReport:
-    """What one reading reports."""
+    """Reports of one reading."""
 
     def __init__(self, common: Common) -> None:
         self._common = common
@@ -29,7 +26,7 @@ class ReadingReport:
 
     @property
     def stdout(self) -> RawStream:
-        """Stdout, below which the status line is painted."""
+        """Return stdout, below which the status line is painted."""
         return self._status.around(self._common.environment.stdout)
 
     def note(self, text: str) -> None:
@@ -42,7 +39,7 @@ class ReadingReport:
         self._common.say(line)
 
     def report(self, words: WaitingWords) -> None:
-        """Report each reason once, a fault again from time to time, and that it is over where it was a fault."""
+        """Report each new reason, a lasting fault repeatedly, and its end."""
         now_ms = self._clock.now_ms()
         key = without_figures(words.key)
         if key != self._reported:
@@ -58,11 +55,11 @@ class ReadingReport:
 
     @property
     def is_status_due(self) -> bool:
-        """Whether it is time to paint the status line."""
+        """Return whether to repaint the status line."""
         return self._status.is_due(self._clock.now_ms())
 
     def show_status(self, written: int, targets: Targets, partitions: int, words: WaitingWords) -> None:
-        """Paint the status line, unless it is too early."""
+        """Repaint the status line, unless it is too early."""
         now_ms = self._clock.now_ms()
         if not self._status.is_due(now_ms):
             return

@@ -1,23 +1,21 @@
-"""Timers of a reading: how long nothing has come or been written, how long a fault has lasted, and
-when it is enough.
-"""
+"""Timers of a reading: since the last fetched and the last written record, and of a lasting fault."""
 
 from kctl.cli.consume.waiting_words import WaitingWords
 from kctl.client.clock import FOREVER_MS, Clock, Timer
 from kctl.client.errors import ApiTimeout
 
 IDLE_MS = 500
-"""How often an idle consumer looks whether its reader has left."""
+"""Interval at which an idle consumer checks whether stdout has a reader."""
 CALM_MS = 2000
-"""A fault that comes back within this has lasted all the time: what is tried again looks well between two attempts."""
+"""Interruption of a fault below which it counts as lasting: between two retries all looks well."""
 
 
 class ReadingTimers:
-    """The timers of one reading.
+    """Timers of one reading.
 
     Args:
-        limit_ms: the api timeout: how long an end is waited for, or a fault may keep a reading from any goal.
-        idle_ms: stop after this time without a record.
+        limit_ms: the API timeout: maximum wait for an end, or for the end of a fault.
+        idle_ms: maximum time without a record.
     """
 
     def __init__(self, clock: Clock, limit_ms: int, idle_ms: int) -> None:
@@ -30,42 +28,42 @@ class ReadingTimers:
         self.start()
 
     def start(self) -> None:
-        """Begin to wait."""
+        """Start the timers."""
         self._rest = Timer(self._clock, FOREVER_MS)
-        """Since something was fetched."""
+        """Time since the last fetched record."""
         self._silence = Timer(self._clock, FOREVER_MS)
-        """Since something was written."""
+        """Time since the last written record."""
 
     def on_fetched(self) -> None:
-        """Note that something has come."""
+        """Restart after a fetch."""
         self._rest, self._fault_started_at_ms = Timer(self._clock, FOREVER_MS), None
 
     def on_written(self) -> None:
-        """Note that a record was written."""
+        """Restart after a written record."""
         self._silence = Timer(self._clock, FOREVER_MS)
 
     def update(self) -> None:
-        """Move to the present."""
+        """Update the timers to the present."""
         self._rest.update()
         self._silence.update()
 
     @property
     def rest_ms(self) -> int:
-        """How long nothing had come at the last update."""
+        """Return the time without fetched records, at the last update."""
         return self._rest.elapsed_ms
 
     @property
     def silence_ms(self) -> int:
-        """How long nothing had been written at the last update."""
+        """Return the time without written records, at the last update."""
         return self._silence.elapsed_ms
 
     @property
     def is_idle_over(self) -> bool:
-        """Whether nothing has come for as long as a reading may rest."""
+        """Return whether the idle timeout has passed."""
         return self.rest_ms >= self._idle_ms
 
     def wait_s(self, *, is_bounded: bool, has_goal: bool) -> float:
-        """Return how long to wait for the next chunk before any of the limits has to be looked at."""
+        """Return the time to wait for the next chunk until the next check."""
         self._rest.update()
         left_ms = min(IDLE_MS, self._idle_ms - self.rest_ms)
         if is_bounded:
@@ -76,7 +74,7 @@ class ReadingTimers:
         return max(1, left_ms) / 1000
 
     def check(self, words: WaitingWords, *, is_bounded: bool, has_goal: bool) -> None:
-        """Raise ApiTimeout where an end or a limit is not reached in time."""
+        """Raise ApiTimeout if an end or a limit is not reached in time."""
         now_ms = self._clock.now_ms()
         self._follow_fault(words, now_ms)
         if is_bounded and self.rest_ms >= self._limit_ms:
@@ -96,6 +94,6 @@ class ReadingTimers:
             self._fault_started_at_ms = max(started_at_ms, self._rest.start_at_ms)
 
     def timeout(self, words: WaitingWords, elapsed_ms: int) -> ApiTimeout:
-        """Return the error of a reading that has waited too long."""
+        """Return the error of a reading that timed out."""
         text = f"waiting for records: {words.text or 'no reason is known'}"
         return ApiTimeout(text, timeout_ms=self._limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)

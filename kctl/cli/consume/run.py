@@ -1,4 +1,4 @@
-"""A reading from its request to its exit code: config, consumer, the kind of reading, and the end."""
+"""Execution of `kctl consume`: config, consumer, kind of reading, and exit code."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,32 +31,31 @@ from kctl.grammar.topics import TopicWords
 
 _PHASES = {COMMITTING: "commit", LEAVING: "leave-group"}
 DEFAULTS = {"auto.offset.reset": "none", "allow.auto.create.topics": "false", "enable.auto.commit": "false"}
-"""Properties that a command line wants otherwise than a library: nothing is skipped or created without a word."""
+"""Defaults of the command, which skips or creates nothing without a notice."""
 _RESET = "auto.offset.reset"
 """If the user sets it, the client decides where to start without a commit and where to continue after a loss."""
 
 BULK_FETCH = {"max.partition.fetch.bytes": "8388608", "fetch.max.bytes": "8388608"}
-"""Without -n or --tail: larger answers of one partition, of which fewer cost less, and the same bound on what one node
-sends at a time, so that several partitions need no more memory than one."""
+"""Without -n or --tail: larger and fewer responses, with the same limit per broker for any number of partitions."""
 SMALL_FETCH = {"max.partition.fetch.bytes": "65536"}
-"""With -n of at most FEW_RECORDS: a whole batch comes anyway, and more is not wanted."""
+"""For small -n: a single batch, which comes whole in any case, is enough."""
 FEW_RECORDS = 10
 LEAST_DECOMPRESSED_BYTES = 16 * 1024 * 1024
-"""Largest batch that is decompressed with the smallest --max-memory: brokers take 1 MB, but of compressed bytes."""
+"""Minimum limit of a decompressed batch: brokers limit only compressed sizes, to 1 MB."""
 
 
 class ReadRequest(NamedTuple):
-    """What to read, from where, and when to end.
+    """Options of the command.
 
     Attributes:
         partitions: only these; empty: all.
-        group: whom to share with; None: alone.
+        group: group to join, or None.
         isolation: isolation.level, if given.
-        tail: how many of the newest records; None: by `specs`.
+        tail: number of newest records; None: by `specs`.
         follow: continue after them.
-        exits_on_loss: offsets that are gone before they were read end the reading.
+        exits_on_loss: fail if offsets are gone before they were read.
         records, idle_ms, prefetch_bytes: limits, if given.
-        decodes: keys or values are decoded, so that a schema registry may be wanted.
+        decodes: keys or values are decoded, perhaps with a schema registry.
     """
 
     topics: TopicWords
@@ -76,7 +75,7 @@ class ReadRequest(NamedTuple):
 
     @property
     def ends_by_itself(self) -> bool:
-        """Whether something other than Ctrl-C ends the reading."""
+        """Return whether a condition other than Ctrl-C ends the reading."""
         if self.tail is not None:
             return not self.follow
         has_end = any(spec.end is not None for spec in self.specs)
@@ -103,7 +102,7 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
 def _read(
     common: Common, request: ReadRequest, output: RecordOutput, config: ConsumerConfig, consumer: Consumer
 ) -> int:
-    """Read, close the consumer, and report how both ended."""
+    """Read, close the consumer, and report the result of both."""
     kind = TailReading if request.tail is not None else Reading if request.group is None else GroupReading
     limits = Limits(
         FOREVER if request.records is None else request.records,
@@ -146,7 +145,7 @@ def _read(
 
 
 def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
-    """Find the partitions and the start and end in each, without a group."""
+    """Choose partitions and their bounds, without a group."""
     follows = request.follow if request.tail is not None else not request.exit_at_end
     topics, specs = request.topics, request.specs
     may_be_none = follows and request.tail is None
@@ -166,7 +165,7 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
 def _look_up(
     consumer: Consumer, request: ReadRequest, reading: Reading, chosen: list[TopicPartition], *, finds_open: bool
 ) -> None:
-    """Read partitions where -o says, as soon as that is known."""
+    """Read partitions from -o, each when its bounds are known."""
     ranges = {tp: range_of(request.specs, tp.partition) for tp in chosen}
     has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
     if not request.exit_at_end and not has_ends:
@@ -176,7 +175,7 @@ def _look_up(
 
 
 def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
-    """Return the consumer's properties; UsageError for what the group decides, or kctl itself."""
+    """Return the consumer config. Raises: click.UsageError: conflicting options."""
     isolation, group, defaults = request.isolation, request.group, DEFAULTS
     if request.exits_on_loss and _RESET in common.settings.by_name:
         raise click.UsageError(f"--exit-on-loss cannot be combined with {_RESET}.")
@@ -198,7 +197,7 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
 
 
 def _check_group(request: ReadRequest) -> None:
-    """Raise click.UsageError if an option is given that the group decides."""
+    """Raise click.UsageError for options that the group decides."""
     if request.partitions:
         raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
     if any(_is_stored(spec.start) for spec in request.specs):
@@ -220,7 +219,7 @@ def _is_stored(position: Position | None) -> bool:
 
 
 def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
-    """Close within the timer; return a signal that came during the close. The first one keeps the rest of the time."""
+    """Close within the timer; on a signal, close within its remaining time and return the signal."""
     try:
         return consumer.close(timer.remaining_ms / 1000), None
     except Interrupted as interrupted:
@@ -229,9 +228,9 @@ def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Inter
 
 
 def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
-    """Report the failed end of the command, and return its exit code.
+    """Report a failed close, and return the exit code.
 
-    Args: commit_error: why the latest commit failed.
+    Args: commit_error: error of the latest commit.
     """
     if closed.expired_in is not None:
         failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))

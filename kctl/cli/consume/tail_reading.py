@@ -1,10 +1,10 @@
-"""TailReading: the newest records over all partitions that can be read, in the order of their timestamps.
+"""TailReading: the newest records of all partitions, in timestamp order.
 
-A partition whose leader does not respond within STRAGGLER_MS after the others is left out, which is reported; with
---follow it is read on as soon as it responds.
+Partitions whose leader does not respond within STRAGGLER_MS after the others are omitted and reported. With --follow
+they are read once it responds.
 
-Owns which records are the newest. Time never goes back within a partition here: a record counts as at least as new as
-those before it. If partitions tie, the later topic of the command line and the higher partition count as newer.
+Within a partition, a record counts as at least as new as earlier ones. If partitions tie, the later topic of the
+command line and the higher partition count as newer.
 """
 
 import heapq
@@ -26,17 +26,17 @@ from kctl.client.records import BatchReader, OutputField, OutputPlan
 from kctl.grammar.offsets import END, START, Range
 
 STRAGGLER_MS = 3000
-"""How long partitions that do not respond are waited for."""
+"""Timeout of partitions that do not respond."""
 TAIL = Range(START, END)
 _WIDEN = 4
-"""A window with too few records, because compaction or markers took the others, becomes this many times as wide."""
+"""Growth of a window with too few records, because of compaction or markers."""
 MOST_HELD_BYTES = 256 * 1024 * 1024
-"""Decompressed bytes of partly written batches that are kept while records of other batches come between."""
+"""Maximum decompressed bytes of partly written batches to keep."""
 _OFFSETS_AND_TIMES = OutputPlan([OutputField("offset"), b" ", OutputField("timestamp"), b"\n"])
 
 
 class Candidate(NamedTuple):
-    """A record that may be one of the newest; the order of these is the order of the output."""
+    """A candidate for the newest records; sorted in output order."""
 
     time_ms: int
     order: int
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 class TailReading(Reading):
-    """A `Reading` of the newest records at its start, and of later ones on request."""
+    """A `Reading` of the newest records, and of later ones on request."""
 
     _count = 0
     _follows = False
@@ -53,11 +53,11 @@ class TailReading(Reading):
     _skipped_at: frozenset[tuple[str | None, int | None, int]] = frozenset()
 
     def start_tail(self, partitions: Sequence[TopicPartition], count: int, *, follows: bool) -> None:
-        """Look up where the partitions end.
+        """Look up the ends of the partitions.
 
         Args:
-            count: how many records over all partitions, at most MOST_TAIL of `kctl consume`.
-            follows: continue with the records after them.
+            count: number of records over all partitions, at most MOST_TAIL of `kctl consume`.
+            follows: continue with later records.
         """
         self._count = count
         self._follows = follows
@@ -68,10 +68,10 @@ class TailReading(Reading):
         self._latest_ms: dict[TopicPartition, int] = {}
         self._found = dict.fromkeys(partitions, 0)
         self._missing: dict[TopicPartition, WaitReason] = {}
-        """Why partitions were left out."""
+        """Wait reasons of omitted partitions."""
 
     def follow(self) -> None:
-        """Read backwards in windows until each holds enough, write the newest, and continue after them where wanted."""
+        """Read backwards, write the newest records, and follow if requested."""
         self._wait_for_bounds()
         self._collect()
         self._write_newest()
@@ -85,7 +85,7 @@ class TailReading(Reading):
             raise CommandError(code, f"not all partitions could be read: {words.text}")
 
     def _collect(self) -> None:
-        """Read backwards in windows until each holds enough."""
+        """Read windows backwards until each partition has enough records."""
         width = self._count
         windows = self._windows(self._found_bounds, width)
         while windows:
@@ -97,12 +97,11 @@ class TailReading(Reading):
         self._is_collecting = False
 
     def _is_short(self, tp: TopicPartition, window: Bounds) -> bool:
-        """Return whether an earlier window of a partition is wanted."""
+        """Return whether a partition needs an earlier window."""
         has_more = window.start > self._found_bounds[tp].start
         return tp not in self._missing and self._found[tp] < self._count and has_more
 
     def report_end(self) -> None:
-        """Note the same, unless no record was wanted."""
         if self._count:
             super().report_end()
 
@@ -116,7 +115,7 @@ class TailReading(Reading):
         super().follow()
 
     def _wait_for_bounds(self) -> None:
-        """Wait until all partitions have responded, or the last that did is long ago."""
+        """Wait for the bounds of all partitions, or until stragglers time out."""
         limit_ms = self._config.default_api_timeout_ms
         since = Timer(self._clock, limit_ms)
         while self._bounds.pending:
@@ -138,7 +137,7 @@ class TailReading(Reading):
             self._bounds.cancel()
 
     def _end_if_due(self, words: WaitingWords) -> None:
-        """Leave partitions out that bring nothing, while their newest records are collected."""
+        """While collecting, omit partitions with a lasting fault."""
         if self._is_collecting and words.is_fault and self._timers.rest_ms >= STRAGGLER_MS:
             reasons = self._consumer.waiting_for()
             for tp in list(self._targets.ends):
@@ -179,7 +178,7 @@ class TailReading(Reading):
             self._reached_end(tp)
 
     def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
-        """Note it once: a wider window has it again."""
+        """Report a bad record once: wider windows contain it again."""
         at = (error.topic, error.partition, offset)
         if at not in self._skipped_at:
             self._skipped_at |= {at}
@@ -218,20 +217,20 @@ class TailReading(Reading):
 
 
 class _HeldReaders:
-    """Readers of batches that have records left, while records of other batches are written between them."""
+    """Readers of partly written batches."""
 
     def __init__(self) -> None:
         self._readers: dict[tuple[TopicPartition, int], BatchReader] = {}
         self._held_bytes = 0
 
     def pop(self, chunk: FetchedChunk) -> BatchReader | None:
-        """Return the reader of the chunk, if one is held."""
+        """Return the reader of the chunk, if held."""
         reader = self._readers.pop((chunk.topic_partition, chunk.fetch_offset), None)
         self._held_bytes -= 0 if reader is None else reader.held_bytes
         return reader
 
     def hold(self, chunk: FetchedChunk, reader: BatchReader) -> None:
-        """Keep the reader; of too many none is kept, and they are opened again when they are needed."""
+        """Hold a reader; over the limit drop all others, which are reopened when needed."""
         if self._held_bytes + reader.held_bytes > MOST_HELD_BYTES:
             self._readers.clear()
             self._held_bytes = 0

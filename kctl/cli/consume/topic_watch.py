@@ -1,4 +1,4 @@
-"""TopicWatch: which partitions patterns match, now and as topics come."""
+"""TopicWatch: new partitions of topics that match patterns."""
 
 from collections.abc import Container
 
@@ -9,12 +9,12 @@ from kctl.client.errors import ApiTimeout
 from kctl.grammar.topics import TopicWords
 
 LOOK_S = 1.0
-"""Timeout of one look while reading: reading continues beside it only as far as was fetched ahead."""
+"""Timeout of a check, during which only prefetched records are read."""
 LOOK_EVERY_MS = 30_000
 
 
 class TopicWatch:
-    """Looks for new partitions of the topics that patterns match."""
+    """Watch for new partitions of matching topics."""
 
     def __init__(self, consumer: Consumer, words: TopicWords, clock: Clock, every_ms: int) -> None:
         self._consumer = consumer
@@ -24,7 +24,7 @@ class TopicWatch:
         self._timer = Timer(clock, self._every_ms)
 
     def new_partitions(self, known: Container[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions that are not known yet; none before the time to look again has come."""
+        """Return the partitions that are not known; empty until the next check is due."""
         self._timer.update()
         if self._timer.not_expired:
             return []

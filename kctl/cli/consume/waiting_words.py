@@ -1,6 +1,6 @@
-"""WaitingWords: why nothing arrives, gathered over all partitions into few words, and the cause behind them.
+"""WaitingWords: wait reasons of all partitions, grouped in few words, and their cause.
 
-Owns the grouping and when a reason is a fault rather than rest.
+Distinguishes faults from idle partitions.
 """
 
 import re
@@ -13,29 +13,29 @@ from kctl.client.errors import KafkaError
 from kctl.client.wording import listed
 
 MOST_NAMES = 3
-"""Partitions named for one reason; further ones are counted."""
+"""Maximum number of partitions to list for one reason; further ones are counted."""
 MOST_REASONS = 4
 
 RESTING = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION, WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NO_SHARE)
-"""Nothing is wrong: more comes when somebody writes, commits, or leaves the group."""
+"""Reasons without a fault: other clients must write, commit, or leave the group."""
 PASSING = (WaitKind.PAUSED, WaitKind.DELIVERABLE, WaitKind.NOT_STARTED)
-"""Our own doing, over with the next poll: not worth a word."""
+"""Reasons that the next poll removes, not reported."""
 
 
 _FIGURES = r"\b\d+(?:\.\d+)?(?= ?(?:ms|s|min|attempts?|times?|bytes)\b)|(?<=\battempt )\d+"
 FRESH_MS = 1000
-"""A request without a response is a fault after this."""
+"""Time without a response that counts as a fault."""
 
 
 class WaitingWords(NamedTuple):
-    """Subject of a wait.
+    """Description of a wait.
 
     Attributes:
-        text: for people; empty where there is nothing to say.
-        is_fault: something keeps records from arriving that are or may be there.
-        cause: the last error on the way, if there was one.
-        started_at_ms: the instant at which the oldest of the faults began, if known.
-        key: the same for the same reasons, however long they have lasted: the faults alone where there are any.
+        text: for people; empty if there is no reason.
+        is_fault: a fault withholds records that may exist.
+        cause: last error, if any.
+        started_at_ms: start of the oldest fault, if known.
+        key: equal for equal reasons at any time; only of the faults if there are any.
     """
 
     text: str = ""
@@ -51,13 +51,13 @@ def waiting_words(
     filtered: int = 0,
     now_ms: int = 0,
 ) -> WaitingWords:
-    """Return why nothing arrives.
+    """Return the description of a wait.
 
     Args:
-        partitions: as `Consumer.waiting_for` says it.
-        group: as `Consumer.waiting_for_group` says it; what the group waits for comes before its partitions.
-        filtered: records that have arrived in the meantime and were left out.
-        now_ms: the instant up to which a broker has not responded.
+        partitions: from `Consumer.waiting_for`.
+        group: from `Consumer.waiting_for_group`; it has precedence over partitions.
+        filtered: records excluded in the meantime.
+        now_ms: present time, for pending requests.
     """
     if group is not None:
         return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.started_at_ms, group.text)
@@ -87,7 +87,7 @@ def waiting_words(
 
 
 def _is_passing(reason: WaitReason, now_ms: int) -> bool:
-    """Return whether a reason is not worth a word: our own doing, or a request that was sent just now."""
+    """Return whether a reason is omitted: work of this client, or a recent request."""
     is_early = reason.kind is WaitKind.ANSWER and (
         reason.started_at_ms is None or now_ms - reason.started_at_ms < FRESH_MS
     )
@@ -101,7 +101,7 @@ def _text(reason: WaitReason, now_ms: int) -> str:
 
 
 def without_figures(text: str) -> str:
-    """Return a reason without durations and numbers of attempts, which make the same reason look new each time."""
+    """Return a reason without durations and attempts, for comparison."""
     return re.sub(_FIGURES, "N", text)
 
 

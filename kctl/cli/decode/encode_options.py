@@ -74,10 +74,7 @@ def encode_options(
         typer.Option("--register", help="Register the schema of --avsc or --json-schema first."),
     ] = False,
 ) -> EncodeRequest:
-    """Return the options as an EncodeRequest.
-
-    Raises: click.UsageError: invalid schema or combination of options.
-    """
+    """Return the options as an EncodeRequest. Raises: click.UsageError: invalid schema or combination."""
     found: dict[str, str] = parse_sides(encode or (), "'--encode'", _problem)
     local = LocalSchemas(avsc, protoset, message)
     request = EncodeRequest(found.get(KEY), found.get(VALUE), local, json_schema, register)

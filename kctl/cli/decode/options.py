@@ -89,10 +89,7 @@ def decode_options(
         ),
     ] = None,
 ) -> DecodeRequest:
-    """Return the options as a DecodeRequest.
-
-    Raises: click.UsageError: unknown format or invalid combination of options.
-    """
+    """Return the options as a DecodeRequest. Raises: click.UsageError: unknown format or invalid combination."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     local = LocalSchemas(avsc, protoset, message)
     if strict and not forms:

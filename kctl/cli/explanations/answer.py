@@ -84,7 +84,7 @@ def _listed(pages: Sequence[Page], columns: int) -> list[str]:
 
 
 def _fitted(name: str, width: int) -> list[str]:
-    """Return a name or title with an indent, broken between words, and inside of a word that is too long."""
+    """Return a name or title with an indent, wrapped between words, or inside long words."""
     return [piece for line in wrapped(name, width, "  ", "    ") for piece in pieces_of(line, width)]
 
 

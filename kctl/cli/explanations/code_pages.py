@@ -71,7 +71,7 @@ def fault_page(fault: Fault) -> Page:
 
 
 def class_page(kind: type[KafkaError]) -> Page:
-    """Return the page of an error class of the client, with its docstring."""
+    """Return the page of an error class, with its docstring."""
     code = exit_code_of(kind.kind)
     summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
     return Page(

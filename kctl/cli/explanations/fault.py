@@ -42,7 +42,7 @@ def place_of(pattern: str, text: str) -> int | None:
 
 
 def literal_length(pattern: str) -> int:
-    """Return the number of literal characters in a pattern, as a measure of how specific it is."""
+    """Return the number of literal characters in a pattern: more are more specific."""
     return sum(len(part) for part in _parts(pattern) if part not in ("...", "#"))
 
 
