@@ -1,4 +1,4 @@
-"""Search for the pages of a text: exit code, error, limit, property, fault, finding, or a line of a log. Pure."""
+"""Search for the pages of a text: exit code, error, limit, property, fault, finding, or a log line. Pure."""
 
 import inspect
 import re
@@ -83,7 +83,7 @@ def find_pages(text: str) -> list[Page]:
 
 
 def all_pages() -> list[Page]:
-    """Return all pages, grouped by kind."""
+    """Return all pages, by kind."""
     return [
         *all_codes(),
         *(fault_page(fault) for fault in FAULTS.values()),
@@ -103,7 +103,7 @@ SHORT = 4
 
 
 def nearest(text: str) -> list[str]:
-    """Return names similar to an unknown text. Names that contain its words are first."""
+    """Return names similar to an unknown text, preferably names that contain its words."""
     named = {name.lower(): name for name in _names()}
     close = get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT else []
     return list(dict.fromkeys([*_having(text), *(named[found] for found in close)]))[:MOST_NEAREST]
@@ -144,9 +144,9 @@ def _finding(name: str) -> list[Page]:
 
 
 def _having(text: str) -> list[str]:
-    """Return the codes that contain at least two words of a text, as in NOT_LEADER. The last word can be incomplete.
+    """Return the codes that contain at least two words of a text, as in NOT_LEADER; the last may be incomplete.
 
-    If no code contains a constant, return codes with similar words.
+    For a constant that no code contains, return codes with similar words.
     """
     words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()[:100]
     if "_" not in words.strip("_"):
@@ -157,7 +157,7 @@ def _having(text: str) -> list[str]:
 
 
 def _nearly_having(words: str) -> list[str]:
-    """Return the codes whose present or former names contain similar words."""
+    """Return the codes with similar words in their present or former names."""
     parts: dict[str, dict[str, None]] = {}
     for name in [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]:
         known = FORMER_NAMES[name].name if name in FORMER_NAMES else name
@@ -170,13 +170,13 @@ def _nearly_having(words: str) -> list[str]:
 
 
 def _by_part(text: str) -> list[Page]:
-    """Return the page of the only code that contains the words of a text, or similar ones."""
+    """Return the page of the only code with the words of a text, or similar ones."""
     found = _having(text)
     return _by_name(found[0]) if len(found) == 1 else []
 
 
 def _by_property(name: str) -> list[Page]:
-    """Return the pages of a limit, property or topic config, including variables such as KCTL_LINGER_MS."""
+    """Return the pages of a limit, property or topic config, or of a variable such as KCTL_LINGER_MS."""
     if name.startswith(ENVIRONMENT_PREFIX.lower()):
         name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
     known = KNOWN[name].name if name in KNOWN else name
@@ -206,9 +206,9 @@ def _by_title(text: str) -> list[Page]:
 
 
 def _by_message(text: str) -> list[Page]:
-    """Return the page of the leftmost message in a line, then of the most specific one.
+    """Return the page of the leftmost, then most specific, message in a line.
 
-    The rest of the line is the cause of the leftmost message: "broker 1 advertises a:9092: connection refused".
+    The rest of the line is its cause: "broker 1 advertises a:9092: connection refused".
     """
     text = _UNDER_WAY.sub(r" within 0s (\1)", text)
     hits: list[tuple[tuple[int, bool, int], Callable[[], list[Page]]]] = []
@@ -231,7 +231,7 @@ def _by_message(text: str) -> list[Page]:
 
 
 def _by_error_name(word: str) -> list[Page]:
-    """Return the page of an error by constant, class in kctl, or class in Java such as NotEnoughReplicasException."""
+    """Return the page of an error by constant, class in kctl, or Java class such as NotEnoughReplicasException."""
     if word in ErrorCode.__members__:
         return [broker_page(ErrorCode[word])]
     if word in FORMER_NAMES:

@@ -32,7 +32,7 @@ class Page(NamedTuple):
     also: str = ""
 
     def lines(self, columns: int = READABLE) -> list[str]:
-        """Return the text of the page, with at most READABLE columns."""
+        """Return the text of the page, at most READABLE columns wide."""
         width = max(NARROWEST, min(columns, READABLE))
         lines = [*wrapped(self.title, width, "", "  ")]
         for text in self.means:
@@ -68,7 +68,7 @@ class Page(NamedTuple):
 
 
 def _beside(rows: Sequence[tuple[str, str]], width: int, indent: str, gap: int) -> list[str]:
-    """Return texts to the right of their labels, or below them if a word is too long."""
+    """Return texts next to their labels, or below them if a word is too long."""
     label = max(len(name) for name, _ in rows) + gap
     longest = max((columns_of(word) for _, text in rows for word in text.split()), default=0)
     if len(indent) + label + longest <= width:

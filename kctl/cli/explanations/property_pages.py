@@ -40,7 +40,7 @@ def _defaults_text(defaults: dict[str, str]) -> str:
 
 
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
-    """Return the facts of a property, such as its defaults and clients."""
+    """Return the facts of a property, such as defaults and clients."""
     having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
     clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
     defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}

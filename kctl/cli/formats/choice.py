@@ -29,10 +29,7 @@ def choose_record_output(
     is_csv_safe: bool = False,
     decoding: DecodeRequest = NO_DECODING,
 ) -> RecordOutput:
-    """Return the record output of the options.
-
-    Raises: click.UsageError: invalid option or combination of options.
-    """
+    """Return the record output of the options. Raises: click.UsageError: invalid option or combination."""
     _refuse_contradictions(common, template, null, print_offsets=print_offsets)
     if decoding.decodes or decoding.jq is not None:
         _refuse_undecodable(common, decoding, template)

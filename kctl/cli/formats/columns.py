@@ -23,7 +23,7 @@ def fitted(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    """Break a text into lines between words. Longer words are not broken.
+    """Break a text into lines between words; longer words are not broken.
 
     Args: first, further: prefixes of the first line and of the others.
     """

@@ -1,6 +1,4 @@
-"""Decoders of keys and values as the formats use them, without their imports. kctl/cli/decode/decoding.py
-creates them.
-"""
+"""Interfaces of decoders for the formats. kctl/cli/decode/decoding.py creates them; imports stay light."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -10,7 +8,7 @@ from kctl.client.records import Condition, QuotedText
 
 
 class DecodedSide(Protocol):
-    """Decoder of the keys or of the values."""
+    """Decoder of keys or of values."""
 
     @property
     def failed(self) -> int:
@@ -18,7 +16,7 @@ class DecodedSide(Protocol):
         ...
 
     def conditions(self) -> list[Condition]:
-        """Return conditions that must be checked first on each record."""
+        """Return conditions to check first on each record."""
         ...
 
     def json(self, data: bytes) -> bytes | None:
@@ -26,7 +24,7 @@ class DecodedSide(Protocol):
         ...
 
     def peek(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON for data that may be from the other side. Failures do not count."""
+        """Return the decoded value as JSON; failures do not count, as the data may be from the other side."""
         ...
 
     def schema(self, data: bytes) -> bytes:
@@ -46,7 +44,7 @@ class Sides(NamedTuple):
 
     @property
     def decodes(self) -> bool:
-        """Whether keys or values are decoded."""
+        """Return whether keys or values are decoded."""
         return self.key is not None or self.value is not None
 
 
@@ -86,7 +84,7 @@ def _json_or(side: DecodedSide | None, write: Callable[[bytes], bytes]) -> Calla
 
 
 def decoded_texts(sides: Sides, subject: str, data: bytes) -> list[bytes]:
-    """Return the texts that a condition on a subject searches: the decoded JSON, or the bytes."""
+    """Return the texts that a condition on a subject searches: decoded JSON, or the bytes."""
     if subject == "key_or_value":
         found = [side.peek(data) for side in (sides.value, sides.key) if side is not None]
     else:

@@ -1,7 +1,7 @@
 """Grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
 
-Without a prefix, key and value are searched. The prefixes are those in kcl. Patterns are Python patterns of bytes: `.`
-is one byte.
+Without a prefix, key and value are searched. Prefixes are as in kcl. Patterns are Python patterns of bytes: `.` is
+one byte.
 """
 
 import re
@@ -25,7 +25,7 @@ _SUBJECTS = {
 
 
 def parse_greps(texts: Iterable[str], sides: Sides = NOT_DECODED) -> list[Condition]:
-    """Return the conditions that a record must meet. Decoded data is searched as JSON.
+    """Return the conditions that a record must meet; decoded data is searched as JSON.
 
     Raises: TemplateError: invalid pattern, or h: without a name.
     """

@@ -1,6 +1,4 @@
-"""Listings of commands as table, JSON, JSON lines, YAML or CSV, with the envelope of the data formats
-(docs/schemas.md).
-"""
+"""Listings as table, JSON, JSON lines, YAML or CSV, with the envelope of the data formats (docs/schemas.md)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -12,7 +10,7 @@ from kctl.cli.output_options import Output
 from kctl.client.wording import one_line
 
 VERSION = 1
-"""Version of the envelope and fields. Within a version, fields are added, but never renamed or removed."""
+"""Version of envelope and fields. Within a version, fields are added, never renamed or removed."""
 SHAPES = (Output.TABLE, Output.JSON, Output.JSONL, Output.YAML, Output.CSV)
 DOCUMENT_SHAPES = (Output.JSON, Output.JSONL, Output.YAML)
 _UNLIMITED = 1 << 30
@@ -51,7 +49,7 @@ class Listing(NamedTuple):
 
 
 def write_listing(environment: Environment, output: Output, listing: Listing) -> None:
-    """Write a listing to stdout. A table without rows is empty, but CSV always has a header.
+    """Write a listing to stdout. A table without rows is empty; CSV always has a header.
 
     Raises: OutputClosed, CommandError: as `DataOut.flush`.
     """
@@ -97,7 +95,7 @@ def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
 
 
 def _yaml_lines(document: Mapping[str, object]) -> Iterator[str]:
-    """Yield the YAML of a document, with long lists in pieces: the library takes 10 KB of memory for an item."""
+    """Yield the YAML of a document, long lists in pieces: the library needs 10 KB of memory per item."""
     for key, value in document.items():
         if not isinstance(value, list | tuple) or len(value) <= YAML_ITEMS:
             yield from _yaml({key: value})
@@ -116,9 +114,9 @@ def _yaml(value: object) -> list[str]:
 
 
 def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return indented JSON of rows without lists. The json library would indent without its C encoder.
+    """Return indented JSON of rows without lists; the json library would not use its C encoder to indent.
 
-    Line feeds in strings are escaped, so a line feed followed by spaces separates fields or rows.
+    A line feed followed by spaces separates fields or rows, since line feeds in strings are escaped.
     """
     import json  # wanted only here
 
@@ -129,7 +127,7 @@ def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, obje
 
 
 def _plain(value: object) -> object:
-    """Copy a value into dicts and lists. YAML needs no anchors for copies."""
+    """Copy a value into dicts and lists, so that YAML needs no anchors."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -154,7 +152,7 @@ def _table(listing: Listing, environment: Environment) -> Iterator[str]:
 
 
 def _csv(listing: Listing, *, for_terminal: bool) -> Iterator[str]:
-    """Yield a header and rows (RFC 4180, but with line feeds). On a terminal, each row is one line."""
+    """Yield a header and rows (RFC 4180, but with line feeds); on a terminal, each row is one line."""
     import csv  # wanted only here
     from io import StringIO
 

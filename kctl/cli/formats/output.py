@@ -11,7 +11,7 @@ from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan,
 
 
 class ChunkField(NamedTuple):
-    """Number about the partition from a fetch: attribute of `FetchedChunk`, and its format."""
+    """Field of a fetched chunk: attribute of `FetchedChunk`, and its format."""
 
     name: str
     convert: Callable[[int], bytes] = ascii_number
@@ -29,7 +29,7 @@ class RecordOutput:
         parts: output of each record.
         head: output before the first record.
         null: output of a null key or value, unless its field has its own.
-        conditions: conditions that written records meet.
+        conditions: filters of records.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RecordOutput:
     def read(
         self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None
     ) -> Iterable[bytes | ValuePlaces]:
-        """Return the output of the next records of a chunk, at most `limit`.
+        """Return the output of at most `limit` next records of a chunk.
 
         Args: skip: receives skipped records and batches; None: the first bad one raises.
         Raises: as BatchReader.output.
@@ -64,7 +64,7 @@ class RecordOutput:
             return []
 
     def is_of_record(self, error: CorruptBatchError) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether an error concerns one record or batch, so that it can be skipped."""
+        """Return whether an error concerns one record or batch, which can be skipped."""
         return True
 
     def end(self) -> list[str]:
@@ -72,7 +72,7 @@ class RecordOutput:
         return []
 
     def plan_for(self, chunk: FetchedChunk) -> OutputPlan:
-        """Return the plan for a chunk. All chunks share one plan unless it contains numbers of the chunk."""
+        """Return the plan for a chunk; chunks share it unless it contains their fields."""
         if self._plan is not None:
             return self._plan
         return self._make_plan(
@@ -84,7 +84,7 @@ class RecordOutput:
 
 
 def _joined(parts: Iterable[bytes | OutputField]) -> Iterator[bytes | OutputField]:
-    """Yield the parts with adjacent bytes joined, so that a plan sees a value and one literal after it."""
+    """Join adjacent bytes, so that a plan has a value and one literal after it."""
     for is_literal, run in groupby(parts, lambda part: isinstance(part, bytes)):
         if is_literal:
             yield b"".join(part for part in run if isinstance(part, bytes))

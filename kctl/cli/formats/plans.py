@@ -48,7 +48,7 @@ def template_parts(template: Template, *, null: bytes, for_terminal: bool, sides
 
     Args:
         null: output of a null key, value or header value.
-        for_terminal: make record data harmless for terminals; literal bytes of the template are unchanged.
+        for_terminal: make record data harmless for terminals; literals of the template are unchanged.
         sides: decoders. %k and %v are then decoded JSON, but with a modifier such as {hex} the bytes of the record.
     """
     forms = _Forms(null, sides, for_terminal=for_terminal)
@@ -87,13 +87,13 @@ class _Forms:
         return OutputField(name, write, None if write is None else null)
 
     def _safe(self, convert: Convert | None) -> Convert | None:
-        """Return a format that is harmless on a terminal if the output is for one."""
+        """Make a format harmless if the output is a terminal."""
         if convert is None or not self._for_terminal:
             return convert
         return lambda given: harmless_bytes(convert(given))
 
     def _text(self, field: Field) -> Convert | None:
-        """Return the function that writes bytes that are not null; None to leave them unchanged."""
+        """Return the function that writes bytes; None to leave them unchanged."""
         if field.is_json:
             return self._json.text
         if field.convert is None:

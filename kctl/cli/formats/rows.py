@@ -14,7 +14,7 @@ Value = str | int | float | bool | None | Sequence[int] | Shares
 Row = Mapping[str, Value]
 """Values by column. All rows have the same columns."""
 Paint = Callable[[str, Value, str], str]
-"""Function that colors the text of a cell by column and value. Headings and names have no column."""
+"""Function that colors the text of a cell by column and value; headings and names have no column."""
 
 GAP = "  "
 """Space between columns."""
@@ -36,24 +36,23 @@ COUNTS = frozenset(
         ),
     }
 )
-"""Columns whose numbers have separators. Offsets and IDs have none, so that they can be copied into commands."""
+"""Columns whose numbers have separators, unlike offsets and IDs, which users copy into commands."""
 INSTANTS = frozenset(
     {
         *("timestamp_ms", "first_timestamp_ms", "last_timestamp_ms", "newest_ms", "started_at_ms"),
         *("last_fetch_ms", "last_caught_up_ms", "not_after_ms"),
     }
 )
-"""Columns of milliseconds since 1970. Other columns with the suffix `_ms` are durations."""
+"""Columns of milliseconds since 1970; other columns with the suffix `_ms` are durations."""
 
 
 def table_lines(
     columns: Sequence[str], rows: Sequence[Row], width: int | None = None, paint: Paint | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a table with headings, or nothing without rows.
+    """Yield the lines of a table with headings; nothing without rows.
 
-    Args: width: columns of the terminal; None for a file, with widths in characters. A wider table omits empty columns.
-    If
-        it is still too wide, each row becomes a block.
+    Args: width: columns of the terminal; None for a file, with widths in characters. A wider table omits empty columns;
+        if it is still too wide, each row becomes a block.
     """
     if not rows:
         return
@@ -95,7 +94,7 @@ def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
 
 
 def is_numeric(values: Iterable[Value]) -> bool:
-    """Return whether a column contains numbers and nothing else."""
+    """Return whether a column contains only numbers."""
     kinds = {type(value) for value in values}
     return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
@@ -103,7 +102,7 @@ def is_numeric(values: Iterable[Value]) -> bool:
 def block_lines(
     facts: Sequence[tuple[str, Value]], width: int | None = None, paint: Paint | None = None, longest: int = 0
 ) -> Iterator[str]:
-    """Yield `name  value` lines. Long values continue on further lines.
+    """Yield `name  value` lines; long values continue on further lines.
 
     Args: longest: minimum width of the names, to align several blocks.
     """

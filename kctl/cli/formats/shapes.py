@@ -70,9 +70,9 @@ FORMULA_STARTS = b"=+-@\t\r"
 def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return one line with the columns of CSV_HEAD per record (RFC 4180: CRLF, doubled quotes).
 
-    Encodings are `utf-8`, `base64` for bytes that are not UTF-8, `json` for decoded data, or `null`. Of keys and
-    values,
-    only null has no quotes. Headers are as in jsonl.
+    Encodings are `utf-8`, `base64` for bytes that are not UTF-8, `json` for decoded data, or `null`, which has no
+    quotes.
+    Headers are as in jsonl.
 
     Args: is_safe: write an apostrophe before keys and values that start a formula.
     """

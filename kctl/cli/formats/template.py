@@ -1,7 +1,7 @@
 """Grammar of `consume -f` and `produce -f`. Errors show the position with a caret.
 
-Has the verbs and modifiers of rpk and kcl (docs/formats.md). Differs: %h has only %k %K %v %V in its braces, %d has
-strftime but no layout of Go, and `{json}` writes keys and values as JSON. plans.py writes with templates, and
+Has the verbs and modifiers of rpk and kcl (docs/formats.md), except: %h has only %k %K %v %V in its braces, %d has
+strftime but no Go layouts, and `{json}` writes keys and values as JSON. plans.py writes with templates, and
 input/template_reader.py reads with them.
 """
 
@@ -104,7 +104,7 @@ class _Parser:
         self._at = 0
 
     def read_parts(self, *, inside_header: bool) -> Template:
-        """Parse to the end, or to the closing brace of the parts for a header."""
+        """Parse to the end, or to the closing brace of header parts."""
         parts: list[bytes | Field] = []
         literal = bytearray()
         while self._at < len(self._text):

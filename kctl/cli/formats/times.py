@@ -1,7 +1,7 @@
 """Timestamp formats `%d{iso}`, `%d{local}` and `%d{strftime[%F %T]}`, from milliseconds.
 
-Times are in UTC, except `local`: the time zone of the machine ($TZ) with its offset. Names are English in all locales.
-Times before year 1 or after year 9999 are printed as numbers.
+Times are in UTC, except `local`: the time zone of the machine ($TZ) with its offset. Names are English in all
+locales. Times outside years 1 to 9999 are printed as numbers.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def _half(at: datetime) -> str:
 
 
 def _week(at: datetime, first_weekday: int) -> int:
-    """Return the week of the year. The first `first_weekday` (0 is Monday) starts week 1."""
+    """Return the week of the year; week 1 starts at the first `first_weekday` (0 is Monday)."""
     day_of_year = at.timetuple().tm_yday
     return (day_of_year + 6 - (at.weekday() - first_weekday) % 7) // 7
 

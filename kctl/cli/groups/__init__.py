@@ -1,1 +1,1 @@
-"""kctl groups: looking, planning, changing."""
+"""Package of `kctl groups`."""

@@ -1,6 +1,6 @@
-"""What `kctl groups reset-offsets` and `delete-offsets` do: look, show, and with --execute write.
+"""Execution of `kctl groups reset-offsets` and `delete-offsets`.
 
-Owns the order: everything that can be refused is refused before anything is written.
+All checks that can reject the change precede the first write.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ from kctl.grammar.command_lines import fill_command
 RESET_COLUMNS = ("group", "topic", "partition", "old", "new", "result", "note")
 DELETE_COLUMNS = ("group", "topic", "partition", "old", "result")
 CHECK = "kctl groups describe {group}"
-"""The command that shows whether offsets were changed."""
+"""Command that shows whether offsets were changed."""
 
 
 class Reset(NamedTuple):
-    """Request of a reset; `flag` is the option that gives the new position, with its value."""
+    """Options of a reset; `flag` and `value`: the option that sets the new offsets."""
 
     group_id: str
     topics: tuple[str, ...]
@@ -46,7 +46,7 @@ class Reset(NamedTuple):
 
 
 def run_reset(common: Common, reset: Reset) -> int:
-    """Show or make the changes."""
+    """Show or make the changes; return the exit code."""
     output = common.choose_output(*SHAPES)
     parsed = _parse(common, reset)
     with open_admin(common) as admin:
@@ -73,7 +73,7 @@ def run_reset(common: Common, reset: Reset) -> int:
 
 
 class _Parsed(NamedTuple):
-    """What the options say, as far as no broker is needed for it."""
+    """Values of the options that need no broker."""
 
     topics: Mapping[str, list[int] | None]
     file_offsets: Mapping[TopicPartition, int]
@@ -85,7 +85,7 @@ def _parse(common: Common, reset: Reset) -> _Parsed:
 
 
 def _file_offsets(common: Common, reset: Reset) -> Mapping[TopicPartition, int]:
-    """Return what --from-file names; a pipe is waited for until the API timeout."""
+    """Return the offsets of --from-file, waiting for a pipe until the API timeout."""
     if not isinstance(reset.value, Path):
         return {}
     timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
@@ -94,7 +94,7 @@ def _file_offsets(common: Common, reset: Reset) -> Mapping[TopicPartition, int]:
 
 
 def _changes(admin: Admin, reset: Reset, parsed: _Parsed, group: GroupDescription | None) -> list[OffsetChange]:
-    """Return the old and the new offset of each partition that is meant."""
+    """Return the old and new offset of each chosen partition."""
     old = _old(admin, reset.group_id, group)
     places = find_places(admin, _partitions(admin, reset.group_id, parsed, old))
     if parsed.at_ms is not None:
@@ -180,7 +180,7 @@ def _reset_result(change: OffsetChange, failed: Mapping[TopicPartition, KafkaErr
 
 
 def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Consent) -> int:
-    """Show or delete the committed offsets of the topics."""
+    """Show or delete the committed offsets of the topics; return the exit code."""
     output = common.choose_output(*SHAPES)
     wanted = parse_named(topics)
     with open_admin(common) as admin:
@@ -211,7 +211,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Co
 def _to_forget(
     admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
 ) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
-    """Return the group, and its offsets to delete. Raises: CommandError: there are none, or there are members."""
+    """Return the group, and its offsets to delete. Raises: CommandError: no offsets, or members read the topics."""
     wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None
@@ -232,7 +232,7 @@ def _to_forget(
 
 
 def _readers(group: GroupDescription, wanted: Mapping[str, list[int] | None]) -> list[MemberDescription]:
-    """Return the members that read one of the topics, as far as is known; the coordinator knows it better."""
+    """Return the members that read one of the topics, as far as kctl knows; the coordinator checks again."""
     return [
         member
         for member in group.members

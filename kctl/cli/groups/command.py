@@ -1,7 +1,4 @@
-"""`kctl groups`: list, describe, lag, members and delete; offsets.py and removal.py add what changes a group.
-
-Owns what the rows show and the exit code of a call in which some groups failed.
-"""
+"""`kctl groups`: list, describe, lag, members and delete; offsets.py and removal.py add further commands."""
 
 from typing import Annotated
 
@@ -222,7 +219,7 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 
 
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
-    """Return the given groups; none for all. Raises: click.UsageError: both."""
+    """Return the given groups; empty for all. Raises: click.UsageError: names with --all."""
     if names and show_all:
         raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
     return list(dict.fromkeys(names or ()))

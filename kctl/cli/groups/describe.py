@@ -1,7 +1,4 @@
-"""Groups as `kctl groups describe`, `lag` and `members` show them: rows, objects, and the failed requests.
-
-Owns the fields of rows and objects, and the rounds of --watch.
-"""
+"""Output of `kctl groups describe` and `members`: rows, objects, and failed requests."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +20,7 @@ from kctl.client.wording import counted
 
 
 def describe_groups(common: Common, output: Output, group_ids: list[str], columns: Sequence[str]) -> int:
-    """Show groups, each with its partitions."""
+    """Show groups with their partitions; return the exit code."""
     missing: list[KafkaError] = []
     with admin_of(common) as admin:
         results = find_groups(common, admin, chosen_groups(admin, group_ids, missing))
@@ -120,7 +117,7 @@ def _without(row: Row, name: str) -> Row:
 
 
 def member_row(group: GroupDescription, member: MemberDescription) -> Row:
-    """Return the identity of a member and its partitions."""
+    """Return the row of a member."""
     topics = None if member.subscribed_topics is None else " ".join(member.subscribed_topics)
     return {
         "group": group.group_id,

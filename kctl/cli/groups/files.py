@@ -1,9 +1,7 @@
-"""Offsets in files: what `--export` writes and `--from-file` reads.
+"""File formats of `--export` and `--from-file`.
 
-    orders,0,42            CSV as of Kafka's own tool: topic,partition,offset; a group may stand first
+    orders,0,42            CSV of Kafka's own tool: topic,partition,offset; optionally after the group
     {"v": 1, "group": "g", "offsets": [{"topic": "orders", "partition": 0, "offset": 42}]}
-
-Owns both formats and their limits; knows no brokers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +16,7 @@ from kctl.client.wording import one_line
 from kctl.grammar.integers import integer_in
 
 FILE_VERSION = 1
-"""Of the JSON; within a version fields are added, never renamed or removed."""
+"""Version of the JSON; within a version fields are added, never renamed or removed."""
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
 MOST_PARTITIONS = 1_000_000
 LARGEST_OFFSET = 2**63 - 1
@@ -27,7 +25,7 @@ HEADER = ("topic", "partition", "offset")
 
 
 def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Write offsets: JSON if the name ends with .json, otherwise CSV.
+    """Write offsets as JSON if the name ends with .json, otherwise as CSV.
 
     Raises: CommandError: the file cannot be written.
     """
@@ -55,9 +53,9 @@ def _csv_text(offsets: Mapping[TopicPartition, int]) -> str:
 
 
 def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
-    """Return the offsets of a group in a file; lines of other groups are passed over.
+    """Return the offsets of a group in a file, ignoring other groups.
 
-    Raises: CommandError: the file cannot be read, or has a value that is no offset; the text gives the place.
+    Raises: CommandError: the file cannot be read, or has an invalid value; the message has the place.
     """
     try:
         text = read_document(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
@@ -71,7 +69,7 @@ def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
 
 
 Entry = tuple[str, object, object, object]
-"""The place in the file; topic, partition and offset as they stand there."""
+"""Place in the file, and topic, partition and offset as written."""
 
 
 def _of_csv(name: str, text: str, group_id: str) -> Iterable[Entry]:

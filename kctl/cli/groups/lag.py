@@ -1,6 +1,6 @@
-"""Lag of groups: their committed offsets and the ends of the logs, partition by partition.
+"""Lag of groups by partition, from committed offsets and end offsets.
 
-Owns the text for a partition in which one of the two is not known: never a wrong number.
+If either is unknown, there is a note and no number.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ class PartitionLag(NamedTuple):
     """One partition of one group.
 
     Attributes:
-        committed, end: None if there is none, or if it is not known.
-        lag: None unless both are known and make sense together.
-        member: who has the partition now.
-        note: anything unusual; empty if there is nothing.
-        error: why the end (or the commit) is not known, unless the partition does not exist.
-        start: the first offset of the log, as far as it is known.
+        committed, end: None if missing or unknown.
+        lag: None unless both are known and consistent.
+        member: present owner of the partition.
+        note: anomaly; empty if there is none.
+        error: error of the commit or end, unless the partition does not exist.
+        start: start offset of the log, if known.
         is_share: `committed` is the start offset of a share group, before which all records are done.
     """
 
@@ -47,7 +47,7 @@ class PartitionLag(NamedTuple):
 
     @property
     def unread(self) -> int | None:
-        """How many offsets wait for the group: the lag, or the whole log if it has committed nothing."""
+        """Return the number of unread offsets: the lag, or the whole log without a commit."""
         is_new = self.note == NOT_COMMITTED and self.end is not None
         return (self.end or 0) - self.start if is_new else self.lag
 
@@ -55,9 +55,7 @@ class PartitionLag(NamedTuple):
 def partition_lags(
     admin: Admin, groups: Collection[GroupDescription], wanted: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, list[PartitionLag]]:
-    """Return for each group the partitions that it has committed or that a member has, and others of its topics.
-
-    A group has unread records in these others, as it has committed nothing of them.
+    """Return the partitions of each group: committed, assigned, and others of its topics, which are unread.
 
     Args: wanted: partition numbers by topic; only these are reported.
     Raises: KafkaError: the offsets of a group are unavailable.
@@ -66,7 +64,7 @@ def partition_lags(
     owners: dict[str, dict[TopicPartition, MemberDescription]] = {}
     mirrored: dict[str, set[TopicPartition]] = {}
     shared: dict[str, Mapping[TopicPartition, int | None]] = {}
-    """The lag of partitions of share groups, as their coordinators count it."""
+    """Lag of share group partitions, counted by their coordinators."""
     groups = list(groups)
     found = admin.list_offsets_of_groups([group.group_id for group in groups if not is_share(group)])
     for group in groups:
@@ -102,7 +100,7 @@ def _add_uncommitted(
     committed: Mapping[str, dict[TopicPartition, int | KafkaError | None]],
     mirrored: Mapping[str, set[TopicPartition]],
 ) -> set[tuple[str, TopicPartition]]:
-    """Add the partitions of the topics of each group of which nothing is committed, and return them by group."""
+    """Add the uncommitted partitions of each group's topics, and return them by group."""
     added: set[tuple[str, TopicPartition]] = set()
     topics: dict[str, set[str]] = {}
     for group in groups:
@@ -125,7 +123,7 @@ def _add_uncommitted(
 def _shared(
     admin: Admin, group: GroupDescription, wanted: Mapping[str, Sequence[int]] | None
 ) -> tuple[dict[TopicPartition, int | KafkaError | None], Mapping[TopicPartition, int | None]]:
-    """Return the start offset of each partition of a share group, and its lag."""
+    """Return the start offset and the lag of each partition of a share group."""
     results = admin.list_share_group_offsets(group.group_id)
     offsets: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(
         tp for member in group.members for tp in member.assignment or ()
@@ -139,14 +137,14 @@ def _shared(
 
 
 def _of_share_group(lag: PartitionLag, counted_lag: int | None) -> PartitionLag:
-    """Return a partition of a share group: members share it, and records in the middle may be done."""
+    """Return a partition of a share group, with the coordinator's lag, since records in the middle may be done."""
     is_known = lag.lag is not None and counted_lag is not None
     note = NOT_READ if lag.note == NOT_COMMITTED else lag.note
     return lag._replace(lag=counted_lag if is_known else lag.lag, note=note, member=None, is_share=True)
 
 
 def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the first offsets as far as they are known in time: without one only a note is missing."""
+    """Return the known start offsets; without one only a note is missing."""
     try:
         results = admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
     except ApiTimeout:  # a leader that did not report its end has used up the time
@@ -177,7 +175,7 @@ def partition_lag(
     end: int | KafkaError,
     member: MemberDescription | None,
 ) -> PartitionLag:
-    """Return the row of a partition, given its commit and the two ends of its log, as far as known."""
+    """Return the lag of a partition, from its committed offset and both ends of its log."""
     if isinstance(committed, KafkaError):
         error = committed
         return PartitionLag(group_id, tp, None, None, None, member, f"committed offset unknown: {short(error)}", error)

@@ -1,7 +1,4 @@
-"""The frame of `kctl groups lag --watch` on a terminal: a summary, the lag over time, the table, and errors.
-
-Pure.
-"""
+"""The frame of `kctl groups lag --watch`: a summary, the lag over time, the table, and errors. Pure."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,18 +18,18 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 TREND_COLUMNS = 60
-"""Narrower terminals have no room for the lag of each partition over time."""
+"""Minimum columns to show the lag of each partition over time."""
 _ALWAYS: tuple[str, ...] = ("group", "topic", "partition", "lag")
 _NAMES = ("group", "topic")
 
 
 def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "list[Text]":
-    """Return the frame of the last look with the error of this one below it."""
+    """Return the previous frame with the error of this sample below."""
     return [*before[: height - 2], text_of((one_line(explain(error).message), "red"))]
 
 
 def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height: int) -> "list[Text]":
-    """Return the frame for a terminal of that size: the partitions most behind first, each with its lag over time."""
+    """Return the frame of a terminal: partitions by lag, each with its lag over time."""
     notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
     notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
@@ -56,7 +53,7 @@ def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height:
 
 
 def _over_time(totals: Sequence[tuple[int, int]], columns: int) -> "list[Text]":
-    """Return a line about the lag of all partitions over the last looks; nothing after the first look."""
+    """Return a line about the total lag over time; empty after the first sample."""
     if len(totals) < 2:
         return []
     (first_ms, first), (last_ms, last) = totals[0], totals[-1]
@@ -67,6 +64,6 @@ def _over_time(totals: Sequence[tuple[int, int]], columns: int) -> "list[Text]":
 
 
 def _badness(row: Row) -> float:
-    """Return the lag; one that is unknown counts as the worst."""
+    """Return the lag, infinite if unknown."""
     lag = row["lag"]
     return lag if isinstance(lag, int) else float("inf")

@@ -1,7 +1,4 @@
-"""One sample of the lag of groups: rows, and notes about them.
-
-Owns the fields of a row of `kctl groups lag`.
-"""
+"""One sample of the lag of groups: rows of `kctl groups lag`, and notes."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -34,17 +31,17 @@ SHOWN = (
     "written_per_s", "caught_up_in", "deleted_in", "client", "note",
 )  # fmt: skip
 WHERE_KNOWN = ("start_offset", "age", "read_per_s", "written_per_s", "caught_up_in", "deleted_in")
-"""Columns of a table that are left out where no row has them."""
+"""Columns that a table omits if no row has them."""
 SOON_MS = 86_400_000
-"""A table shows how long retention leaves unread records when it is less than this."""
+"""Maximum remaining retention of unread records that a table shows."""
 
 
 class LagQuery(NamedTuple):
-    """What a look at the lag is about.
+    """Groups and partitions of a sample.
 
     Attributes:
         group_ids: None for all groups.
-        topics: partition numbers by topic, None for all; empty: what the groups have.
+        topics: partition numbers by topic, None for all; empty: the partitions of the groups.
     """
 
     group_ids: list[str] | None
@@ -57,8 +54,8 @@ class LagLook(NamedTuple):
 
     Attributes:
         rates: by group and partition, if there is an earlier sample.
-        errors: failed requests; notes: lines about them, and about the threshold.
-        has_found: whether some group was described.
+        errors: failed requests; notes: lines about them and the threshold.
+        has_found: whether any group was described.
         is_above: whether a partition is above the threshold; None without a threshold.
     """
 
@@ -71,11 +68,11 @@ class LagLook(NamedTuple):
     is_above: bool | None
 
     def rows(self) -> list[Row]:
-        """Return the rows as data."""
+        """Return the rows for programs."""
         return [self._row(lag) for lag in self.lags]
 
     def shown_rows(self) -> list[Row]:
-        """Return the rows as people read them."""
+        """Return the rows for people."""
         return [shown_row(self._row(lag)) for lag in self.lags]
 
     def _row(self, lag: PartitionLag) -> Row:
@@ -87,7 +84,7 @@ class LagLook(NamedTuple):
 
 
 def shown_row(row: Row) -> Row:
-    """Return a row with durations and rates as people read them."""
+    """Return a row with durations and rates for people."""
     left_ms = row["retention_left_ms"]
     return {
         **row,
@@ -100,7 +97,7 @@ def shown_row(row: Row) -> Row:
 
 
 def shown_columns(rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a table of rows that `shown_row` returned."""
+    """Return the columns of a table of `shown_row` rows."""
     filled = filled_columns(WHERE_KNOWN, rows)
     return [name for name in SHOWN if name not in WHERE_KNOWN or name in filled]
 
@@ -120,9 +117,9 @@ def _rate(value: Value) -> str | None:
 
 
 def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) -> LagLook:
-    """Look once, within the timeout of the calls around.
+    """Take one sample, within the timeout of the caller.
 
-    Raises: KafkaError: no broker responded; a topic that was named does not exist.
+    Raises: KafkaError: no broker responded; a given topic does not exist.
     """
     notes: list[str] = []
     errors: list[KafkaError] = []
@@ -164,7 +161,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
 
 
 def code_of(look: LagLook, code: int) -> int:
-    """Return the exit code of a look, given the exit code of its errors.
+    """Return the exit code of a sample, given the code of its errors.
 
     With a threshold, 3 means that a partition is above it. Otherwise an unknown lag has the code of its error.
     """
@@ -174,9 +171,9 @@ def code_of(look: LagLook, code: int) -> int:
 
 
 def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -> dict[str, list[int]] | None:
-    """Return the partitions that were named; a topic that is gone counts where a group has committed for it.
+    """Return the given partitions; a deleted topic counts if a group has commits for it.
 
-    Raises: KafkaError: there is no such topic, and no group knows of it either.
+    Raises: KafkaError: a topic does not exist, and no group has commits for it.
     """
     topics = with_matching(admin, query.topics)
     if not topics:
