@@ -1,7 +1,7 @@
 """File formats of `--export` and `--from-file`.
 
-    orders,0,42            CSV of Kafka's own tool: topic,partition,offset; optionally after the group
-    {"v": 1, "group": "g", "offsets": [{"topic": "orders", "partition": 0, "offset": 42}]}
+orders,0,42            CSV of Kafka's own tool: topic,partition,offset; optionally after the group
+{"v": 1, "group": "g", "offsets": [{"topic": "orders", "partition": 0, "offset": 42}]}
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""Rates of groups over several looks: records read and written a second, and the time to catch up.
-
-Pure.
-"""
+"""Rates of groups over several samples: records read and written per second, and the time to catch up. Pure."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -14,19 +11,19 @@ from kctl.client.cluster import TopicPartition
 WINDOW_MS = 30_000
 LEAST_INTERVALS = 3
 MOST_LOOKS = 100
-"""Looks of which the lag is kept in its order, for a line over time."""
+"""Number of samples whose lags are kept, for a line over time."""
 TOLERANCE = 0.1
-"""Rates that differ by less are the same: looks and commits happen at different times."""
+"""Relative difference below which rates count as equal: samples and commits happen at different times."""
 Key = tuple[str, TopicPartition]
 
 
 class LagRates(NamedTuple):
-    """Rates of one partition of a group, or of several together; None where they are not known yet.
+    """Rates of one or several partitions of a group; None if unknown.
 
     Attributes:
-        rate_per_s: how far the committed offset moved.
-        produced_per_s: how far the end of the log moved.
-        catch_up_ms: until the lag is 0 at these rates; None where the group does not gain on it.
+        rate_per_s: growth of the committed offset.
+        produced_per_s: growth of the end offset.
+        catch_up_ms: time until the lag is 0; None if the group does not catch up.
     """
 
     rate_per_s: float | None = None
@@ -44,7 +41,7 @@ UNKNOWN = LagRates()
 
 
 class LagSamples:
-    """The looks at each partition of the last 30 s, as a shorter window may be without a commit, and lags over time."""
+    """Samples of each partition over 30 s, since shorter windows may have no commit, and lags over time."""
 
     def __init__(self) -> None:
         self._samples: dict[Key, list[_Sample]] = {}
@@ -55,17 +52,17 @@ class LagSamples:
 
     @property
     def are_complete(self) -> bool:
-        """Whether the last look had rates of all partitions of which the lag is known."""
+        """Return whether the last sample had rates of all partitions with a known lag."""
         return self._missing == 0
 
     def trend(self, key: Key) -> Sequence[int | None]:
-        """Return the lag of a partition in the last looks; None where it was not known."""
+        """Return the lag of a partition in the last samples; None if it was unknown."""
         return tuple(self._trends.get(key, ()))
 
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
-        """Take one look, and return the rates over 30 s or three intervals between commits, where these have passed.
+        """Add a sample, and return the rates over 30 s or three intervals between commits, if that much is known.
 
-        A position that was moved back, and a log that was cut, start a window.
+        Offsets that were reset or truncated start a new window.
         """
         rates: dict[Key, LagRates] = {}
         self._missing = 0
@@ -102,10 +99,10 @@ class LagSamples:
 
 
 def _window(samples: Sequence[_Sample]) -> tuple[_Sample, _Sample] | None:
-    """Return the ends of the window for rates, or None while it is too short.
+    """Return the ends of the window for rates, or None if it is too short.
 
-    It goes from a commit to a commit, so that the time since the last one does not count as time without reading,
-    unless it is more than twice as long as between the others.
+    It spans commits, so that time since the last one does not count as time without reading, unless that exceeds twice
+    the mean interval.
     """
     commits = [now for before, now in pairwise(samples) if now.committed > before.committed]
     if len(commits) <= LEAST_INTERVALS and samples[-1].at_ms - samples[0].at_ms < WINDOW_MS:
@@ -124,7 +121,7 @@ def keeps_pace(rates: LagRates) -> bool:
 
 
 def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None:
-    """Return when the lag is gone at these rates; None where it never is."""
+    """Return the time until the lag is 0 at these rates, or None if it never is."""
     if lag == 0:
         return 0
     gain = read_per_s - written_per_s
@@ -132,7 +129,7 @@ def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None
 
 
 def total(lags: Iterable[PartitionLag], rates: dict[Key, LagRates]) -> tuple[int, LagRates]:
-    """Return the sum of the lag of partitions, and their rates; all lag is gone when the slowest partition has none."""
+    """Return the sums of lags and of rates; the time to catch up is the longest."""
     known = [lag for lag in lags if lag.lag is not None]
     lag = sum(each.lag or 0 for each in known)
     found = [rates[key] for each in known if (key := (each.group_id, each.partition)) in rates]

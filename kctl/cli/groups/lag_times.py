@@ -1,7 +1,7 @@
-"""Lag in time: how old the next unread record is, and how long retention leaves it.
+"""Lag in time: the age of the next unread record, and its remaining retention.
 
-The record at the committed offset is read for it: interpolated times are wrong wherever the rate changes. What cannot
-be read in time is not known, and fails nothing.
+Reads the record at the committed offset, because interpolated times are wrong if rates change. Records that cannot be
+read in time are unknown, and no errors.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ from kctl.grammar.integers import integer_in
 
 
 class LagTimes(NamedTuple):
-    """Times of one partition of a group; None where they are not known, or do not apply.
+    """Times of one partition of a group; None if unknown or not applicable.
 
     Attributes:
-        lag_ms: the age of the next unread record; 0 where nothing is unread.
-        retention_left_ms: until retention.ms may delete that record, at the earliest.
-        note: why the age is not known; empty if it is known, or if no time was left to read the record.
+        lag_ms: age of the next unread record; 0 if none is unread.
+        retention_left_ms: minimum time until retention.ms deletes that record.
+        note: reason for an unknown age, unless no time was left to read the record.
     """
 
     lag_ms: int | None = None
@@ -31,14 +31,14 @@ class LagTimes(NamedTuple):
 UNKNOWN = LagTimes()
 Key = tuple[str, TopicPartition]
 NextRecords = Mapping[tuple[TopicPartition, int], RecordTime | KafkaError | None]
-"""By partition and offset the record that is read next; None where there is none."""
+"""Next record by partition and offset; None if there is none."""
 MOST_MARKERS = 100
-"""Where a group is further behind, `wait` does not look whether all of it are markers."""
+"""Maximum lag for which `wait` checks whether only markers are left."""
 MARKERS_ONLY = "read to the end: only markers of transactions follow"
 
 
 def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:
-    """Return the next record of each partition of each group that is behind; nothing where the time is used up."""
+    """Return the next record of each partition with a lag; empty if there is no time left."""
     behind = [lag for lag in lags if lag.lag]
     try:
         return _records(admin, behind) if behind else {}
@@ -47,7 +47,7 @@ def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:
 
 
 def without_markers(lags: Iterable[PartitionLag], records: NextRecords) -> list[PartitionLag]:
-    """Return the same, with lag 0 where no record is left: a marker takes an offset, and no group reads it."""
+    """Set the lag to 0 if only transaction markers are left, which groups do not read."""
 
     def is_read(lag: PartitionLag) -> bool:
         return bool(lag.lag) and records.get((lag.partition, _next_offset(lag)), UNKNOWN) is None
@@ -56,7 +56,7 @@ def without_markers(lags: Iterable[PartitionLag], records: NextRecords) -> list[
 
 
 def lag_times(admin: Admin, lags: Iterable[PartitionLag], records: NextRecords, wall_ms: int) -> dict[Key, LagTimes]:
-    """Return the times of each partition of each group whose lag is known."""
+    """Return the times of all partitions with a known lag."""
     times: dict[Key, LagTimes] = {}
     behind: list[PartitionLag] = []
     for lag in lags:
@@ -84,13 +84,13 @@ def lag_times(admin: Admin, lags: Iterable[PartitionLag], records: NextRecords, 
 
 
 def _next_offset(lag: PartitionLag) -> int:
-    """Return where a consumer of the group would continue."""
+    """Return the offset at which a consumer of the group would continue."""
     assert lag.committed is not None
     return max(lag.committed, lag.start)
 
 
 def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
-    """Return the record at each offset; a request can have a partition only once, so groups follow each other."""
+    """Return the record at each offset; one request per offset of a partition, one after the other."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:
         offsets = wanted.setdefault(lag.partition, [])
@@ -107,7 +107,7 @@ def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
 
 
 def _retention_ms(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
-    """Return retention.ms of the topics that have a limit and whose configs may be read."""
+    """Return retention.ms of the topics that have a limit and whose configs can be read."""
     resources = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in sorted(topics)}
     results = admin.describe_configs(list(resources))
     limits: dict[str, int] = {}

@@ -1,6 +1,6 @@
-"""The rounds of `kctl groups lag`: one sample, or one after another: painted over on a terminal, otherwise as blocks.
+"""The samples of `kctl groups lag`: one or several, repainted on a terminal, otherwise as blocks.
 
-Owns the order of a round; lag_frame.py draws.
+lag_frame.py draws the frames.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 SHOW_AGAIN_MS = 200
-"""How often it is looked between rounds whether the terminal has changed."""
+"""Interval at which resizes of the terminal are checked."""
 
 
 class Rounds(NamedTuple):
-    """How often to look.
+    """Number and interval of samples.
 
-    Attributes: looks: how many, None for ever; samples_first: look before, until all rates are known.
+    Attributes: looks: number, None for no end; samples_first: first sample until all rates are known.
     """
 
     looks: int | None
@@ -42,7 +42,7 @@ class Rounds(NamedTuple):
 
 
 def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) -> int:
-    """Look, each time within the API timeout; the exit code belongs to the last sample."""
+    """Take and show samples, each within the API timeout; return the exit code of the last."""
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     samples = LagSamples()
@@ -96,7 +96,7 @@ def _write(common: Common, output: Output, look: LagLook, extra: Mapping[str, in
 
 
 def _code(look: LagLook) -> int:
-    """Return the exit code of the errors of a look."""
+    """Return the exit code of the errors of a sample."""
     if not look.errors:
         return ExitCode.OK
     return ExitCode.PARTIAL_FAILURE if look.has_found else explain(look.errors[0]).code
@@ -112,10 +112,10 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
     waiter = runtime.driver.waiter()
     number = code = 0
     last: LagLook | None = None
-    """The last look that succeeded."""
+    """The last successful sample."""
     summary = ""
     late: KafkaError | None = None
-    """Why there was none since."""
+    """Error of the present sample, if it failed."""
 
     def frame() -> "list[Text]":
         columns, height = environment.size()
@@ -148,7 +148,7 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
 
 
 def plain_summary(look: LagLook, wall_ms: int) -> str:
-    """Return clock, lag of all, rates and time to catch up in one line; what matters most comes first."""
+    """Return time, total lag, rates and time to catch up in one line, the most important first."""
     lag, rates = total(look.lags, look.rates)
     groups = len({each.group_id for each in look.lags})
     parts = [f"lag {lag:,}"]

@@ -1,7 +1,4 @@
-"""What the group commands look up first: the groups, and who is in them.
-
-Owns the refusals before anything is changed: groups that do not exist, groups with members.
-"""
+"""Lookup of groups and members for the group commands, with errors for missing groups and active members."""
 
 from collections.abc import Sequence
 
@@ -17,15 +14,15 @@ from kctl.grammar.command_lines import fill_command
 from kctl.grammar.topics import parse_topics
 
 MOST_NAMED = 5
-"""Members that a refusal names; further ones are counted."""
+"""Maximum members in an error; further ones are counted."""
 
 
 def find_group(
     admin: Admin, group_id: str, *, may_lack: bool = False, missing_hint: str = ""
 ) -> GroupDescription | None:
-    """Return a group; None where there is none and that may be.
+    """Return a group; None if it is missing and `may_lack`.
 
-    Args: missing_hint: what else to try where there is none, behind a similar name.
+    Args: missing_hint: hint for a missing group, after a similar name.
     Raises: KafkaError: it cannot be described.
     """
     results = admin.describe_groups([group_id])
@@ -40,11 +37,12 @@ def find_group(
 
 
 def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] | None = None) -> list[str]:
-    """Return the groups that match names and patterns; all of them if there is neither.
+    """Return the groups that match names and patterns; all groups if both are empty.
 
     A word between slashes is a pattern, unless a group has that name.
-    Args: missing: takes the errors of brokers that did not list their groups.
-    Raises: CommandError: a pattern is invalid or matches no group. KafkaError: an error that `missing` does not take.
+
+    Args: missing: receives the errors of brokers that did not list their groups.
+    Raises: CommandError: a pattern is invalid or matches no group. KafkaError: of a broker, without `missing`.
     """
     words = list(dict.fromkeys(words))
     patterns = [word for word in words if len(word) > len("//") and word[0] == word[-1] == "/"]
@@ -73,7 +71,7 @@ def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] 
 
 
 def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Return groups that further calls are about; those have half of the API timeout where a coordinator is silent."""
+    """Describe groups as `describe_in_half`, and report late coordinators."""
     results = describe_in_half(admin, group_ids)
     for line in late_lines(results):
         common.say(f"kctl groups: {line}")
@@ -81,20 +79,20 @@ def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Resul
 
 
 def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Return groups; the others are waited for until half of the API timeout, which leaves time for further calls."""
+    """Describe groups; wait for late coordinators until half of the API timeout, to leave time for further calls."""
     results = admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
     suggest_groups(admin, results.failed)
     return results
 
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
-    """Return a line about the groups whose coordinators did not respond in time, if there are any."""
+    """Return a line about groups whose coordinators did not respond in time; empty if all did."""
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
     return [f"no response in time about {', '.join(late)}"] if late else []
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
-    """Raise CommandError, with the members, if members prevent the change."""
+    """Raise CommandError with the members, if there are any."""
     if not members:
         return
     named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
@@ -136,6 +134,6 @@ def find_members(
 
 
 def member_text(member: MemberDescription) -> str:
-    """Return who a member is, in a few words."""
+    """Return the identity of a member in a few words."""
     who = member.group_instance_id or member.client_id or member.member_id
     return f"{who} on {member.host or 'an unknown host'} ({member.member_id})"

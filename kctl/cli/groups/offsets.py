@@ -1,6 +1,6 @@
-"""`kctl groups reset-offsets` and `delete-offsets`: their options, and what both say of a dry run.
+"""Options of `kctl groups reset-offsets` and `delete-offsets`.
 
-Owns which options go together; `plan.py` finds the new offsets and `change.py` writes them.
+`plan.py` computes the new offsets and `change.py` writes them.
 """
 
 from pathlib import Path

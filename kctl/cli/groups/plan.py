@@ -1,7 +1,4 @@
-"""From "back by an hour" to an offset for each partition: what `kctl groups reset-offsets` would commit, and why.
-
-Owns the arithmetic and its notes; queries brokers through the admin client, and changes nothing.
-"""
+"""New offsets of `kctl groups reset-offsets`, with notes. Reads offsets from brokers, and changes nothing."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -19,7 +16,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetChange(NamedTuple):
-    """One partition: the committed offset (None: none) and the planned one; `note` has anything unusual."""
+    """Committed offset (None: none) and planned offset of one partition; `note` has anomalies."""
 
     partition: TopicPartition
     old: int | None
@@ -28,7 +25,7 @@ class OffsetChange(NamedTuple):
 
 
 class PartitionOffsets(NamedTuple):
-    """Facts of a partition: its commit, and the two ends of its log."""
+    """Committed offset, start and end offset of a partition."""
 
     partition: TopicPartition
     committed: int | None
@@ -37,13 +34,13 @@ class PartitionOffsets(NamedTuple):
 
 
 Aim = Callable[[PartitionOffsets], tuple[int, str]]
-"""Makes of what is known of a partition the offset that is wanted, and a note."""
+"""Function that returns the new offset of a partition, and a note."""
 
 
 def instant_ms(text: str, wall_ms: int) -> int:
     """Return the instant of `--to-datetime`.
 
-    Raises: click.BadParameter: it is no time.
+    Raises: click.BadParameter: it is not a time.
     """
     try:
         start = parse_offset(f"@{text.removeprefix('@')}", wall_ms).start
@@ -57,7 +54,7 @@ def instant_ms(text: str, wall_ms: int) -> int:
 def ago_ms(text: str, wall_ms: int) -> int:
     """Return the instant of `--by-duration`.
 
-    Raises: click.BadParameter: it is no duration.
+    Raises: click.BadParameter: it is not a duration.
     """
     try:
         return max(0, wall_ms - parse_duration_ms(text.removeprefix("-")))
@@ -66,7 +63,7 @@ def ago_ms(text: str, wall_ms: int) -> int:
 
 
 def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[PartitionOffsets]:
-    """Return the offsets of each partition. Raises: KafkaError: of the first whose offsets are unavailable."""
+    """Return the offsets of each partition. Raises: KafkaError: they are unavailable."""
     ends = admin.list_offsets(dict.fromkeys(committed, LATEST))
     ends.raise_first()
     starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
@@ -75,7 +72,7 @@ def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) ->
 
 
 def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> Aim:
-    """Return an aim at the first record at or after an instant. Raises: KafkaError: of the first partition's."""
+    """Return an aim at the first record at or after an instant. Raises: KafkaError: it cannot be looked up."""
     found = admin.list_offsets(dict.fromkeys(partitions, at_ms))
     found.raise_first()
 
@@ -87,7 +84,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
 
 
 def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
-    """Return the aim of an option that needs no further question."""
+    """Return the aim of an option that needs no further request."""
     if flag == "--to-earliest":
         return lambda place: (place.start, "")
     if flag == "--to-latest":
@@ -118,7 +115,7 @@ def _committed(place: PartitionOffsets) -> int:
 
 
 def plan(places: list[PartitionOffsets], aim: Aim) -> list[OffsetChange]:
-    """Return the changes, each within its partition's log."""
+    """Return the changes, limited to the log of each partition."""
     changes = []
     for place in places:
         wanted, note = aim(place)

@@ -1,7 +1,4 @@
-"""Position of a group in each partition, by its type: committed offsets, or the start offsets of a share group.
-
-Owns which calls each type takes.
-"""
+"""Offsets of a group by its type: committed offsets, or start offsets of a share group."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,12 +10,12 @@ SHARE = "share"
 
 
 def is_share(group: GroupDescription | None) -> bool:
-    """Return whether a group has start offsets; one that does not exist yet has commits."""
+    """Return whether a group has start offsets; new groups have committed offsets."""
     return group is not None and group.type == SHARE
 
 
 def positions(admin: Admin, group_id: str, group: GroupDescription | None) -> Results[TopicPartition, int | None]:
-    """Return the offset of each partition that the group has; None where a share group has not read it yet."""
+    """Return the offset of each partition of the group; None if a share group has not read it yet."""
     if is_share(group):
         shared = admin.list_share_group_offsets(group_id)
         return Results({tp: each.start_offset for tp, each in shared.done.items()}, shared.failed)
@@ -45,7 +42,7 @@ def set_positions(
 def forget_positions(
     admin: Admin, group_id: str, group: GroupDescription, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, KafkaError]:
-    """Delete offsets, of a share group all of each topic; return what failed."""
+    """Delete offsets, of a share group all of each topic; return the errors."""
     wanted = list(partitions)
     if not is_share(group):
         return admin.delete_group_offsets(group_id, wanted).failed

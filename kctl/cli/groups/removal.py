@@ -1,4 +1,4 @@
-"""`kctl groups remove-members`: look who they are, show them, and with --execute let them leave the group."""
+"""`kctl groups remove-members`: look up members, show them, and with --execute remove them from the group."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""What the commands of `kctl groups` print in the same way."""
+"""Shared output of `kctl groups`."""
 
 from collections.abc import Sequence
 
@@ -6,5 +6,5 @@ from kctl.cli.formats.rows import Row
 
 
 def filled_columns(columns: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
-    """Return the columns of which some row has something; a table for people has no others."""
+    """Return the columns in which any row has a value."""
     return [name for name in columns if any(row[name] not in (None, "", {}) for row in rows)]

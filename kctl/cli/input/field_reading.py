@@ -1,6 +1,6 @@
 """Readers of template fields: numbers, and texts in hex or base64.
 
-They reverse kctl.cli.formats.numbers and texts. Lengths count the bytes of the data, not of its hex or base64.
+Reverse kctl.cli.formats.numbers and texts. Lengths count bytes of data, not of its hex or base64.
 """
 
 import binascii

@@ -75,9 +75,7 @@ class InputBytes:
         return self._buffer[self._at] if self.has_more() else -1
 
     def read_until(self, delimiter: bytes) -> bytes | None:
-        """Consume and return the bytes before a delimiter, and consume it. None, and nothing consumed, if it is
-        missing.
-        """
+        """Consume the bytes up to a delimiter, and the delimiter; None, and nothing consumed, if it is missing."""
         searched = 0
         while (found := self._buffer.find(delimiter, self._at + searched)) < 0:
             waiting = len(self._buffer) - self._at
@@ -93,7 +91,7 @@ class InputBytes:
         return taken
 
     def read(self, size_bytes: int) -> bytes | None:
-        """Consume N bytes. None, and nothing consumed, if the input is shorter. The caller limits N."""
+        """Consume N bytes; None, and nothing consumed, if the input is shorter. The caller limits N."""
         while len(self._buffer) - self._at < size_bytes:
             if not self._read():
                 return None
@@ -111,7 +109,7 @@ class InputBytes:
         return taken
 
     def read_scanned(self, scan: "Scan") -> bytes | None:
-        """Consume the bytes up to the end that `scan` finds. None if the input ends before it.
+        """Consume the bytes up to the end that `scan` finds; None if the input ends before.
 
         Args: scan: function of the buffer, the start and whether the input is complete; returns the size, or None.
         """
@@ -130,7 +128,7 @@ class InputBytes:
         return self._buffer.startswith(text, self._at)
 
     def bad(self, problem: str, offset: int | None = None) -> CommandError:
-        """Return the error for an offset in the buffer; None is the next byte."""
+        """Return the error for an offset; None is the next byte."""
         return bad_input(problem, self._buffer, (self.offset if offset is None else offset) - self._taken_bytes)
 
     def _too_long(self, delimiter: bytes) -> bytes:

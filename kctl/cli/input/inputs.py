@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 PIPE_BYTES = 1 << 20
-"""Maximum size of a pipe in Linux without a changed limit. One read then fills a batch."""
+"""Maximum size of a pipe in Linux by default, so that one read fills a batch."""
 
 
 def widen_pipe(stream: BufferedIOBase) -> None:
-    """Enlarge a pipe to the size of one read, so that its writer continues while records are encoded."""
+    """Enlarge a pipe, so that its writer continues while records are encoded."""
     try:
         descriptor = stream.fileno()
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
@@ -62,14 +62,14 @@ class Inputs:
 
     @property
     def are_blocks(self) -> bool:
-        """True if `read_blocks` supports the format: no template, no whole files and no encoding."""
+        """Return whether `read_blocks` supports the format: no template, no whole files and no encoding."""
         form = self._form
         return form.template is None and not form.is_whole and not form.encoded
 
     def read(self) -> Iterator[InputRecord]:
         """Yield all records.
 
-        Raises: CommandError: a file cannot be read or has another format. The message has the place.
+        Raises: CommandError: a file cannot be read or has another format; the message has the place.
         """
         records = self._each_source(self._records)
         key = self._form.key

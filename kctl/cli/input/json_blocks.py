@@ -1,8 +1,7 @@
-"""Blocks of JSON lines. One regular expression divides the plain lines of a chunk into columns; others are parsed
-singly.
+"""Blocks of JSON lines. A regular expression splits the plain lines of a chunk into columns; others are parsed singly.
 
 Plain lines have the fields of the chunk's first line, in the same order. The expression matches only valid JSON, so
-results equal those in kctl.cli.input.jsonl, which owns the fields and errors.
+results equal kctl.cli.input.jsonl, which owns the fields and errors.
 """
 
 import re
@@ -78,11 +77,10 @@ class JsonBlock(NamedTuple):
     headers: list[tuple[Header, ...]] | None = None
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of the line of a row, and of empty lines after it."""
+        """Return the size of the line of a row, including empty lines after it."""
         return (self.offsets[row + 1] if row + 1 < len(self.offsets) else self.end) - self.offsets[row]
 
     def record(self, row: int) -> InputRecord:
-        """Return one record."""
         return InputRecord(
             f"{self.name} line {self.numbers[row]} (byte {self.offsets[row]})",
             self.values[row],
@@ -94,11 +92,9 @@ class JsonBlock(NamedTuple):
         )
 
     def records(self, first: int = 0) -> Iterator[InputRecord]:
-        """Yield records, starting with row `first`."""
         return map(self.record, range(first, len(self.values)))
 
     def parts(self, *, by_topic: bool, by_partition: bool) -> Iterator[BlockPart]:
-        """Yield parts of one topic and partition, as far as the records choose them."""
         topics = self.topics if by_topic else None
         partitions = self.partitions if by_partition else None
         count = len(self.values)
@@ -141,7 +137,7 @@ def read_json_blocks(
 
 
 class _Chunk:
-    """Lines of one chunk during their conversion to columns."""
+    """Conversion of the lines of a chunk to columns."""
 
     def __init__(self, name: str, number: int, offset: int, contents: Lines | list[bytes], form: Form) -> None:
         self._name = name
@@ -186,7 +182,7 @@ class _Chunk:
     def _block(
         self, columns: "_Columns", irregular: Sequence[int], lines: Sequence[bytes] = ()
     ) -> tuple[JsonBlock, CommandError | None]:
-        """Parse the irregular lines, and return the records before the first invalid line, with its error."""
+        """Parse the irregular lines; return the records before the first invalid line, and its error."""
         error: CommandError | None = None
         end = len(self._contents)
         empty = set()
@@ -332,7 +328,7 @@ def _headers_column(tokens: Sequence[bytes]) -> tuple[list[tuple[Header, ...]] |
 
 
 def _each(tokens: Sequence[bytes], read: Callable[[bytes], Any]) -> list[Any] | None:
-    """Convert the tokens of a column, each distinct one once. None if all are None."""
+    """Convert the tokens of a column, each distinct one once; None if all are None."""
     known = {token: read(token) for token in set(tokens)}
     return None if all(each is None for each in known.values()) else [known[token] for token in tokens]
 

@@ -1,6 +1,6 @@
 """Parser of JSON values: lines of `-i jsonl`, and `%v{json}` in templates.
 
-It reverses kctl.cli.formats.texts.JsonForm: strings are UTF-8, `{"base64":"..."}` is bytes, and null is null.
+Reverses kctl.cli.formats.texts.JsonForm: strings are UTF-8, `{"base64":"..."}` is bytes, and null is null.
 """
 
 import binascii
@@ -90,9 +90,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def bytes_of(value: Any) -> bytes | None:
-    """Return the bytes of a parsed string, null, or `{"base64":"..."}`. Raises: JsonError: another value or invalid
-    base64.
-    """
+    """Return the bytes of a parsed string, null, or `{"base64":"..."}`. Raises: JsonError: another value."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -128,4 +126,4 @@ def _refuse_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=distinct, parse_constant=_refuse_constant)
-"""Shared decoder: its creation costs as much as decoding a value."""
+"""Shared decoder: creating one costs as much as decoding a value."""

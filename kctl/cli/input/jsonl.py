@@ -1,4 +1,4 @@
-"""Parser of `produce -i jsonl`: records from `consume --output jsonl` and `produce --undelivered`, one object per line.
+"""Parser of `produce -i jsonl`: one object per line, as from `consume --output jsonl` and `produce --undelivered`.
 
 Defines the fields and their values. json_blocks.py parses whole chunks.
 """
@@ -36,8 +36,8 @@ def read_jsonl(
 ) -> Iterator[InputRecord]:
     """Yield the records of one stream, without empty lines.
 
-    Args: form: format that defines the encoding of keys and values.
-    Raises: CommandError: invalid line. The message has line and column.
+    Args: form: encoding of keys and values.
+    Raises: CommandError: invalid line; the message has line and column.
     """
     for line in read_lines(source, name, longest_bytes * ROOM, progress=progress):
         assert line.value is not None

@@ -10,10 +10,10 @@ from kctl.cli.input.input_bytes import READ_BYTES, BytesRead, Source, bad_input
 from kctl.client.records import Lines, split_at
 
 BLOCK_BYTES = 13 * READ_BYTES
-"""Maximum size of one read. Lines from 70 bytes on then fill nearly one batch of `kctl produce`. Pipes return less."""
+"""Maximum size of a read: lines from 70 bytes on nearly fill a batch of `kctl produce`. Pipes return less."""
 LONG_LINE_BYTES = 640
 LONG_BLOCK_BYTES = 15 * READ_BYTES
-"""Maximum size of one read for lines from 640 bytes on, for which the overhead of records is smaller."""
+"""Maximum size of a read for lines from 640 bytes on, whose overhead per record is smaller."""
 
 
 class LineBlock(NamedTuple):
@@ -38,7 +38,6 @@ class LineBlock(NamedTuple):
     given_key: bytes | None = None
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of a row in the stream."""
         key = None if self.keys is None else self.keys[row]
         key_bytes = 0 if key is None else len(key) + self.separator_bytes
         return key_bytes + len(self.values[row] or b"") + self.delimiter_bytes
@@ -48,7 +47,7 @@ class LineBlock(NamedTuple):
         yield BlockPart(0, None, None, self.values, self._all_keys())
 
     def _all_keys(self) -> list[bytes | None] | None:
-        """Return the keys including the default key, or None."""
+        """Return the keys, including the default key, or None."""
         given = self.given_key
         if given is None:
             return self.keys
@@ -57,11 +56,9 @@ class LineBlock(NamedTuple):
         return [given if key is None else key for key in self.keys]
 
     def record(self, row: int) -> InputRecord:
-        """Return one record."""
         return next(self.records(row))
 
     def records(self, first: int = 0) -> Iterator[InputRecord]:
-        """Yield records, starting with row `first`."""
         offset = self.offset + first * self.delimiter_bytes + sum(len(value or b"") for value in self.values[:first])
         if self.keys is not None:
             offset += sum(len(key) + self.separator_bytes for key in self.keys[:first] if key is not None)
@@ -117,7 +114,7 @@ def read_line_blocks(
 def read_chunks(
     source: Source, name: str, longest_bytes: int, delimiter: bytes = LINE_FEED, progress: BytesRead | None = None
 ) -> Iterator[tuple[int, int, Lines | list[bytes]]]:
-    """Yield number of the first content, its offset, and at least one content between delimiters.
+    """Yield number and offset of the first content, and at least one content between delimiters.
 
     Raises: CommandError: a content exceeds `longest_bytes`, after all contents before it.
     """
@@ -150,9 +147,9 @@ def _longest_bytes(contents: Lines | list[bytes]) -> int:
 
 
 def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: BytesRead) -> Iterator[Lines | list[bytes]]:
-    """Yield contents between delimiters, at least one at a time. Content without a delimiter at the end is a list.
+    """Yield contents between delimiters, at least one at a time; a list if the last has no delimiter.
 
-    Content without an end that exceeds `longest_bytes` is the last, for an error.
+    An unfinished content that exceeds `longest_bytes` is the last, for an error.
     """
     rest = bytearray()
     searched, wanted_bytes = 0, BLOCK_BYTES

@@ -4,7 +4,7 @@ A text ends at the next literal, unless its length precedes it or it is JSON. `%
 timestamp; other numbers are ignored.
 
 Source: rpk and kcl. Differs: `{json}` reads a string as its content and `{"base64":"..."}` as bytes, as consume writes
-them, and keeps other JSON unchanged. A length counts bytes of the data, not of its hex or base64.
+them, and keeps other JSON unchanged. A length counts bytes of data, not of its hex or base64.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -126,7 +126,7 @@ class TemplateReader:
     def read(self, source: Source, name: str, progress: BytesRead | None = None) -> Iterator[InputRecord]:
         """Yield the records of one stream.
 
-        Raises: CommandError: the input does not match the template. The message has record, line and byte.
+        Raises: CommandError: the input does not match the template; the message has record, line and byte.
         """
         stream = InputBytes(source, name, self._longest_bytes * ROOM, progress)
         number = 0
@@ -276,7 +276,7 @@ def _decoded(stream: InputBytes, at: int, what: str, form: str, decode: Callable
 
 
 def _has_lines(parts: Template) -> bool:
-    """Return whether the template contains line feeds. Otherwise line numbers are useless."""
+    """Return whether the template contains line feeds, so that line numbers are useful."""
     return any(b"\n" in part if isinstance(part, bytes) else _has_lines(part.parts) for part in parts)
 
 

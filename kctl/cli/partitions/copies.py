@@ -1,6 +1,6 @@
-"""Copied bytes and remaining time of a move, from the sizes of replicas on the brokers' disks.
+"""Copied bytes and remaining time of a move, from the sizes of replicas on disk.
 
-kctl requests sizes at intervals and skips brokers that do not respond in time.
+Sizes are requested at intervals, without brokers that do not respond in time.
 """
 
 from collections.abc import Collection, Mapping

@@ -136,7 +136,7 @@ class _Move:
     # --- start and wait ---------------------------------------------------------------------------------------------
 
     def _divide(self, before: View) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        """Return partitions that are already moving, and partitions to start. Store the results of the rest."""
+        """Return partitions that are moving, and partitions to start; store the results of others."""
         moving, needed = [], []
         for key, target in self._targets.items():
             if key in before.moves and not before.is_moving(key, target):
@@ -180,7 +180,7 @@ class _Move:
             raise failed[0]
 
     def _note_other_rates(self, keys: list[TopicPartition], rate: int) -> None:
-        """Name brokers whose rate another move set: a broker has one rate for all moves."""
+        """Print brokers whose rate another move set: a broker has one rate for all moves."""
         others = {each: was for each, was in other_rates(self._admin, keys, self._throttled).items() if was != rate}
         for broker, was in others.items():
             self._common.say(
@@ -229,7 +229,7 @@ class _Move:
 
     @contextmanager
     def _continues(self) -> Iterator[None]:
-        """Context that prints, if the command fails, how to end the moves."""
+        """On failure, print how to end the moves."""
         try:
             yield
         except BaseException:
@@ -261,7 +261,7 @@ class _Move:
     # --- cancel -----------------------------------------------------------------------------------------------------
 
     def _note_uncancelled(self, failed: Mapping[TopicPartition, KafkaError]) -> list[TopicPartition]:
-        """Store the errors of a cancellation, and return partitions whose moves had already ended."""
+        """Store the errors of a cancellation; return partitions whose moves had already ended."""
         over: list[TopicPartition] = []
         for key, error in failed.items():
             if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:

@@ -98,7 +98,7 @@ def _left_behind(
     planned: Mapping[TopicPartition, Sequence[int]],
     cluster: ClusterDescription,
 ) -> list[AbsentBroker]:
-    """Return brokers that do not take part but still have replicas after the plan."""
+    """Return absent brokers that still have replicas after the plan."""
     after = [each for tp, info in chosen.items() for each in planned.get(tp, info.replicas)]
     return [each for each in absent_brokers(cluster, after) if each.replicas]
 
@@ -110,7 +110,7 @@ def _nothing(common: Common) -> str:
 def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionInfo]:
     """Return the partitions of the cluster. Raises: AuthorizationError: describing a given topic is denied.
 
-    The list of a broker lacks unauthorized topics and topics that the broker does not know yet.
+    The list of a broker lacks unauthorized topics, and topics that the broker does not know yet.
     """
     listed = admin.list_topics(include_internal=True)
     partitions = {name: topic.partitions for name, topic in listed.items()}
@@ -162,7 +162,7 @@ def _matching(pattern: str, names: set[str]) -> set[str]:
 
 
 def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:
-    """Return the rack of each broker, or None for all, with a note, if some brokers have no rack."""
+    """Return the rack of each broker; None for all, with a note, if only some have one."""
     without = listed(each for each, rack in used.items() if not rack)
     if without and any(used.values()) and not ignored:
         common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
