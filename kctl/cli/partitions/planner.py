@@ -1,8 +1,8 @@
 """Planner of replicas with as few copies as possible. Pure.
 
-Replicas that may stay are kept. New replicas are placed on the rack with the fewest replicas of the partition, then on
-the broker with the fewest replicas. With `Goal.only`, replicas move from the fullest to the emptiest brokers until no
-two differ by more than one. Then leaders are balanced, which copies nothing.
+Replicas that may stay are kept. New replicas go to the rack with the fewest replicas of the partition, then to the
+broker with the fewest replicas. With `Goal.only`, replicas move from the fullest to the emptiest brokers until no two
+differ by more than one. Then leaders are balanced, which copies nothing.
 """
 
 from collections import Counter, defaultdict, deque
@@ -46,7 +46,7 @@ class NotPossible(Exception):
 def make_plan(
     current: Assignment, goal: Goal, loads: Mapping[int, int], in_sync: Mapping[TopicPartition, Collection[int]]
 ) -> dict[TopicPartition, Replicas]:
-    """Return the new replicas of the partitions that change. The preferred leader is first.
+    """Return the new replicas of the partitions that change, preferred leader first.
 
     Args:
         loads: number of replicas of other partitions by broker.
@@ -68,12 +68,11 @@ def make_plan(
 
 
 def copies_of(current: Assignment, plan: Assignment) -> int:
-    """Return the number of replicas that a plan copies."""
     return sum(len(set(replicas) - set(current[key])) for key, replicas in plan.items())
 
 
 _OPEN = -1
-"""Replica without a broker yet."""
+"""Placeholder for a replica without a broker."""
 
 
 class _Layout:
@@ -101,7 +100,7 @@ class _Layout:
     # --- each partition by itself -----------------------------------------------------------------------------------
 
     def settle(self, key: TopicPartition, replicas: Replicas, in_sync: Collection[int]) -> None:
-        """Keep the replicas that may stay, and reserve open places for the rest."""
+        """Keep the replicas that may stay, and leave open places for the rest."""
         wanted = self._goal.replication_factor or len(replicas)
         places = [each if self._goal.keeps(each) else _OPEN for each in replicas]
         kept = [each for each in places if each != _OPEN]
@@ -178,9 +177,7 @@ class _Layout:
         _level(self._load, _Moves(self._movable, self._fits, self._move))
 
     def _movable(self, source: int, target: int) -> TopicPartition | None:
-        """Return a partition that can move between two brokers, preferably of a topic with more replicas on the
-        source.
-        """
+        """Return a partition that can move, preferably of a topic with more replicas on the source."""
         if self._has_racks and self._shut[source, self._racks[target]] == self._held[source]:
             return None
         topics = self._topics[source]
@@ -272,13 +269,7 @@ class _Layout:
 
 
 class _Moves(NamedTuple):
-    """Functions that move partitions between two brokers.
-
-    Attributes:
-        find: returns a partition that can move.
-        fits: returns whether a partition can move.
-        move: moves the partition.
-    """
+    """Functions that find, test and make moves of partitions between two brokers."""
 
     find: Callable[[int, int], TopicPartition | None]
     fits: Callable[[TopicPartition, int, int], bool]
@@ -288,7 +279,7 @@ class _Moves(NamedTuple):
 def _level(counts: Counter[int], moves: _Moves) -> None:
     """Move partitions until no two counts differ by more than one, or nothing can move."""
     barren: defaultdict[int, set[int]] = defaultdict(set)
-    """Targets by source to which nothing can move."""
+    """Targets to which nothing can move, by source."""
 
     def find(source: int, target: int) -> TopicPartition | None:
         key = None if target in barren[source] else moves.find(source, target)
@@ -321,7 +312,7 @@ def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | Non
 def _path_from(
     start: int, others: Sequence[int], counts: Counter[int], find: Callable[[int, int], TopicPartition | None]
 ) -> tuple[Path, set[int]]:
-    """Return a path of moves and, if it is empty, the reachable brokers, none of which is emptier."""
+    """Return a path of moves to an emptier broker; if there is none, the reachable brokers."""
     reached: dict[int, Path] = {start: []}
     waiting = deque([start])
     while waiting:

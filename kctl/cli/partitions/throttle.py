@@ -1,7 +1,7 @@
 """Throttle of a move, set before its start and removed after its end, even for a killed kctl.
 
-Two lists of each topic contain the limited replicas, and two configs of each broker the bytes per second. Lists are set
-first and removed last, so that they lead to rates that were left behind. A rate is kept if another move needs it.
+Two lists per topic contain the limited replicas, and two configs per broker the bytes per second. Lists are set first
+and removed last, so that they lead to leftover rates. A rate stays if another move needs it.
 
 Source: KIP-73.
 """
@@ -19,7 +19,7 @@ LISTS = LEADER_LIST, FOLLOWER_LIST = "leader.replication.throttled.replicas", "f
 RATES = LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
 ALL = "*"
 WILDCARD_FROM = 1000
-"""Number of partitions of a topic from which all replicas are limited: a list would be too long for a broker."""
+"""Number of partitions of a topic from which all replicas are limited, since a list would be too long for brokers."""
 SET_AT_RUNTIME = (1, 2)
 """Sources of configs that were set for one topic or broker."""
 
@@ -32,7 +32,7 @@ class Copy(NamedTuple):
 
 
 def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignment | None) -> Copy:
-    """Return the copies of a partition. During a move, `current` already includes the new replicas."""
+    """Return the copies of a partition; during a move, `current` already includes the new replicas."""
     adding = move.adding if move is not None else tuple(each for each in target if each not in current)
     present = current if move is None else move.replicas
     return Copy(tuple(each for each in present if each not in adding), adding)
@@ -41,7 +41,7 @@ def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignmen
 def set_throttle(
     admin: Admin, copies: Mapping[TopicPartition, Copy], bytes_per_s: int, brokers: Collection[int]
 ) -> list[KafkaError]:
-    """Limit copies, and return the errors. Changes nothing if the present lists are unknown: they may name other moves.
+    """Limit copies, and return the errors. Changes nothing if present lists, perhaps of other moves, are unknown.
 
     Args: brokers: brokers that are up; the others copy nothing.
     """
@@ -85,7 +85,7 @@ def _entries(copies: Mapping[TopicPartition, Copy]) -> dict[str, dict[str, list[
 def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int]) -> int | None:
     """Return the throttle of a started move in bytes per second, or None.
 
-    Raises: KafkaError: the configs that would show a throttle cannot be described.
+    Raises: KafkaError: the configs of a throttle cannot be described.
     """
     keys = list(partitions)
     lists, unread = _lists(admin, keys)
@@ -101,7 +101,7 @@ def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Colle
 
 
 def other_rates(admin: Admin, keys: Collection[TopicPartition], brokers: Collection[int]) -> dict[int, int]:
-    """Return the lowest rate of each broker that limits a move of other partitions, without unknown ones."""
+    """Return the lowest known rate of each broker that limits a move of other partitions."""
     needed, _ = _needed_by_others(admin, keys)
     limited = needed & set(brokers)
     rates, _ = _rates(admin, limited) if limited else ({}, [])
@@ -160,7 +160,7 @@ def remove_throttle(
 def _ours(
     lists: Mapping[str, Mapping[str, list[str]]], keys: Iterable[TopicPartition]
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the list items of these partitions. Empty lists are included as leftovers."""
+    """Return the list items of these partitions, including empty lists as leftovers."""
     found: dict[str, dict[str, list[str]]] = {}
     for topic, partitions in by_topic(keys).items():
         numbers = {str(each) for each in partitions}
@@ -180,13 +180,12 @@ def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> tuple[s
 
 
 def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
-    """Return the brokers in list items."""
     items = (each.partition(":")[2] for of_topic in lists.values() for found in of_topic.values() for each in found)
     return {broker for each in items if (broker := integer_in(each)) is not None}
 
 
 def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> tuple[dict[str, dict[str, list[str]]], list[KafkaError]]:
-    """Return the throttle lists of each topic that exists, and errors of topics that cannot be described."""
+    """Return the throttle lists of existing topics, and errors of topics that cannot be described."""
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in by_topic(keys)]
     found, unread = _set_values(admin, resources, LISTS)
     lists = {

@@ -1,1 +1,1 @@
-"""`kctl pipeline`: jobs on Spark. Each command's module has its options; kctl.pipeline is imported when one runs."""
+"""`kctl pipeline`: Spark jobs. Modules have the options of commands, and import kctl.pipeline for execution only."""

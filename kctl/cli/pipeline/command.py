@@ -1,4 +1,4 @@
-"""`kctl pipeline`: the commands, a module each, which hold options alone."""
+"""Command group `kctl pipeline`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from kctl.cli.pipeline.verify import verify
 
 
 class PipelineGroup(Group):
-    """The commands; for one that moved, the new name."""
+    """Command group with an error for renamed commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[:1] == ["report"]:

@@ -1,7 +1,4 @@
-"""The options of jobs that decode keys and values into columns, declared once.
-
-Imports no format: `--help` and mistakes do without.
-"""
+"""Shared options of jobs that decode keys and values into columns. Imports no format, to keep --help fast."""
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -17,14 +14,14 @@ COLUMN_FORMS = ("auto", "avro", "protobuf", "json-schema")
 
 
 class ColumnOptions(NamedTuple):
-    """Options of keys and values: forms, reader schemas, and messages."""
+    """Formats, reader schemas, and messages of keys and values."""
 
     forms: dict[str, str]
     schemas: dict[str, str]
     messages: dict[str, str]
 
     def request(self) -> "DecodeRequest | None":
-        """Return the parts to decode; None: nothing. Raises: ConfigError: no such schema."""
+        """Return the parts to decode, or None. Raises: ConfigError: no such schema."""
         if not self.forms:
             return None
         from kctl.pipeline.decoding.plan import DecodeRequest, side_request
@@ -64,7 +61,7 @@ def column_options(
         ),
     ] = None,
 ) -> ColumnOptions:
-    """Return the options. Raises: click.UsageError: an unknown form, or a schema of a part that is not decoded."""
+    """Return the options. Raises: click.UsageError: unknown format, or options without --decode."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
     messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "an empty name.")

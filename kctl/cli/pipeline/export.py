@@ -1,4 +1,4 @@
-"""`kctl pipeline export`: its options; kctl.pipeline.jobs.export, imported late, carries them out."""
+"""Options of `kctl pipeline export`. kctl.pipeline.jobs.export executes it."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 STARTS = ("earliest", "latest")
 _EARLIER_STARTS = {"start": "earliest", "end": "latest"}
-"""Words that --start took at first."""
+"""Former values of --start."""
 PLAN_COLUMNS = ("topic", "partition", "start", "end", "offsets", "bytes", "tasks")
 
 
@@ -169,7 +169,7 @@ def _number(value: object) -> int:
 
 
 def _layout(layout: str, partition_by: str | None) -> str:
-    """Return the layout that --layout and --partition-by select. Raises: click.UsageError: both are given."""
+    """Return the layout of --layout and --partition-by. Raises: click.UsageError: both are given."""
     if partition_by is None:
         return layout
     if layout != "topic":
@@ -179,7 +179,7 @@ def _layout(layout: str, partition_by: str | None) -> str:
 
 
 def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
-    """Return names, or the one pattern."""
+    """Return topic names, or a pattern."""
     try:
         words = parse_topics(topics)
     except ValueError as e:
@@ -188,7 +188,7 @@ def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
 
 
 def size_of(text: str, flag: str = "--range-size", what: str = "a range") -> int:
-    """Return the bytes that a flag has for something. Raises: click.BadParameter."""
+    """Parse a positive size in bytes. Raises: click.BadParameter."""
     try:
         size_bytes = parse_size_bytes(text)
     except ValueError as e:

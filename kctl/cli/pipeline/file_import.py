@@ -1,4 +1,4 @@
-"""`kctl pipeline import`: its options; kctl.pipeline.jobs.file_import, imported late, carries them out."""
+"""Options of `kctl pipeline import`. kctl.pipeline.jobs.file_import executes it."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

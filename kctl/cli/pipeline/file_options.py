@@ -1,4 +1,4 @@
-"""Options for where and how records become files or rows of a table: of `export` and `sync`."""
+"""Options of `export` and `sync` for files and tables."""
 
 from typing import Annotated
 

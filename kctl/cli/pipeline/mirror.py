@@ -1,4 +1,4 @@
-"""`kctl pipeline mirror`: its options; kctl.pipeline.jobs.mirror, imported late, carries them out."""
+"""Options of `kctl pipeline mirror`. kctl.pipeline.jobs.mirror executes it."""
 
 import re
 from collections.abc import Sequence
@@ -144,7 +144,7 @@ def _offsets(text: str) -> dict[int, int]:
 
 
 def _start(topics: Sequence[str], from_position: str | None, *, restart: bool) -> "RangeBound | None":
-    """Return where the options say that the source is read from. Raises: click.UsageError."""
+    """Return the requested start in the source, or None. Raises: click.UsageError."""
     if from_position is None and not restart:
         return None
     if from_position is not None and restart:

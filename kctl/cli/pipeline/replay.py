@@ -1,4 +1,4 @@
-"""`kctl pipeline replay`: its options; kctl.pipeline.jobs.replay, imported late, carries them out."""
+"""Options of `kctl pipeline replay`. kctl.pipeline.jobs.replay executes it."""
 
 import re
 from functools import partial
@@ -176,9 +176,9 @@ def _report_skipped(common: Common, found: "Replayed") -> None:
 
 
 def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
-    """Return the instant. One that depends on the present is said: the next run has another, and is another replay.
+    """Return the instant; print it if it is relative, since a rerun must repeat it to continue this replay.
 
-    Raises: click.UsageError: the name belongs to an earlier replay: records outside of its window would be skipped.
+    Raises: click.UsageError: it is relative and the replay has a name, for which a rerun would have another window.
     """
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))

@@ -1,6 +1,6 @@
-"""The options that every job has, declared once, and running a job with them.
+"""Options that every job has, and execution of jobs.
 
-A job is a function of the properties for its tasks, how to start Spark, and whom to tell how far it is.
+A job is a function of the properties of its tasks, the options of Spark, and a receiver of progress.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,14 +28,14 @@ AllowLossOption = Annotated[
 
 
 class ContinuingOptions(NamedTuple):
-    """Interval of a job that runs again and again, and its choice to continue over missing records."""
+    """Interval of a continuous job, and whether it continues over missing records."""
 
     continuous: bool
     interval_ms: int | None
     allow_loss: bool
 
     def interval_ms_or(self, default_ms: int) -> int | None:
-        """Return the time from one look to the next; None: the job ends."""
+        """Return the refresh interval, or None for a single run."""
         if not self.continuous:
             return None
         return default_ms if self.interval_ms is None else self.interval_ms
@@ -49,7 +49,7 @@ def continuing_options(
     ] = None,
     allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
-    """Return the choice. Raises: click.UsageError: an interval of a job that runs once."""
+    """Return the options. Raises: click.UsageError: --interval without --continuous."""
     if interval is not None and not continuous:
         raise click.UsageError("--interval is for --continuous.")
     return ContinuingOptions(continuous, interval, allow_loss)
@@ -64,9 +64,9 @@ def path(text: str | Path) -> Path:
 
 
 def target_text(text: str) -> str:
-    """Return the text form of a location; `parser` of an option that also takes tables.
+    """Validate a location; the `parser` of options that accept tables.
 
-    Raises: click.BadParameter: an empty text, as of a variable that is not set; a scheme that is not supported.
+    Raises: click.BadParameter: empty, as from an unset variable, or an unsupported scheme.
     """
     try:
         parse_location(text)
@@ -76,14 +76,14 @@ def target_text(text: str) -> str:
 
 
 def files_text(text: str) -> str:
-    """Return what a folder or a prefix of an object store is written as. Raises: click.BadParameter."""
+    """Validate a directory or URL of an object store. Raises: click.BadParameter."""
     if not isinstance(parse_location(target_text(text)), Path | StoreUrl):
         raise click.BadParameter(f"{text[:80]!r} is a table: use a folder, or a URL such as s3://BUCKET/PREFIX")
     return text
 
 
 def files_at(text: str) -> Path | StoreUrl:
-    """Return the folder or the prefix that `files_text` has let pass."""
+    """Return the directory or URL of a text that `files_text` accepted."""
     found = parse_location(text)
     assert isinstance(found, Path | StoreUrl)
     return found
@@ -96,11 +96,11 @@ MASTERS = r"local(\[([1-9]\d{0,8}|\*)(,[1-9]\d{0,8})?\])?|spark://[^\s/]+:\d+|ya
 
 
 class SparkOptions(NamedTuple):
-    """What the options about Spark came to.
+    """Options of Spark.
 
     Attributes:
         asked: --master was given.
-        dry_run: only the plan is wanted.
+        dry_run: show only the plan.
     """
 
     master: str
@@ -115,11 +115,11 @@ class SparkOptions(NamedTuple):
         return self.master.startswith("local")
 
     def settings_of(self, common: Common) -> Settings:
-        """Return the settings of the call: a plan fails soon while all bootstrap servers refuse, a job does not."""
+        """Return the settings: only a plan fails fast if all bootstrap servers refuse."""
         return common.fail_fast_settings if self.dry_run else common.settings
 
     def session_options(self) -> "SessionOptions":
-        """Return them as the pipeline takes them."""
+        """Return the options for kctl.pipeline."""
         from kctl.pipeline.session import SessionOptions
 
         return SessionOptions(self.master, self.properties, self.log_path, self.worker_python)
@@ -154,7 +154,7 @@ def spark_options(
         ),
     ] = None,
 ) -> SparkOptions:
-    """Return the choice. Raises: click.BadParameter: a text is no master or no property."""
+    """Return the options. Raises: click.BadParameter: invalid master or property."""
     import re
 
     url = LOCAL_MASTER if master is None else master
@@ -174,7 +174,7 @@ def spark_options(
 
 
 class JobRequest(Protocol):
-    """Request of a job: a named tuple whose fields include the Kafka properties and a sink of events."""
+    """Request of a job: a named tuple whose fields include the Kafka properties and an event sink."""
 
     def _replace(self, *, properties: Mapping[str, Any], events: "EventSink") -> Self: ...
 
@@ -192,7 +192,7 @@ def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request
 
 
 def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], request: JobRequest) -> T:
-    """Return what the job for a request came to; a view shows how far it is."""
+    """Run the job for a request, with a progress view, and return its result."""
     return run_job(
         common,
         spark,
@@ -203,7 +203,7 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
 
 
 def notices_of_stores(common: Common) -> AbstractContextManager[None]:
-    """Return a context in which waits for an object store or a catalog are reported like waits for brokers."""
+    """Return a context that reports waits for object stores and catalogs."""
     from kctl.pipeline.store_waits import waits_reported_to  # not wanted for --help
 
     return nullcontext() if common.notices is None else waits_reported_to(common.notices.during)
@@ -212,7 +212,7 @@ def notices_of_stores(common: Common) -> AbstractContextManager[None]:
 def run_job(
     common: Common, spark: SparkOptions, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
 ) -> T:
-    """Run a job: with the properties for its tasks, and a view of how far it is."""
+    """Run a job with the properties of its tasks and a progress view."""
     from kctl.cli.view.status import ProgressStatus
     from kctl.pipeline.references import lent
 
@@ -229,9 +229,9 @@ def run_job(
 
 
 def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[str, object]:
-    """Return the Kafka properties of tasks: on a cluster a secret is a reference to where it was found.
+    """Return the Kafka properties of tasks; on a cluster, secrets are references to their source.
 
-    Raises: CommandError: a secret that only this machine has.
+    Raises: CommandError: a secret exists only on this machine.
     """
     from kctl.cli.exit_codes import ExitCode
     from kctl.cli.failures import CommandError

@@ -1,4 +1,4 @@
-"""`kctl pipeline stats`: its options; kctl.pipeline.jobs.stats, imported late, carries them out."""
+"""Options of `kctl pipeline stats`. kctl.pipeline.jobs.stats executes it."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -158,7 +158,7 @@ def _counts(found: "RecordStatistics") -> dict[str, object]:
 
 
 def frequent_keys(counts: Mapping[bytes, int]) -> list[tuple[str, int]]:
-    """Return the most frequent keys as text; a key that was seen once is none."""
+    """Return the most frequent repeated keys as text."""
     from kctl.pipeline.record_statistics import MOST_KEYS as MOST
 
     return [(key.decode(errors="replace"), count) for key, count in _falling(counts)[:MOST] if count > 1]

@@ -1,4 +1,4 @@
-"""`kctl pipeline sync`: its options; kctl.pipeline.jobs.sync, imported late, carries them out."""
+"""Options of `kctl pipeline sync`. kctl.pipeline.jobs.sync executes it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

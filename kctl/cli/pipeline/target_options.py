@@ -1,6 +1,6 @@
-"""The options of jobs that have a second cluster, declared once, and the properties they come to.
+"""Options of jobs with a second cluster, and its properties.
 
-Nothing of the first cluster's settings but its limits goes to the second one: credentials are for whom they were given.
+The second cluster gets only the timeouts of the first, never its credentials.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _LIMITS = (
 
 
 class TargetOptions(NamedTuple):
-    """Options of the target; all None: none given."""
+    """Options of the target cluster; all None if none is given."""
 
     topic: str | None
     bootstrap: str | None
@@ -65,9 +65,10 @@ class TargetOptions(NamedTuple):
     def properties(self, given: Settings, *, is_local: bool) -> Iterator[dict[str, object]]:
         """Yield the Kafka properties of the target, with references in place of secrets.
 
+        Without a target cluster they are the properties of the source.
+
         Args: given: the settings of the source, whose timeouts also apply to the target.
-        Without a cluster it is the source's.
-        Raises: ConfigError: the file cannot be read. CommandError: a secret that only this machine has.
+        Raises: ConfigError: the file cannot be read. CommandError: a secret exists only on this machine.
         """
         from kctl.cli.pipeline.spark_options import task_properties
         from kctl.pipeline.references import lent
@@ -98,7 +99,7 @@ def target_options(
 
 
 def group_selection(words: list[str] | None) -> "GroupSelection":
-    """Return the groups that --groups names: names, or '/pattern/'. Raises: click.BadParameter."""
+    """Return the groups of --groups: names, or '/pattern/'. Raises: click.BadParameter."""
     import re
 
     from kctl.pipeline.group_selection import GroupSelection
@@ -116,7 +117,7 @@ def group_selection(words: list[str] | None) -> "GroupSelection":
 
 
 def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
-    """Write a line for each offset of a group that was committed, or could not be."""
+    """Print each group offset that was committed, or failed."""
     from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     for each in offsets:
@@ -133,13 +134,13 @@ def facts_text(facts: "TopicFacts") -> str:
 
 
 def say_refused_configs(common: Common, refused: "Sequence[RefusedConfig]") -> None:
-    """Write a line for each config that the target rejected."""
+    """Print each config that the target rejected."""
     for each in refused:
         config = one_line(f"{each.name}={each.value}")
         common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")
 
 
 def say_problems(common: Common, problems: Sequence[str]) -> None:
-    """Write a line for each config by which the target would delete or reject records."""
+    """Print each config by which the target would delete or reject records."""
     for each in problems:
         common.say(f"kctl pipeline: the target would lose records: {one_line(each)}")

@@ -1,4 +1,4 @@
-"""`kctl pipeline verify`: its options; kctl.pipeline.jobs.verify, imported late, carries them out."""
+"""Options of `kctl pipeline verify`. kctl.pipeline.jobs.verify executes it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -140,7 +140,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
 
 
 def _continues(proof: "GroupProof") -> str:
-    """Return how a group goes wrong in the target."""
+    """Return how the offset of a group is wrong in the target."""
     at = f"at offset {proof.target_offset}, where the source is at {proof.source_offset}"
     return {
         "repeats": f"repeats {counted(proof.records, 'record')} {at}",
@@ -151,7 +151,7 @@ def _continues(proof: "GroupProof") -> str:
 
 
 def _where(samples: Sequence["Sample"]) -> str:
-    """Return the offsets of samples of one kind: on the side that has them, or on both as `source/target`."""
+    """Return the offsets of samples of one kind: of one side, or of both as `source/target`."""
     first = samples[0]
     on_both = first.source_offset is not None and first.target_offset is not None
     side = "source/target" if on_both else "target" if first.source_offset is None else "source"

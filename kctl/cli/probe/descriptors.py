@@ -1,15 +1,15 @@
 """Limit of open files, raised for programs that connect to many addresses.
 
-Clients never change the limits of their process. With too few descriptors, they report "Too many open files" for the
+Clients never change the limits of their process. Without descriptors they report "Too many open files" for the
 address and continue.
 """
 
 from kctl.posix import allow_open_files
 
 _BESIDE_SOCKETS = 64
-"""Files, pipes and libraries that are open anyway."""
+"""Number of other open files, such as pipes and libraries."""
 
 
 def allow_descriptors(sockets: int) -> bool:
-    """Raise the soft limit of open files for this number of sockets, and return whether it is high enough."""
+    """Raise the soft limit of open files for this number of sockets; return whether it is high enough."""
     return allow_open_files(sockets + _BESIDE_SOCKETS)

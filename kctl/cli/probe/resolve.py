@@ -14,9 +14,9 @@ Resolved = dict[tuple[str, int], list[Address]]
 
 
 def parse_resolve(texts: Iterable[str]) -> Resolved:
-    """Return the addresses of each (host, port). Repeated places have several.
+    """Return the addresses of each (host, port), several for repeated ones.
 
-    Raises: ValueError: invalid text. The message has the correct form.
+    Raises: ValueError: invalid text; the message has the correct form.
     """
     found: Resolved = {}
     for text in texts:

@@ -17,14 +17,14 @@ from kctl.client.runtime import Runtime
 LOOK_MS = 50
 """Maximum time between two updates of the report."""
 SHOW_AGAIN_MS = 200
-"""Maximum time between two checks for a resized terminal between rounds."""
+"""Maximum time between two checks for a resized terminal."""
 
 
 class ProbePlan(NamedTuple):
     """Configuration of a probe.
 
     Attributes:
-        rounds: number of rounds; None until an interrupt.
+        rounds: None until an interrupt.
         interval_ms: time between the starts of two rounds.
         cert_warn_ms: remaining validity below which a certificate is a finding.
         strict: exit with 3 for any problem.
@@ -41,9 +41,7 @@ class ProbePlan(NamedTuple):
 def run_rounds(
     plan: ProbePlan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
 ) -> ProbeResult:
-    """Run the rounds and return the last result. If strict, its exit code is 3 even if only an earlier round had a
-    problem.
-    """
+    """Run the rounds and return the last result; if strict, its exit code is 3 for a problem in any round."""
 
     def on_event(event: Event) -> None:
         report.on_event(event)

@@ -33,7 +33,7 @@ from kctl.client.probe import ProbeOptions
 from kctl.client.runtime import Address
 
 MOST_SOCKETS = 10_000
-"""Number of sockets to allow. The number of addresses is not known in advance."""
+"""Number of sockets to allow, since the number of addresses is not known in advance."""
 OUTPUT_COLUMNS = 120
 """Width of tables that are not printed to a terminal."""
 
@@ -48,7 +48,7 @@ class ProbeRequest(NamedTuple):
         cert_warn_ms: remaining validity below which a certificate is a finding.
         resolve: host:port:ip texts.
         sni: server name for TLS.
-        rounds: number of rounds; None until an interrupt.
+        rounds: None until an interrupt.
         interval_ms: time between the starts of two rounds.
         template: template of --write-out.
     """
@@ -122,13 +122,13 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
 
 
 def is_live(common: Common, has_template: bool) -> bool:
-    """Return whether the probe repaints a terminal. Traces would be painted over."""
+    """Return whether the probe repaints the terminal, which traces prevent."""
     is_table = common.output in (None, Output.TABLE) and not has_template and not common.quiet
     return is_table and common.environment.can_redraw and common.tracer is None
 
 
 class MaskedOut(DataOut):
-    """Stdout with masked secrets: brokers can repeat secrets in their errors."""
+    """Stdout with masked secrets, which brokers can repeat in errors."""
 
     def __init__(self, environment: Environment, *, flush_bytes: int = FLUSH_BYTES) -> None:
         super().__init__(environment.stdout, flush_bytes=flush_bytes)

@@ -27,7 +27,7 @@ _PROGRESS = (
     ExitCode.UNKNOWN_RESOURCE,
     ExitCode.DATA,
 )
-"""Causes of an address that does not work. Later causes are closer to a working address."""
+"""Causes of an address that does not work, the closest to a working address last."""
 _NOT_TAKING_PART = ("broker-fenced", "broker-missing")
 _NOT_WHO_THEY_SHOULD_BE = ("misrouted", "two-clusters")
 
@@ -62,7 +62,7 @@ def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
 
 
 def _cause(report: AddressReport) -> ExitCode:
-    """Return the code of one address. If another protocol works, the code is WRONG_PROTOCOL whatever the error."""
+    """Return the code of one address: WRONG_PROTOCOL if another protocol works, whatever the error."""
     if outcome(report) is AddressStatus.UNFINISHED:
         is_connected = report.phase in (Phase.METADATA, Phase.READY)
         return ExitCode.API_TIMEOUT if is_connected else ExitCode.CONNECT_TIMEOUT

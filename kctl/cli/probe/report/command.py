@@ -107,5 +107,5 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
 
 
 def place_of(file: PurePath) -> str:
-    """Return the name of the directory of a file or, without a directory, the name of the file."""
+    """Return the directory name of a file, or the file name without a directory."""
     return file.parent.name or file.name.partition(".json")[0]

@@ -1,4 +1,4 @@
-"""Reader of probe and trace files. It counts and skips invalid lines.
+"""Reader of probe and trace files, which counts and skips invalid lines.
 
 Probes are counted by their summaries, and traces by their events.
 """
@@ -20,7 +20,7 @@ MOST_ATTEMPTS = 10_000
 
 
 def read_file(path: str, place: str, statistics: Statistics, opened: Callable[[], IO[bytes]] | None = None) -> None:
-    """Count the lines of a file, decompressed if its name ends in `.gz`. Read errors count as an invalid line 0.
+    """Count the lines of a file, decompressed if its name ends in `.gz`; read errors count as invalid line 0.
 
     Args: opened: opens a file that is not local.
     """
@@ -47,7 +47,7 @@ def _open(path: str) -> IO[bytes]:
 
 
 def _lines(file: "IO[bytes] | gzip.GzipFile") -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their numbers. Lines that are too long are cut."""
+    """Yield lines with their numbers; long lines are cut."""
     line = 0
     while data := file.readline(LONGEST_LINE_BYTES + 1):
         line += 1
@@ -138,7 +138,7 @@ class _Reader:
         request.expire(ms) if is_expired else request.complete(ms)
 
     def _end(self, fields: Fields, name: str) -> int | None:
-        """End an open attempt and return the duration of its DNS query, or None if the attempt is unknown."""
+        """End an open attempt; return the duration of its DNS query, or None if the attempt is unknown."""
         attempt = get(fields, "attempt", int)
         if fields.get("address") is not None:
             return self._attempts.pop((attempt, name, get(fields, "address", str)), None)

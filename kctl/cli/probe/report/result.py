@@ -23,7 +23,7 @@ class ReportFinding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Statistics, timeouts by place, and findings. `now_ms` is the instant for the age of certificates."""
+    """Statistics, timeouts by place, and findings; `now_ms`: instant for the age of certificates."""
 
     statistics: Statistics
     timeouts: dict[str, Timeouts]
@@ -52,7 +52,6 @@ def days_left(node: NodeStatistics, now_ms: int) -> float | None:
 
 
 def latency(histogram: Histogram) -> dict[str, int | None]:
-    """Return the percentiles and counts of a histogram."""
     shares = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
     counts = {"samples": sum(histogram.completed.values()), "expired": sum(histogram.expired.values())}
     percentiles = {name: histogram.quantile_ms(share) for name, share in shares.items()}

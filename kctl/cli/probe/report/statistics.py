@@ -10,7 +10,7 @@ Key = TypeVar("Key")
 MOST_NODES = 4000
 """Maximum number of nodes in a place."""
 MOST_NAMES = 100
-"""Maximum number of error names and APIs of a node. The rest is counted as OTHERS."""
+"""Maximum number of error names and APIs of a node; the rest counts as OTHERS."""
 MOST_SAMPLES = 20
 OTHERS = "(others)"
 _BUCKET_BITS = 8
@@ -103,7 +103,6 @@ class NodeStatistics:
         self.certificate = max(self.certificate or found, found)
 
     def add(self, other: "NodeStatistics") -> None:
-        """Add the counts of another node."""
         self.setup.add(other.setup)
         for phase, histogram in other.phases.items():
             self.phase(phase).add(histogram)

@@ -1,7 +1,7 @@
 """Probe and trace files in object stores.
 
-The URL of an object is one file. Other URLs are folders and include all JSON files below them, because shells do not
-expand patterns there. Credentials and endpoints come from the environment of the process.
+A URL is one object, or a folder with all JSON files below it, since shells expand no patterns there. Credentials and
+endpoints come from the environment of the process.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 class StoredFile(NamedTuple):
-    """File in an object store. Its key is relative to the folder of `store`."""
+    """File in an object store, with its key relative to the folder of `store`."""
 
     store: ObjectStore
     found: StoredObject
@@ -29,7 +29,7 @@ class StoredFile(NamedTuple):
 
     @property
     def place(self) -> PurePosixPath:
-        """Bucket and key as a path, to group files by directory."""
+        """Return bucket and key as a path, to group files by directory."""
         return PurePosixPath(self.url.partition("://")[2])
 
     def open(self) -> IO[bytes]:

@@ -2,7 +2,7 @@
 
 1. Each node (for requests: each API of each node) needs its quantile. The slowest one decides for the place.
 2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count.
-Other expired attempts count as longer than all completed ones.
+   Other expired attempts count as longer than all completed ones.
 3. The quantile is multiplied by the headroom and rounded up. With too few samples, it is twice the slowest success.
 """
 
@@ -22,7 +22,7 @@ LEAST_REQUEST_MS = 1000
 BACKOFF_MS = 60
 """reconnect.backoff.ms with jitter."""
 _ENOUGH_BEYOND = 3
-"""Expected samples beyond the quantile, so that there is at least one with 95 % certainty (rule of three)."""
+"""Expected samples beyond the quantile, for at least one with 95 % certainty (rule of three)."""
 _ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
@@ -33,7 +33,7 @@ class Timeout(NamedTuple):
         is_lower_bound: expired attempts hide the quantile, so the timeout may be too short.
         decided_by: node, or API and node, that needs the timeout.
         samples: number of attempts without outages.
-        false_expiries: share of the samples that may have taken longer.
+        false_expiries: share of samples that may have taken longer.
     """
 
     timeout_ms: int

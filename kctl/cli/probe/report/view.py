@@ -1,4 +1,4 @@
-"""Tables of the report as text and as an HTML page without scripts. Content of the input files is escaped."""
+"""Tables of the report as text and as an HTML page without scripts. Content of input files is escaped."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

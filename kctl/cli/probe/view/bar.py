@@ -1,6 +1,6 @@
-"""Stacked bar of each address on a time axis: duration of each phase, with a mark for the connect timeout. Pure.
+"""Stacked bar of each address on a time axis: duration of each phase, and a mark for the connect timeout. Pure.
 
-Each phase has a fixed color, and its name in the bar if there is room. Unfinished phases have a lighter block.
+Each phase has a fixed color, and its name if there is room. Unfinished phases have a lighter block.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LIMIT_MARK = "|"
 _MARKS = {AddressStatus.FAILED: "x", AddressStatus.EXPIRED: "!"}
 SHORTEST_SCALE_MS = 10
 _LATE_MS = 100
-"""Tolerance for addresses that expire a little after their timeout, so that the scale does not jump."""
+"""Tolerance for addresses that expire slightly late, so that the scale does not jump."""
 MOST_TIMES = 20
 """Ratio of the slowest to the fastest address above which the axis is logarithmic."""
 
@@ -48,16 +48,16 @@ class Scale(NamedTuple):
 
     @property
     def shows_limit(self) -> bool:
-        """True if the connect timeout is on the axis."""
+        """Return whether the connect timeout is on the axis."""
         return self.limit_ms <= self.ms
 
     @property
     def limit_text(self) -> str:
-        """Legend of the mark; empty if the mark is not shown."""
+        """Return the legend of the mark, empty if hidden."""
         return f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}" if self.shows_limit else ""
 
     def axis(self, width: int) -> str:
-        """Return the axis labels for bars of this width. Labels without room are omitted."""
+        """Return the axis labels for bars of this width, as far as there is room."""
         ticks = [0, *(self.ms * part // 4 for part in (1, 2, 3))]
         if self.is_logarithmic:
             ticks = [0, *(10**power for power in range(len(str(self.ms))) if 10**power < self.ms)]
@@ -121,7 +121,7 @@ def slowest_phase(report: AddressReport) -> Phase:
 
 
 def _segment(name: str, cells: int, block: str) -> str:
-    """Return the part of a bar for one phase, with its name if there is a block on each side."""
+    """Return the part of a bar for one phase, with its name if there is room."""
     if cells < len(name) + 2:
         return block * cells
     return f"{block}{name}{block * (cells - len(name) - 1)}"

@@ -1,6 +1,6 @@
-"""Live frame of a probe: a row for each address with its bar, recent events, and the next timeout.
+"""Live frame of a probe: a row for each address with its bar, recent events, and the next timeout. Pure.
 
-Pure. The frame is never larger than the terminal. The worst addresses are first, and the rest is counted.
+The frame fits the terminal: the worst addresses are first, and the rest is counted.
 """
 
 from collections.abc import Sequence
@@ -135,7 +135,6 @@ def _row(report: AddressReport, now_ms: int, scale: Scale, columns: int, name_wi
 
 
 def _slowest(report: AddressReport, label: str) -> tuple[str, str]:
-    """Return the slowest phase of a ready address and its style."""
     if not report.is_ready or not report.phases_ms:
         return "", ""
     phase = slowest_phase(report)
