@@ -1,1 +1,1 @@
-"""kctl produce: the command, the run, and the undelivered records."""
+"""Package of `kctl produce`."""

@@ -1,7 +1,4 @@
-"""`kctl produce`: records from stdin and files to a topic; says of every record that could not be delivered.
-
-Owns the options and their conflicts; run.py carries them out and is imported only then.
-"""
+"""Options of `kctl produce`, and their conflicts. run.py is imported only for execution."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -267,9 +264,9 @@ def _setting(value: str | None, flag: str) -> Setting | None:
 
 
 def parse_header(text: str) -> "Header":
-    """Return name and value of `name=value`; `name=` has an empty value, `name` alone has null.
+    """Parse `name=value`; `name=` has an empty value, `name` alone has null.
 
-    Raises: ValueError: `name:value`, as some tools write it, and a header without a name.
+    Raises: ValueError: there is no name, or `name:value` as in some tools.
     """
     name, equals, value = text.partition("=")
     if not equals and ":" in text:

@@ -1,4 +1,4 @@
-"""The account of a producer: how many records of which partition were delivered, and why the others were not."""
+"""The account of a producer: delivered records by partition, and causes of undelivered ones."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ from kctl.client.wording import counted
 
 COLUMNS = ("topic", "partition", "delivered", "failed", "unknown", "last_offset", "error")
 MOST_NAMED = 10
-"""Partitions that are named; further ones are only counted."""
+"""Maximum number of partitions to list; further ones are counted."""
 
 
 def report_account(
@@ -25,12 +25,12 @@ def report_account(
     is_taken_back: bool = False,
     announced: Collection[str] = (),
 ) -> None:
-    """Report the outcome: delivered records unless --quiet, undelivered ones always.
+    """Report delivered records unless --quiet, and undelivered ones always.
 
     Args:
-        oldest_ms: how old the oldest was when it failed.
-        is_taken_back: all were in a transaction that is not committed.
-        announced: causes that were reported when they happened; they are not repeated.
+        oldest_ms: age of the oldest undelivered record when it failed.
+        is_taken_back: all records were in a transaction that is not committed.
+        announced: causes that were already reported and are not repeated.
     """
     failed = _failed(result)
     if is_taken_back:
@@ -66,7 +66,7 @@ def report_account(
 def delivery_listing(result: CloseResult, transaction: str | None) -> Listing:
     """Return the account for programs: a row for each partition.
 
-    Args: transaction: its outcome, without which a delivered record may not be read; None: there was no transaction.
+    Args: transaction: its outcome, without which delivered records may be invisible; None: no transaction.
     """
     rows: list[Row] = [
         {
@@ -89,12 +89,12 @@ def delivery_listing(result: CloseResult, transaction: str | None) -> Listing:
 
 
 def not_delivered(result: CloseResult) -> int:
-    """Return how many records were not delivered: failed, unknown, or in an aborted transaction."""
+    """Return the number of undelivered records: failed, unknown, or in an aborted transaction."""
     return result.undelivered + result.aborted
 
 
 def account_code(result: CloseResult) -> ExitCode:
-    """Return the exit code: undelivered, or the code of an advertised address that does not work."""
+    """Return UNDELIVERED, or the code of a failed advertised address, if any record is undelivered."""
     if not_delivered(result) == 0:
         return ExitCode.OK
     errors = [part.error for _, part in _failed(result)]
@@ -103,7 +103,6 @@ def account_code(result: CloseResult) -> ExitCode:
 
 
 def _failed(result: CloseResult) -> list[tuple[TopicPartition, PartitionResult]]:
-    """Return the partitions of which not every record was delivered."""
     return [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed + part.unknown + part.aborted]
 
 

@@ -1,6 +1,6 @@
-"""Outcomes: what the network loop reports of the records of `kctl produce`.
+"""Outcomes: results of the records of `kctl produce`, from the network loop.
 
-Owns the counts and the failed records, until the command takes them.
+Holds failed records until the command pops them.
 """
 
 from collections import deque
@@ -13,11 +13,11 @@ from kctl.client.errors import KafkaError
 from kctl.client.producer import NO_PARTITION, SendFuture, SettledRows
 
 _OF_THE_RECORD = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP")
-"""Codes that say nothing of the records behind one that failed."""
+"""Errors that do not affect the following records."""
 
 
 class Outcomes:
-    """The counts are the network loop's; `pop_failed` is the command's.
+    """Counts, written by the network loop; the command calls `pop_failed`.
 
     Args: announce: called on the loop with the first failure of each partition.
     """
@@ -37,7 +37,7 @@ class Outcomes:
 
     @property
     def has_failed(self) -> bool:
-        """Whether there is something for `pop_failed`."""
+        """Return whether `pop_failed` has records."""
         return bool(self._failed)
 
     def on_done(self, future: SendFuture) -> None:
@@ -68,7 +68,7 @@ class Outcomes:
             self._announce(failed.topic_partition, error)
 
     def pop_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
-        """Release the failed records; each is passed to `keep` if that is given."""
+        """Drop the failed records, after passing each to `keep` if given."""
         while self._failed:
             failed = self._failed.popleft()
             if keep is None:

@@ -1,15 +1,15 @@
-"""Pace: when the next record may be sent at a given rate."""
+"""Pace: send times of records at a given rate."""
 
 MOST_BEHIND_MS = 1000
-"""What was missed longer ago than that is not made up for: a stall must not end in a burst."""
+"""Maximum delay to catch up, so that no burst follows a stall."""
 
 
 class Pace:
-    """A schedule of records at a rate.
+    """Schedule of records at a rate.
 
     Args:
         per_second: above 0.
-        now_ms: when it begins.
+        now_ms: start.
     """
 
     def __init__(self, per_second: float, now_ms: int) -> None:
@@ -17,7 +17,7 @@ class Pace:
         self._next_at_ms = float(now_ms)
 
     def reserve(self, now_ms: int) -> int:
-        """Return from when on the next record may be sent, and count it as sent."""
+        """Return the earliest time of the next record, and count it as sent."""
         self._next_at_ms = max(self._next_at_ms, now_ms - MOST_BEHIND_MS)
         at_ms = self._next_at_ms
         self._next_at_ms += self._interval_ms

@@ -1,8 +1,7 @@
-"""RecordSender: hands records to the producer and bounds the waits for metadata and for memory.
+"""RecordSender: sends records to the producer with bounded waits for metadata and memory.
 
-The wait for a topic is a part of the delivery of the records that wait: it ends by the delivery timeout, if that is
-shorter than max.block.ms. A wait for memory ends when max.block.ms has passed without a delivery, however many rows
-were taken in the meantime.
+A wait for a topic ends at the delivery timeout of the waiting records, if that is shorter than max.block.ms. A wait
+for memory ends after max.block.ms without a delivery, however many rows were accepted in the meantime.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from kctl.client.records import Header
 
 
 class RecordProducer(Protocol):
-    """Calls of a producer that `produce` uses."""
+    """Methods of a producer that `kctl produce` calls."""
 
     def partitions_for(self, topic: str, timeout: float | None = None) -> object:
         """Wait for the metadata of a topic."""
@@ -52,10 +51,7 @@ class RecordProducer(Protocol):
 
 
 class RecordSender:
-    """The way of all records to the producer.
-
-    Attributes: `sent`: how many the producer has taken.
-    """
+    """Bounded sending of records. Attributes: `sent`: number of records that the producer accepted."""
 
     def __init__(self, producer: RecordProducer, outcomes: Outcomes, clock: Clock, config: ProducerConfig) -> None:
         self.sent = 0
@@ -77,7 +73,7 @@ class RecordSender:
         headers: Sequence[Header],
         timestamp_ms: int | None,
     ) -> None:
-        """Send one record; raises as Producer.send, and DeliveryTimeout where the topic is not known in time."""
+        """Send one record; raises as Producer.send, and DeliveryTimeout if the topic is not known in time."""
         self._await_topic(topic)
         self._producer.send(topic, value, key, partition, headers, timestamp_ms, self._outcomes.on_done)
         self.sent += 1
@@ -93,8 +89,9 @@ class RecordSender:
     ) -> None:
         """Send rows.
 
-        Raises: as Producer.send_columns; RecordTooLargeError after the rows before it were sent, but without them in a
-            transaction, which is lost; DeliveryTimeout where the topic is not known in time.
+        Raises: as Producer.send_columns; RecordTooLargeError after sending the rows before it, except in a transaction,
+        which
+            fails; DeliveryTimeout if the topic is not known in time.
         """
         self._await_topic(topic)
         first, end, timeout_ms = 0, len(values), self._max_block_ms
@@ -133,12 +130,12 @@ class RecordSender:
             raise too_large
 
     def _idle_ms(self) -> int:
-        """Return for how long nothing was delivered; not less than max.block.ms where nothing ever was."""
+        """Return the time since the last delivery, at least max.block.ms if there was none."""
         delivered_at_ms = self._outcomes.delivered_at_ms
         return self._max_block_ms if delivered_at_ms is None else self._clock.now_ms() - delivered_at_ms
 
     def _nothing_delivered(self, error: MaxBlockTimeout) -> MaxBlockTimeout:
-        """Return the error of a wait with the whole wait in it, the last call's part of it being `error`."""
+        """Return the error of the last call with the time of the whole wait."""
         elapsed_ms = max(error.elapsed_ms, self._max_block_ms)
         return MaxBlockTimeout(
             error.waiting_for,

@@ -1,4 +1,4 @@
-"""Request of `kctl produce`: the records to send, and the timeouts of a record and of the end."""
+"""Request of `kctl produce`, and the timeouts of records and of the end."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,22 +18,22 @@ _API = "--api-timeout"
 
 
 class ProduceRequest(NamedTuple):
-    """What to send, where to, and how.
+    """Options of the command.
 
     Attributes:
-        topic: where to; None: each record's own.
-        files: what to read.
-        form: how to read it.
-        headers: of every record, behind its own.
-        partition: where to; None: the producer chooses.
-        keeps_partition: the record's own partition is taken.
-        is_now: the record's own timestamp is not taken.
+        topic: None: the topic of each record.
+        files: input files.
+        form: format of the input.
+        headers: added to every record, after its own.
+        partition: None: the producer chooses.
+        keeps_partition: use the partition of each record.
+        is_now: ignore timestamps of records.
         empty_is_null: an empty value is a tombstone.
-        per_second: records a second; None: as fast as they are taken.
-        undelivered: the file for undelivered records.
-        is_transaction: all or nothing; without a transactional.id one is made up.
-        flags: properties that have a separate option.
-        encoding: what keys and values are encoded by.
+        per_second: records per second; None: unlimited.
+        undelivered: file for undelivered records.
+        is_transaction: send all or nothing, with a generated transactional.id if none is given.
+        flags: properties that have an option.
+        encoding: schemas of keys and values.
     """
 
     topic: str | None
@@ -52,14 +52,14 @@ class ProduceRequest(NamedTuple):
 
     @property
     def reads_stdin(self) -> bool:
-        """Whether the input, or a part of it, comes from stdin."""
+        """Return whether any input is stdin."""
         return not self.files or STDIN in self.files
 
 
 def bound_delivery(settings: Settings, limits: DerivedLimits | None = None) -> Settings:
-    """Return settings in which --api-timeout, given without a delivery timeout, limits the delivery of a record too.
+    """Return settings in which --api-timeout, without a delivery timeout, also limits the delivery of a record.
 
-    delivery.timeout.ms must not be shorter than linger.ms and request.timeout.ms together, so both are cut to fit.
+    linger.ms and request.timeout.ms are cut so that their sum does not exceed delivery.timeout.ms.
 
     Args: limits: names of limits in messages; --api-timeout replaces the limits that it sets.
     """
@@ -87,17 +87,17 @@ def _value(settings: Settings, name: str, default: int) -> int:
 
 
 def api_timeout_ms(settings: Settings) -> int | None:
-    """Return --api-timeout, if it was given."""
+    """Return --api-timeout, if given."""
     given = settings.by_name.get("max.block.ms")
     return None if given is None or given.origin != _API else int(given.value)
 
 
 class EndBudget:
-    """Time for outstanding records after the end of reading. A step never gets time that an earlier one used.
+    """Time for pending records after the end of the input.
 
-    --close-timeout, if given, is one budget from the end of the input to the end of the command. Without it,
-    the records have the delivery timeout, and closing then has the default close timeout. `end_by` makes it one budget,
-    too.
+    --close-timeout, if given, is one budget for flush and close. Without it, the flush has the delivery timeout, and
+    the
+    close the default close timeout. `end_by` also sets one budget.
     """
 
     def __init__(self, clock: Clock, *, close_ms: int | None, default_close_ms: int) -> None:
@@ -109,20 +109,20 @@ class EndBudget:
 
     @property
     def is_one(self) -> bool:
-        """Whether one budget is for all that follows, so that `close` reports it."""
+        """Return whether one budget includes the close, which then reports it."""
         return self._close_ms is not None
 
     def end_by(self, end_at_ms: int) -> None:
-        """Have the end over by an instant, unless --close-timeout was given."""
+        """Set one budget until an instant, unless --close-timeout was given."""
         if self._close_ms is None:
             self._close_ms = max(0, end_at_ms - self._clock.now_ms())
 
     def start_flush(self, delivery_ms: int) -> None:
-        """Start the time of the outstanding records, at the end of the input."""
+        """Start the time of the flush."""
         self._timer = Timer(self._clock, delivery_ms if self._close_ms is None else self._close_ms)
 
     def start_close(self) -> None:
-        """Start the time of closing, unless it runs already."""
+        """Start the time of the close, unless it runs already."""
         if self._is_closing or (self._timer is not None and self._close_ms is not None):
             return
         self._is_closing = True
@@ -130,7 +130,7 @@ class EndBudget:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left of the present step."""
+        """Return the remaining time of the present step, in seconds."""
         assert self._timer is not None
         self._timer.update()
         return self._timer.remaining_ms / 1000

@@ -1,7 +1,7 @@
-"""A producing from its request to its exit code: read, send, wait for every record, and the account of all of them.
+"""Execution of `kctl produce`: read, send, wait for all records, and report their account.
 
-Reading waits whenever the producer's memory is full, so memory is bounded however slow the brokers are. Whatever
-stops the run (the input, a mistake in it, an error, a signal), the producer is closed and the counts are printed.
+Reading waits if the producer's memory is full, so memory is bounded. Whatever stops the command (end of input, error,
+signal), the producer is closed and the counts are printed.
 """
 
 from collections.abc import Callable
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from kctl.client.records import Header
 
 BATCH_BYTES = 1_000_000
-"""batch.size unless it is given: large batches cost broker and client less, and brokers take up to 1,048,588 bytes."""
+"""Default of batch.size: large batches cost less, and brokers accept up to 1,048,588 bytes."""
 
 
 FEW_ROWS = 8
-"""Parts of a block with fewer rows are sent row by row: one call for many rows costs about as much."""
+"""Rows below which a part of a block is sent row by row, since a call for many rows costs about as much."""
 BULK_BYTES = 512 * 1024
-"""From here on more is likely to come: memory that is freed is kept for it."""
+"""Input size above which freed memory is kept for later blocks."""
 
 
 Ending = KafkaError | CommandError | Interrupted
-"""What can end a producing before its input does."""
+"""Exceptions that stop the command before the end of its input."""
 
 
 def run_producing(common: Common, request: ProduceRequest) -> int:
@@ -91,7 +91,7 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
 
 
 class _Producing:
-    """One run."""
+    """Execution of one command."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class _Producing:
         common.environment.closing_notice.doing = self._lasting_end
 
     def run(self) -> int:
-        """Do all of it, up to the close of the producer."""
+        """Run all steps, including the close of the producer."""
         try:
             self._attempt(self._send_all)
             if not isinstance(self._ending, KafkaError | Interrupted):
@@ -168,7 +168,7 @@ class _Producing:
         return self._report_rest(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
-        """Take a step; keep the first exception of all steps."""
+        """Run a step, and keep the first exception of all steps."""
         try:
             step()
         except (UndeliveredError, FlushTimeout):
@@ -226,21 +226,21 @@ class _Producing:
         return True
 
     def _is_taken(self) -> None:
-        """Forget the records that the producer has taken completely; keep the ones that have failed in the meantime."""
+        """Drop the records that the producer accepted completely, and handle failed ones."""
         self._in_hand = None
         if self._outcomes.has_failed:
             self._report_failed()
 
     def _take(self, read: InputRecord | Block, place: str) -> None:
-        """Keep the records that were read until the producer has taken them completely."""
+        """Hold the records that were read until the producer has accepted them completely."""
         self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
 
     def _stops(self) -> bool:
-        """Return whether to read no more: records fail, and no file keeps those that would follow."""
+        """Return whether to stop reading: records fail, and no file keeps them."""
         return self._undelivered is None and self._outcomes.is_hopeless
 
     def _keep_memory(self) -> None:
-        """Keep the memory that blocks free for the next ones, once there are many."""
+        """Keep freed memory for later blocks, once there are many."""
         if self._keeps_memory or self._inputs.progress.read_bytes < BULK_BYTES:
             return
         from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
@@ -249,7 +249,7 @@ class _Producing:
         keep_freed_memory()
 
     def _send_block(self, block: Block) -> None:
-        """Send the records of a block, a part for one topic and partition after the other."""
+        """Send the records of a block, by topic and partition."""
         request = self._request
         by_partition = request.keeps_partition and request.partition is None
         for part in block.parts(by_topic=request.topic is None, by_partition=by_partition):
@@ -286,7 +286,7 @@ class _Producing:
         return record.headers + self._request.headers
 
     def _send_record(self, record: InputRecord) -> None:
-        """Send one record; blocks while the producer's memory is full or the topic is not known yet."""
+        """Send one record; block while the producer's memory is full or the topic is unknown."""
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
@@ -307,7 +307,7 @@ class _Producing:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
-        """Return the error with the place of the record. It fails the transaction, so no record before it counts."""
+        """Return the error with the place of the record; in a transaction it cancels all records."""
         hint = "raise it with -X max.request.size=BYTES"
         if self._is_open:
             self._in_hand = None
@@ -316,7 +316,7 @@ class _Producing:
         return CommandError(exit_code(error), f"{record.place}: {error}", hint)
 
     def _deliver_all(self) -> None:
-        """Wait for every record; then commit, unless something is wrong: close() aborts an open transaction."""
+        """Wait for all records; then commit, unless a step failed: close() aborts an open transaction."""
         budget = self._budget
         api_ms = api_timeout_ms(self._common.settings)
         if self._stops() and api_ms is not None and self._transactional_id is None:
@@ -334,7 +334,7 @@ class _Producing:
             self._is_committed = True
 
     def _close(self) -> CloseResult:
-        """Abort an open transaction and close, all within the one budget of the end."""
+        """Abort an open transaction and close, within the budget of the end."""
         budget = self._budget
         budget.start_close()
         self._is_closing = True
@@ -348,7 +348,7 @@ class _Producing:
         return results[0]
 
     def _lasting_end(self) -> str:
-        """Return the last step of an interrupted run, with its limit and records; empty if no record is waited for."""
+        """Return the present step of an interrupted command, with its timeout and records; empty if none is pending."""
         if not self._is_closing:
             return ""
         records = self._figures().waiting
@@ -363,7 +363,7 @@ class _Producing:
     # --- what became of it --------------------------------------------------------------------------------------------
 
     def _announce(self, partition: TopicPartition, error: KafkaError) -> None:
-        """Report the first failure of a partition when it happens; the account reports what fails at the end."""
+        """Report the first failure of a partition immediately; during the close, only the account has it."""
         if not self._is_closing and not self._common.quiet:
             cause = explain(error).message
             self._announced.add(cause)
@@ -371,7 +371,7 @@ class _Producing:
             self._status.say(f"kctl produce: not delivered: {where}{cause}")
 
     def _report_failed(self) -> None:
-        """Keep the undelivered records."""
+        """Write failed records to the undelivered file."""
         file = self._undelivered
         self._outcomes.pop_failed(None if file is None else file.write)
         if file is not None:
@@ -397,7 +397,7 @@ class _Producing:
         )
 
     def _write_result(self, result: CloseResult) -> None:
-        """Write the account to stdout if a format was given; a failed delivery outweighs a failed write."""
+        """Write the account to stdout if a format was given; a failed delivery has precedence over a failed write."""
         if self._common.output is None:
             return
         listing = delivery_listing(result, self._transaction_outcome(result))
@@ -408,7 +408,7 @@ class _Producing:
                 raise
 
     def _report_rest(self, result: CloseResult) -> int:
-        """Report what else there is to say and return the exit code, or raise what ended the producing."""
+        """Report the rest, and return the exit code or raise the exception that stopped the command."""
         is_taken_back = self._is_taken_back()
         self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
@@ -430,7 +430,7 @@ class _Producing:
         return account_code(result)
 
     def _taken_back(self, how: str) -> Ending | None:
-        """Report a transaction that is not committed, and return the error that ends the command."""
+        """Report a transaction that is not committed, and return the error of the command."""
         ending = self._ending
         if how == "aborted":
             cause = ending.cause if isinstance(ending, FatalTransactionError) else None
@@ -458,9 +458,9 @@ class _Producing:
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _report_in_hand(self, accepted: int) -> None:
-        """Report the first record that was read and not taken; keep it and the rest of its block.
+        """Report the first record that was read but not accepted; write it and the rest of its block to the file.
 
-        Args: accepted: how many the producer has taken; it may know of more than we do, where a signal came between.
+        Args: accepted: number that the producer accepted, which may exceed `sent` after a signal.
         """
         in_hand, taken = self._in_hand, accepted - self._sent_before
         if in_hand is None or taken >= (1 if isinstance(in_hand, InputRecord) else len(in_hand.values)):
@@ -496,7 +496,7 @@ class _Producing:
     # --- the status line ----------------------------------------------------------------------------------------------
 
     def _wants_status(self) -> bool:
-        """Not where somebody types: the line would be in the way."""
+        """Return whether to show the status line, which would disturb typing."""
         is_typed = self._request.reads_stdin and self._common.environment.stdin_is_tty
         return not self._common.quiet and not is_typed
 

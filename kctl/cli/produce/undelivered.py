@@ -1,6 +1,6 @@
-"""UndeliveredFile: records that could not be delivered, as JSON lines that `produce -i jsonl` reads again.
+"""UndeliveredFile: undelivered records as JSON lines for `produce -i jsonl`.
 
-Owns the file. Records that were sent without a response have `perhaps_written`.
+Records that were sent without a response have `perhaps_written`.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _FORM = JsonForm(is_ascii=False)
 
 
 class UndeliveredRecord(NamedTuple):
-    """A record and why it was not delivered; `partition` None where it had none yet."""
+    """An undelivered record and the cause; `partition`: None if not chosen yet."""
 
     topic: str
     partition: int | None
@@ -32,9 +32,9 @@ class UndeliveredRecord(NamedTuple):
 
 
 class UndeliveredFile:
-    """A new file; empty, it is taken away at the end.
+    """A new file, removed at the end if it is empty.
 
-    Raises: CommandError: it is there already with something in it, or cannot be made.
+    Raises: CommandError: it exists and is not empty, or cannot be created.
     """
 
     def __init__(self, name: str) -> None:
@@ -47,11 +47,11 @@ class UndeliveredFile:
 
     @property
     def error(self) -> str:
-        """Why not all was written; empty when all was."""
+        """Return the first write error, or an empty text."""
         return self._error
 
     def write(self, record: UndeliveredRecord) -> None:
-        """Take one record; a file that takes no more is remembered in `error`, because others are still to report."""
+        """Write a record; errors are stored in `error`, since further records must be reported."""
         if self._error:
             return
         try:
@@ -61,7 +61,7 @@ class UndeliveredFile:
             self._error = e.strerror or str(e)
 
     def flush(self) -> None:
-        """Hand over the taken records to the system."""
+        """Flush the file."""
         try:
             self._file.flush()
         except OSError as e:
@@ -71,7 +71,7 @@ class UndeliveredFile:
             self._buffered = 0
 
     def close(self) -> None:
-        """Finish the file; one without records is removed."""
+        """Close the file, and remove it if it has no records."""
         self.flush()
         with contextlib.suppress(OSError):
             self._file.close()
@@ -80,7 +80,7 @@ class UndeliveredFile:
 
 
 def as_json_line(record: UndeliveredRecord) -> bytes:
-    """Return one line, in the order of `consume --output jsonl`."""
+    """Return one line, with the fields of `consume --output jsonl`."""
     partition = b"null" if record.partition is None else b"%d" % record.partition
     timestamp = b"null" if record.timestamp_ms is None else b"%d" % record.timestamp_ms
     return (

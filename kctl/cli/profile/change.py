@@ -32,7 +32,7 @@ MOST_NAMED = 8
 
 
 class Login(NamedTuple):
-    """Login options of `create`: mechanism, user, and the source of the password, such as `env:NAME`."""
+    """Login options of `create`: mechanism, user, and source of the password, such as `env:NAME`."""
 
     mechanism: str | None
     user: str | None
@@ -40,7 +40,7 @@ class Login(NamedTuple):
 
 
 def use_profile(environment: Environment, name: str | None, *, project: bool, quiet: bool) -> int:
-    """Set or, if `name` is None, unset the current profile in the file."""
+    """Set the current profile in the file, or unset it if `name` is None."""
     environ = environment.environ
     if name is not None:
         files = read_files(environ)
@@ -99,7 +99,7 @@ def put_new_profile(
     force: bool,
     quiet: bool = False,
 ) -> None:
-    """Create or, with `force`, replace a profile. The first profile of a file becomes the current one.
+    """Create or, with `force`, replace a profile; the first profile of a file becomes the current one.
 
     Raises: ConfigError, CommandError: the name is invalid, the profile exists, or it cannot work.
     """
@@ -151,7 +151,7 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
 
 
 def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bool) -> int:
-    """Delete profiles. If one of the names is unknown, delete nothing."""
+    """Delete profiles, none if any name is unknown."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
@@ -208,7 +208,7 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
     """Parse the values of -X. Secrets must be references, because other users can see the command line.
 
-    Raises: ConfigError: a value is not of the form key=value, or is a literal secret.
+    Raises: ConfigError: a value is not key=value, or is a literal secret.
     """
     found: dict[str, str] = {}
     for text in overrides:
@@ -240,4 +240,4 @@ def _of_login(login: Login) -> dict[str, str]:
 
 
 _SLOT = "\0"
-"""Placeholder of the password reference, which is inserted after quoting: a command may contain quotes."""
+"""Placeholder of the password reference, inserted after quoting, since its command may contain quotes."""

@@ -20,7 +20,7 @@ COLUMNS = ("profile", "level", "property", "finding")
 
 
 def check_profiles(environment: Environment, names: Sequence[str], output: Output, *, strict: bool) -> int:
-    """Print the findings of the named profiles or, if `names` is empty, of all."""
+    """Print the findings of the named profiles; all if `names` is empty."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
@@ -59,7 +59,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
 def findings_of(
     name: str, properties: Mapping[str, str], store: Store, environment: Environment
 ) -> list[ProfileFinding]:
-    """Check a profile as if it were in the file of `store`, without opening the files that it refers to."""
+    """Check a profile as if it were in the file of `store`, without opening files that it refers to."""
     content = Content(None, {name: properties})
     file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
     return check_profile(name, file, _sources(environment, file), opens=False)

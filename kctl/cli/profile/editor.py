@@ -1,6 +1,6 @@
-"""Command `kctl profile edit` with an editor: it edits a draft, and checks the draft before it replaces the file.
+"""Command `kctl profile edit` with an editor: edits a draft, and checks it before it replaces the file.
 
-kctl keeps drafts that fail the check and prints their path.
+Drafts that fail the check are kept, and their path is printed.
 """
 
 import os
@@ -57,7 +57,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
 
 
 def _store(environment: Environment, name: str | None, *, project: bool) -> Store:
-    """Return the store of the file to edit. If a file is invalid, return the user's file."""
+    """Return the store of the file to edit; the user's file if a file is invalid."""
     own = open_store(environment.environ, environment.clock, project=project)
     if name is None or project:
         return own
@@ -104,7 +104,7 @@ def _run_editor(environment: Environment, draft: Path) -> None:
 
 
 def _check(after: bytes, before: bytes | None, store: Store, environment: Environment) -> None:
-    """Raise ConfigError if the draft is invalid, and CommandError if a changed profile cannot work."""
+    """Raise ConfigError for an invalid draft, and CommandError if a changed profile cannot work."""
     content = read_content(after, str(store.path))
     try:
         old = read_content(before or b"", str(store.path)).profiles

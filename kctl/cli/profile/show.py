@@ -80,7 +80,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
 
 
 def shown_value(name: str, setting: Setting) -> str:
-    """Return a value without secrets. References to secrets are shown."""
+    """Return a value without secrets; references to secrets are shown."""
     if not setting.value or not is_secret(name):
         return mask_urls(setting.text)
     if name == JAAS:
@@ -103,7 +103,7 @@ def _shown_login(setting: Setting) -> str:
 
 
 def _defaults() -> dict[str, str]:
-    """Return the default of each property as written in a file, from the first kind of client that has it."""
+    """Return the default of each property as in a file, from the first kind of client that has it."""
     names = sorted({declared.name for declared in KNOWN.values()})
     found: dict[str, str] = {}
     for name in names:

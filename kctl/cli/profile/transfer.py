@@ -87,7 +87,7 @@ def _readers(raw: bytes, where: str, rpk_profile: str | None) -> dict[str, Calla
 
 
 def _guess(raw: bytes, where: str) -> str:
-    """Detect the tool from the suffix of the file or from property names that only one tool has."""
+    """Detect the tool from the file suffix, or from property names that only one tool has."""
     if Path(where).suffix.lower() in YAML_SUFFIXES:
         return "rpk"
     lines = [line.strip() for line in raw.splitlines()]
@@ -98,7 +98,7 @@ def _guess(raw: bytes, where: str) -> str:
 
 
 def _values(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> dict[str, str | None]:
-    """Return the values to write. References in secrets are resolved only with `with_secrets`."""
+    """Return the values to write; references in secrets are resolved only with `with_secrets`."""
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
     values: dict[str, str | None] = {}
     for name, value in chosen.properties.items():

@@ -1,4 +1,4 @@
-"""Commands, files, variables and servers that profiles use, and the project files that trust depends on.
+"""Commands, files, variables and servers that profiles use, and project files that trust depends on.
 
 `kctl profile trust` lists all allowances. If one of the files changes, the project must be trusted again. If the files
 of a command are not known from its words, trust depends on the whole project. Files that scripts use are not followed.
@@ -17,7 +17,7 @@ from kctl.cli.profiles.references import JAAS, references
 from kctl.client.errors import ConfigError
 
 LOCATIONS = ("ssl.keystore.location", "ssl.truststore.location", "sasl.oauthbearer.token.file", "sasl.kerberos.keytab")
-"""Properties with the path of a file. Schema registry properties have a prefix."""
+"""Properties with the path of a file; Schema Registry properties have a prefix."""
 _REGISTRY = "schema.registry."
 _SERVERS = (
     "bootstrap.servers",
@@ -34,7 +34,7 @@ _VERBS = {
     "server": "connects to",
 }
 _PLAIN = re.compile(r"[\w./@%+,:= -]+", re.ASCII)
-"""Commands without quotes, variables, patterns or further commands, so that words equal arguments."""
+"""Commands whose words equal their arguments: without quotes, variables, patterns or further commands."""
 _READERS = frozenset(
     {
         *("aws", "az", "base64", "bw", "cat", "echo", "gcloud", "gopass", "head", "keyring", "op", "pass", "printf"),
@@ -47,7 +47,7 @@ _HARMLESS_FLAGS = re.compile("-[BEIesux]+")
 
 
 class Allowance(NamedTuple):
-    """Command, file, variable or server that a profile uses. `kind` is the kind of a reference, or `server`."""
+    """Command, file, variable or server that a profile uses; `kind`: kind of a reference, or `server`."""
 
     profile: str
     kind: str
@@ -66,7 +66,7 @@ class Watched(NamedTuple):
 
 
 def allowances(content: Content) -> list[Allowance]:
-    """Return the allowances of all profiles in their order, without duplicates."""
+    """Return the allowances of all profiles in order, without duplicates."""
     found = (
         Allowance(profile, kind, argument)
         for profile, properties in content.profiles.items()
@@ -76,7 +76,7 @@ def allowances(content: Content) -> list[Allowance]:
 
 
 def watched_files(file: Path, content: Content) -> Watched:
-    """Return the files of a project that its profiles use or may run, existing or not.
+    """Return the project files that profiles use or may run, existing or not.
 
     Args: file: the profile file, which is excluded.
     """
@@ -98,13 +98,13 @@ def watched_files(file: Path, content: Content) -> Watched:
 
 
 def _inside(root: Path, folder: Path, words: list[str]) -> set[Path]:
-    """Return the paths in `words` that are below the root."""
+    """Return the paths in `words` below the root."""
     paths = {Path(os.path.normpath(folder / word)) for word in words if word and "\0" not in word}
     return {path for path in paths if path not in (root, folder) and path.is_relative_to(root)}
 
 
 def _is_resolved(command: str, root: Path, folder: Path) -> bool:
-    """Return whether all project files that a command uses are known from its words."""
+    """Return whether the words of a command show all project files that it uses."""
     words = command.split()
     if not words or _PLAIN.fullmatch(command) is None:
         return False

@@ -1,7 +1,6 @@
-"""Checks of `kctl profile check`, which connect to no server and never print secrets.
+"""Checks of `kctl profile check`, without connections and secrets in the output.
 
-They cover names, values, combinations, references, files, permissions and ports. The code of the client validates
-values.
+They cover names, values, combinations, references, files, permissions and ports. Code of the client validates values.
 """
 
 import os
@@ -58,7 +57,7 @@ PAIRS = (
     ("request.timeout.ms", "default.api.timeout.ms"),
     ("retry.backoff.ms", "default.api.timeout.ms"),
 )
-"""Timeouts, and the timeout that ends a call before them if it is shorter. The client rejects other pairs."""
+"""Pairs of timeouts: if the second is shorter, it ends a call before the first. The client rejects other pairs."""
 
 
 NEEDS_PASSWORD = "not set: each call needs $KCTL_SASL_PASSWORD"
@@ -73,7 +72,7 @@ class Level(Enum):
 
 
 class ProfileFinding(NamedTuple):
-    """Problem of a profile. `key` is None if it concerns the file."""
+    """Problem of a profile; `key` is None if it concerns the file."""
 
     level: Level
     key: str | None
@@ -83,7 +82,7 @@ class ProfileFinding(NamedTuple):
 def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[ProfileFinding]:
     """Return the problems of a profile, errors first, without commands and prompts.
 
-    Args: opens: check variables, programs and files on this machine as well.
+    Args: opens: also check variables, programs and files on this machine.
     """
     try:
         properties = written_with_jaas(file.content.profiles[name])
@@ -168,7 +167,7 @@ def _of_references(key: str, value: str, sources: Sources) -> Iterator[ProfileFi
 
 
 def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[ProfileFinding]:
-    """Check that the program of a command exists, as far as its name is known without a shell."""
+    """Check that the program of a command exists, if its name is known without a shell."""
     try:
         program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
     except ValueError as e:
@@ -213,7 +212,7 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Prof
 
 
 def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[ProfileFinding]:
-    """Validate the resolvable part of the profile with the code of the client."""
+    """Validate the resolvable part of the profile with code of the client."""
     known: dict[str, str] = {}
     for key, value in properties.items():
         if any(_refusal_of(key, value)):
@@ -234,7 +233,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
 
 
 def _parse(kind: type[ClientConfig], known: Properties) -> None:
-    """Validate properties for a kind of client, without the properties that it does not support."""
+    """Validate properties for a kind of client, without properties that it does not support."""
     kind.parse({key: value for key, value in known.items() if key not in kind.INSTEAD})
 
 

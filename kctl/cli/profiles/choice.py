@@ -32,12 +32,12 @@ class Chosen(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Origin of the profile's values, for messages."""
+        """Return the origin of the profile's values, for messages."""
         return f"profile {self.name}"
 
 
 class Files(NamedTuple):
-    """Profile files. The project file takes precedence."""
+    """Profile files; the project file has precedence."""
 
     project: ProfileFile | None
     user: ProfileFile | None
@@ -46,14 +46,14 @@ class Files(NamedTuple):
         return [file for file in self if file is not None]
 
     def names(self) -> list[str]:
-        """Return the names of all profiles without duplicates, starting with the project."""
+        """Return the names of all profiles without duplicates, the project first."""
         return list(dict.fromkeys(name for file in self.in_order() for name in file.content.profiles))
 
 
 def read_files(environ: Mapping[str, str], folder: Path | None = None) -> Files:
     """Return the profile files.
 
-    Args: folder: start of the upward search for a project file; None for the working directory.
+    Args: folder: start of the upward search for a project file; None: the working directory.
     Raises: ConfigError: a file cannot be read or is invalid.
     """
     near, own = project_file(folder or working_folder()), user_file(environ)
@@ -81,7 +81,7 @@ def choose_profile(wanted: str | None, environ: Mapping[str, str], folder: Path 
 
 
 def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -> Chosen:
-    """Return the profile with this name, from the project file if both files have it.
+    """Return the profile with this name, preferably from the project file.
 
     Raises: ConfigError: as choose_profile.
     """

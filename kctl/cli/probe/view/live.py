@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LAST = COLUMNS.index("last") + 1
-"""Number of columns that are shown at every width."""
+"""Number of columns shown at every width."""
 TREND_COLUMNS = 60
 """Minimum width of terminals that show the trend."""
 REDRAW_MS = 50

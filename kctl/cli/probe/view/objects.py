@@ -1,6 +1,6 @@
 """Probe events and results as JSON objects, version 1 of docs/schemas/probe.v1.json.
 
-Within a version, fields are added, but never renamed or removed.
+Within a version, fields are added, never renamed or removed.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 
 
 def event_object(event: LoggedEvent, started_at_ms: int, round_number: int = 1) -> dict[str, Any]:
-    """Return an event as plain values. `at_ms` counts from `started_at_ms`."""
+    """Return an event as plain values; `at_ms` counts from `started_at_ms`."""
     return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, started_at_ms)}
 
 

@@ -36,7 +36,7 @@ class Report:
         """Show the result of a round."""
 
     def show_again(self) -> None:
-        """Repeat the last output if the terminal has changed. Called between rounds."""
+        """Repeat the last output if the terminal has changed; called between rounds."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +63,7 @@ class LinesReport(Report):
 
 
 class ObjectsReport(Report):
-    """Summaries as objects; JSON lines include events. JSON has one line for each round.
+    """Summaries as objects, in JSON one line per round; JSON lines include events.
 
     Args: masked: replaces secrets in a string.
     """
@@ -148,7 +148,7 @@ class WriteOutReport(Report):
 
 
 class RoundsReport(Report):
-    """One line for each address and round, and the statistics at the end, even after an interrupt."""
+    """One line for each address and round, and statistics at the end, even after an interrupt."""
 
     def __init__(self, out: DataOut, statistics: Statistics, columns: int) -> None:
         super().__init__(out)

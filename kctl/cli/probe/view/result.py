@@ -57,7 +57,7 @@ def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
 
 
 def brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return all brokers that any node advertises, fenced ones included, without duplicates and sorted by ID."""
+    """Return all advertised brokers, fenced ones included, without duplicates and sorted by ID."""
     views = [report.view for report in reports if report.view is not None]
     found = {broker: None for view in views for broker in (*view.brokers, *view.fenced)}
     return sorted(found, key=lambda each: (each.node_id, each.host, each.port, each.rack or ""))

@@ -1,6 +1,6 @@
 """Latency statistics of a repeated probe, by address. Pure.
 
-It counts each number of milliseconds, so percentiles are exact, and the timeouts bound the memory.
+Each number of milliseconds is counted, so percentiles are exact, and timeouts bound the memory.
 """
 
 import math
@@ -51,7 +51,7 @@ class AddressLatencies:
 
     @property
     def loss(self) -> float:
-        """Share of failed rounds, 0 to 1."""
+        """Return the share of failed rounds, 0 to 1."""
         return (self.sent - self.ok) / self.sent if self.sent else 0.0
 
     @property
@@ -67,7 +67,7 @@ class AddressLatencies:
         return max(self._counts, default=None)
 
     def percentile_ms(self, part: float) -> int | None:
-        """Return the milliseconds that this share of the successful rounds did not exceed (nearest rank)."""
+        """Return the milliseconds that this share of successful rounds did not exceed (nearest rank)."""
         rank = math.ceil(part * self.ok)
         seen = 0
         for taken_ms in sorted(self._counts):

@@ -134,7 +134,7 @@ def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
 
 
 def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
-    """Return bootstrap servers whose advertised address differs."""
+    """Yield bootstrap servers whose advertised address differs."""
     pairs: dict[str, None] = {}
     for report in reports:
         broker = report.broker

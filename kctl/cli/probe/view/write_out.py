@@ -16,7 +16,7 @@ from kctl.client.security import PeerCertificate
 from kctl.client.wording import harmless_text
 
 Field = Callable[[AddressReport, int], object]
-"""Function of a report and the time since the epoch. None is written as an empty string."""
+"""Function of a report and the time since the epoch; None is written as an empty string."""
 
 
 def _phase(phase: Phase) -> Field:
@@ -116,7 +116,7 @@ def _field(name: str) -> Field:
 
 
 def fill(template: Template, report: AddressReport, wall_ms: int) -> str:
-    """Return the template with the fields of one address. Unknown values are empty."""
+    """Fill the template with the fields of one address; unknown values are empty."""
     return "".join(piece if isinstance(piece, str) else _text(piece(report, wall_ms)) for piece in template)
 
 
