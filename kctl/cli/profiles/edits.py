@@ -1,7 +1,7 @@
 """Edits of a profile file's text that keep unchanged parts byte for byte.
 
-The text is split into statements, the shortest groups of lines that tomllib parses. tomli-w writes new ones. If the
-result does not parse to the intended content, the edit fails (docs/decisions/0011).
+Statements are the shortest groups of lines that tomllib parses; tomli-w writes new ones. If the result does not parse
+to the intended content, the edit fails (docs/decisions/0011).
 """
 
 import re
@@ -15,7 +15,7 @@ from kctl.cli.profiles.files import Content, Properties, read_content
 from kctl.client.errors import ConfigError
 
 MOST_LINES = 1000
-"""Maximum lines of one value: the search for its end takes quadratic time."""
+"""Maximum lines of one value, as the search for its end takes quadratic time."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _TABLE = "profiles"
@@ -41,7 +41,7 @@ class Statement(NamedTuple):
 
 
 def put_profile(text: str, name: str, properties: Properties, where: str) -> str:
-    """Return the text with a profile that has exactly these properties, and keep its order and comments.
+    """Return the text with a profile that has exactly these properties, in the same order and with its comments.
 
     Raises: ConfigError: kctl cannot change a file with this layout.
     """
@@ -58,7 +58,7 @@ def put_profile(text: str, name: str, properties: Properties, where: str) -> str
 
 
 def remove_profile(text: str, name: str, where: str) -> str:
-    """Return the text without a profile, and without a `current` that refers to it. Raises as put_profile."""
+    """Return the text without a profile, and without `current` if it refers to it. Raises as put_profile."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     kept = [statement for at, statement in enumerate(statements) if not _belongs(statements, at, name)]
@@ -117,7 +117,7 @@ def _parse(text: str) -> dict[str, Any] | None:
 
 
 def _path(parsed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys of a statement's value. An inline table with several keys is a value."""
+    """Return the keys of a statement's value; an inline table with several keys is a value."""
     path: list[str] = []
     value: Any = parsed
     while isinstance(value, dict) and len(value) == 1:
@@ -141,7 +141,7 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
 
 
 def _updated(statements: Sequence[Statement], name: str, present: Properties, wanted: Properties) -> list[Statement]:
-    """Return statements with the changed values of a profile. New pairs follow its last pair."""
+    """Return statements with the changed values of a profile; new pairs follow its last pair."""
     done: list[Statement] = []
     last = 0
     table: tuple[str, ...] = ()
@@ -228,9 +228,9 @@ def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, State
 
 
 def _rewritten(statement: Statement, table: tuple[str, ...], value: str) -> Statement:
-    """Return a pair with another value, and its key and comment unchanged.
+    """Return a pair with another value; key and comment are unchanged.
 
-    Keys inside an inline table are not changed. The check of the result then rejects the edit.
+    Keys inside inline tables are not changed: the check of the result then rejects the edit.
     """
     text = statement.text
     own = statement.path[len(table) :]

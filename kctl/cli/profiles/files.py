@@ -12,12 +12,12 @@ from kctl.client.errors import ConfigError
 
 LARGEST_FILE_BYTES = 1 << 18
 MOST_DOTS = 500
-"""Maximum dots of a line: tomllib takes quadratic time for keys with many parts, and project files are untrusted."""
+"""Maximum dots of a line: tomllib needs quadratic time for keys with many parts, and project files are untrusted."""
 TOP_LEVEL = ("current", "profiles")
 _AT_END = "(at end of document)"
 _POSITION = re.compile(r"^(?P<reason>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)$", re.DOTALL)
 DEEPEST = 32
-"""Maximum parts of a property name. The longest of Kafka has seven."""
+"""Maximum parts of a property name; the longest of Kafka has seven."""
 
 Properties = Mapping[str, str]
 """Values by property name, with unresolved references."""
@@ -48,7 +48,7 @@ class ProfileFile(NamedTuple):
 def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | None:
     """Return a profile file, or None if it does not exist.
 
-    Raises: ConfigError: the file cannot be read, is not TOML, or has other content than profiles.
+    Raises: ConfigError: it cannot be read, is not TOML, or has other content than profiles.
     """
     found = read_bytes(path)
     if found is None:
@@ -58,9 +58,7 @@ def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | 
 
 
 def read_bytes(path: Path) -> tuple[bytes, int] | None:
-    """Return the bytes and permissions of a file, or None if it does not exist. Raises: ConfigError: it cannot
-    be read.
-    """
+    """Return the bytes and permissions of a file; None if it does not exist. Raises: ConfigError: it cannot be read."""
     try:
         raw, mode = read_input(path, LARGEST_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -92,7 +90,7 @@ def read_content(raw: bytes, name: str) -> Content:
 
 
 def profile_names(environ: Mapping[str, str]) -> list[str]:
-    """Return the sorted names of all profiles for shell completion. Invalid files are skipped."""
+    """Return the sorted names of all profiles for shell completion, without invalid files."""
     names: set[str] = set()
     for path in (user_file(environ), project_file(working_folder())):
         try:
@@ -139,7 +137,7 @@ def _where(message: str, text: str) -> str:
 
 
 def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
-    """Return the properties of a profile. Unquoted dotted keys are nested tables in TOML."""
+    """Return the properties of a profile; unquoted dotted keys are nested tables in TOML."""
     properties: dict[str, str] = {}
     for key, value in _leaves(table, f"{name}: profile {profile}"):
         if key in properties:

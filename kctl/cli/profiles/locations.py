@@ -12,7 +12,7 @@ PROJECT_FILE = ".kctl.toml"
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the user's profile file, existing or not, or None without a home directory."""
+    """Return the path of the user's profile file, existing or not; None without a home directory."""
     folder = user_folder(environ, "XDG_CONFIG_HOME", ".config")
     return None if folder is None else folder / "config.toml"
 

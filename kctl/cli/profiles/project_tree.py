@@ -1,6 +1,6 @@
 """Files of a project: the files in git's index, or all files below the directory.
 
-kctl does not run git, because the git configuration of an untrusted project can run programs.
+kctl does not run git, whose configuration in an untrusted project can run programs.
 """
 
 import os
@@ -13,7 +13,7 @@ from kctl.client.config import open_regular
 
 MOST_FILES = 5_000
 MOST_BYTES = 64 * 1024 * 1024
-"""Maximum size of the files that each call reads to detect changes."""
+"""Maximum size of the files that each command reads to detect changes."""
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__"})
 _ENTRY: Final = struct.Struct(">40x20xH")
 """Times, mode and size; hash; flags with the length of the name."""
@@ -47,7 +47,7 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def _tracked(root: Path) -> list[Path]:
-    """Return the files in git's index, or none if kctl cannot read an index."""
+    """Return the files in git's index; empty if there is no readable index."""
     git = root / ".git"
     try:
         if git.is_file():  # linked working tree

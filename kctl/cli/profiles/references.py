@@ -90,12 +90,12 @@ def references(text: str) -> list[Reference]:
 
 
 def escape(text: str) -> str:
-    """Return the value for a literal text."""
+    """Escape a literal text."""
     return text.replace("${", "$${")
 
 
 def unescape(text: str) -> str:
-    """Return a value without escapes. References are unchanged."""
+    """Remove escapes; references are unchanged."""
     return "".join(str(piece) for piece in split_references(text))
 
 
@@ -105,7 +105,7 @@ def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
     In sasl.jaas.config, each result is quoted for JAAS unless it is the whole value.
 
     Args: where: origin of the value for errors, such as `profile prod`.
-    Raises: ConfigError: a source has no value. The message has profile, key and source.
+    Raises: ConfigError: a source has no value; the message has profile, key and source.
     """
     try:
         pieces = list(split_references(text))
@@ -131,7 +131,7 @@ class _Missing(Exception):
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the position of the closing brace. Commands may contain pairs of braces."""
+    """Return the position of the closing brace; commands may contain pairs of braces."""
     depth = 0
     for at in range(start + 1, len(text)):
         if text[at] == "{":
@@ -217,7 +217,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _of_command(command: str, sources: Sources) -> str:
-    """Return the output of a command. Its stderr is inherited, so that users see its errors."""
+    """Return the output of a command, whose stderr is inherited, so that users see its errors."""
     import subprocess  # deferred import: takes 5ms
 
     with subprocess.Popen(
@@ -259,7 +259,7 @@ def _not_done() -> _Missing:
 
 
 def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
-    """Read all bytes, or slightly more than LARGEST_SECRET_BYTES of a larger input. None: the timer expired."""
+    """Read all bytes, up to slightly more than LARGEST_SECRET_BYTES; None if the timer expired."""
     import select  # deferred import, as subprocess
 
     raw = bytearray()
@@ -293,7 +293,7 @@ def _of_keyring(argument: str) -> str:
 
 
 def ask_on_terminal(words: str) -> str:
-    """Prompt for a secret on the terminal without echo. Stdin is not read, since it may be data.
+    """Prompt for a secret on the terminal without echo, not on stdin, which may be data.
 
     Raises: _Missing: no terminal, or no input.
     """

@@ -1,4 +1,4 @@
-"""Profile files that are changed."""
+"""Profile files that commands change."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ class Store(NamedTuple):
     def change(self, edit: Edit) -> None:
         """Replace the text of the file with the result of `edit`.
 
-        Raises: ConfigError: the file is invalid or cannot be written, or `edit` failed. The file is unchanged.
+        Raises: ConfigError: the file, unchanged, is invalid or cannot be written, or `edit` failed.
         """
         before: list[bytes | None] = []
 
@@ -71,7 +71,7 @@ class Store(NamedTuple):
 
 
 def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:
-    """Return the user's file or, with `project`, the nearest project file upwards, otherwise one in the working
+    """Return the user's file or, with `project`, the nearest project file upwards, perhaps new in the working
     directory.
     """
     if not project:
@@ -83,6 +83,6 @@ def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> St
 
 
 def store_of(name: str, files: Files, environ: Mapping[str, str], clock: Clock) -> Store | None:
-    """Return the file that has a profile, the project file if both have it, or None."""
+    """Return the file that has a profile, preferably the project file, or None."""
     found = next((file for file in files.in_order() if name in file.content.profiles), None)
     return None if found is None else Store(found.path, found.is_project, environ, clock)

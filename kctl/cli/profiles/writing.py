@@ -1,7 +1,6 @@
 """Atomic replacement of files: readers find the old or the new content, even after a power failure.
 
-kctl writes a temporary file (0600) in the directory, with fsync and rename. A lock on the directory excludes other
-writers.
+A temporary file (0600) in the directory is synced and renamed. A lock on the directory excludes other writers.
 """
 
 import errno
@@ -21,7 +20,7 @@ FOLDER_MODE = 0o700
 LOCK_LIMIT_MS = 5_000
 _LOOK_AGAIN_S = 0.02
 _NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""Errors of file systems without locks on directories. There, kctl does not detect concurrent writers."""
+"""Errors of file systems without directory locks, on which concurrent writers are not detected."""
 
 
 def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
@@ -78,7 +77,7 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_left_overs(path: Path) -> None:
-    """Remove temporary files of killed writers. Only the holder of the lock has one."""
+    """Remove temporary files of killed writers; only the holder of the lock has one."""
     for left in path.parent.glob(f"{_prefix(path)}????????"):
         left.unlink(missing_ok=True)
 

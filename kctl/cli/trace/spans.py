@@ -43,14 +43,14 @@ class Span:
         self.end = End.RUNNING
 
     def finish(self, at_ms: int, end: End) -> None:
-        """Set the end. Later calls have no effect."""
+        """Set the end; later calls have no effect."""
         if self.ended_at_ms is None:
             self.ended_at_ms = at_ms
             self.end = end
 
 
 class Spans:
-    """Spans in the order of their start. At most `most` are kept; the rest is counted."""
+    """Spans in the order of their start: at most `most`, and the number of further ones."""
 
     def __init__(self, most: int = 1000) -> None:
         self.shown: list[Span] = []
@@ -60,7 +60,7 @@ class Spans:
         self._requests: dict[tuple[Target, int], Span] = {}
 
     def on_event(self, event: Event) -> None:
-        """Start or end spans according to an event."""
+        """Start or end spans."""
         if isinstance(event, Started):
             self._on_started(event)
         elif isinstance(event, Ready):

@@ -31,7 +31,7 @@ from kctl.client.events import (
 
 
 class Say(Protocol):
-    """Function that prints a line. `painted` is the end of the line and may contain colors."""
+    """Function that prints a line; `painted`: end of the line, which may contain colors."""
 
     def __call__(self, line: str, *, painted: str = "") -> None: ...
 

@@ -1,6 +1,6 @@
 """Command `kctl transactions abort`.
 
-Refuses a transaction that its coordinator still has: an abort on one partition would split it.
+Rejects transactions that their coordinator still has, since aborts on one partition would split them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ABORTED_WITHOUT_FORCE = (Verdict.HANGING, Verdict.OVERDUE)
 
 
 class Abort(NamedTuple):
-    """Options of the command. `partition` is TOPIC:P as typed."""
+    """Options of the command; `partition` is TOPIC:P as typed."""
 
     partition: str
     start_offset: int | None

@@ -126,7 +126,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
-    """Print transactions that are not running, or with `show_all` all of them, and return the exit code."""
+    """Print transactions that are not running, with `show_all` all of them, and return the exit code."""
     wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
@@ -158,7 +158,7 @@ def led_partitions(
 ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
     """Return partitions with a leader, and errors of partitions without a leader.
 
-    If `broker` is given, return the partitions that it leads, without errors.
+    With `broker`, return only the partitions that it leads.
 
     Args: wanted: partition numbers by topic, None for all of a topic; empty for all topics.
     Raises:

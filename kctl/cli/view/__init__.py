@@ -1,1 +1,1 @@
-"""What commands paint on a terminal: frames, status lines, notices, and the colours of tables."""
+"""Terminal output of commands: frames, status lines, notices, and colors of tables."""

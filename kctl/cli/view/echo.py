@@ -1,4 +1,4 @@
-"""Echo of a terminal, which is off while a view is on the screen: keys that it shows would move the cursor."""
+"""Echo of a terminal, switched off for views, because echoed keys would move the cursor."""
 
 import os
 from contextlib import suppress
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Echo:
-    """Echo of the terminal that a stream writes to; nothing happens without a terminal and in the background.
+    """Echo of the terminal of a stream; no effect without a terminal or in the background.
 
-    Args: notice: restores the terminal for a command that exits immediately.
+    Args: notice: restores the terminal if the command exits immediately.
     """
 
     def __init__(self, stream: "RawStream | TextIO | None", notice: "ClosingNotice") -> None:
@@ -26,18 +26,18 @@ class Echo:
                 self._terminal = stream.fileno()
 
     def off(self) -> None:
-        """Switch the echo off, unless it is off already."""
+        """Switch the echo off."""
         if self._terminal is not None and not self._is_off and self._set(is_on=False):
             self._is_off = True
             self._notice.restore = self.on
 
     def on(self) -> None:
-        """Switch the echo on again, if `off` has switched it off."""
+        """Switch the echo on if `off` switched it off."""
         if self._is_off:
             self._is_off = False
             self._notice.restore = None
             self._set(is_on=True)
 
     def _set(self, *, is_on: bool) -> bool:
-        """Return whether this has changed the terminal."""
+        """Set the echo; return whether it changed."""
         return self._terminal is not None and set_echo(self._terminal, is_on=is_on)

@@ -1,8 +1,7 @@
-"""Painter: lines on a terminal that are painted over, one frame a write; its cursor is separate from rich.
+"""Painter: lines on a terminal that are repainted, one frame per write.
 
-rich measures, cuts and colours the lines. The painter moves the cursor: it is hidden while it paints and shown again
-whatever happens, and a frame is never wider than the terminal. rich is imported by the first line, not before
-(docs/decisions, 7).
+rich measures and cuts lines; the painter moves the cursor, hidden while it paints and always restored. Frames are
+never wider than the terminal. rich is imported with the first line (docs/decisions, 7).
 """
 
 import os
@@ -29,14 +28,14 @@ _RESET = "\x1b[0m"
 
 
 def text_of(*parts: "str | Text | tuple[str, str]") -> "Text":
-    """Return a line of plain and of styled parts, `("failed", "red")`; each is harmless already."""
+    """Return a line of plain and styled parts, such as `("failed", "red")`, which must be harmless."""
     from rich.text import Text  # wanted where something is painted
 
     return Text.assemble(*parts, overflow="ellipsis", no_wrap=True, end="")
 
 
 def rendered(line: "Text") -> str:
-    """Return a line in its colours as a terminal takes it; `rich.console`, which would do it, costs 6 ms of import."""
+    """Return a line with terminal colors, without `rich.console`, whose import takes 6 ms."""
     parts, at = list[str](), 0
     for start, end, style in sorted(line.spans):  # which do not overlap: each is a part of `text_of`
         parts += [line.plain[at:start], coloured(line.plain[start:end], str(style))]
@@ -45,7 +44,7 @@ def rendered(line: "Text") -> str:
 
 
 def coloured(text: str, style: str) -> str:
-    """Return a text in a style as a terminal takes it."""
+    """Return a text with terminal codes of a style."""
     start, end = _codes(style)
     return f"{start}{text}{end}" if text else text
 
@@ -60,7 +59,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def wrapped_line(line: str, width: int) -> list[str]:
-    """Return a line in pieces that fit, broken between words and indented alike; a view has made its own fit."""
+    """Wrap a line between words, keeping its indent, unless it has terminal codes."""
     line = line.expandtabs()
     if "\x1b" in line or columns_of(line) <= width:
         return [line]
@@ -69,12 +68,12 @@ def wrapped_line(line: str, width: int) -> list[str]:
 
 
 class Painter:
-    """Frames over frames; a context that hides the cursor.
+    """Frames that replace each other; as a context it hides the cursor.
 
     Args:
-        write: writes to the terminal immediately; columns: how many a line may take at the moment.
+        write: writes to the terminal immediately; columns: returns its present width.
         stream: stream of the terminal, if Ctrl-Z restores it.
-        echo: of the terminal; off within the context.
+        echo: echo of the terminal, off within the context.
     """
 
     def __init__(
@@ -99,15 +98,15 @@ class Painter:
 
     @classmethod
     def on_stdout(cls, out: "DataOut", environment: "Environment") -> Self:
-        """Return the painter of a view that has stdout for itself."""
+        """Return the painter of a view on stdout."""
         columns, stream = lambda: environment.size()[0], environment.stdout
         echo = Echo(stream, environment.closing_notice)
         return cls(out.write_at_once, columns, colour=environment.colour, stream=stream, echo=echo)
 
     def _follow_suspension(self, stream: "RawStream | TextIO") -> None:
-        """Begin a new frame where the shell has left the cursor, after Ctrl-Z and `fg`; the cursor is visible.
+        """Show the cursor on Ctrl-Z, and begin a new frame after `fg`.
 
-        The buffer before the stream may be in use when the signal comes, so it is passed by.
+        Writes to the descriptor, because the signal may interrupt a write to the stream's buffer.
         """
         try:
             terminal = stream.fileno()
@@ -134,11 +133,11 @@ class Painter:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the last frame was drawn for another width, or is above what the shell has written since Ctrl-Z."""
+        """Return whether the width has changed since the last frame, or Ctrl-Z has displaced it."""
         return not self._painted or self._columns_now() != self._columns
 
     def paint(self, lines: "Sequence[Text]") -> None:
-        """Replace the last frame; lines that are too long are cut."""
+        """Replace the last frame; long lines are cut."""
         columns = self._columns_now()
         fitting = [line.copy() for line in lines]
         for line in fitting:
@@ -150,21 +149,21 @@ class Painter:
         self._write("".join(frame))
 
     def clear(self) -> bool:
-        """Take the last frame away; False: there is none that could be."""
+        """Remove the last frame; return whether there was one."""
         was_painted = bool(self._painted)
         if was_painted:
             self.paint([])
         return was_painted
 
     def below(self, lines: Sequence[str]) -> None:
-        """Write lines below the last frame, which stays; longer ones are wrapped between words."""
+        """Write lines below the last frame, which stays; long ones are wrapped between words."""
         self._write("".join(f"{piece}\r\n" for line in lines for piece in wrapped_line(line, self._columns)))
         self._painted = []
 
     def _back(self, columns: int) -> str:
-        """Return what moves the cursor to the first line of the last frame.
+        """Return the code that moves the cursor to the first line of the last frame.
 
-        A terminal that became narrower has wrapped its lines again, so they take more of them.
+        A narrower terminal has wrapped its lines, which then take more rows.
         """
         wraps = columns < self._columns
         lines = sum(max(1, -(-length // columns)) if wraps else 1 for length in self._painted)

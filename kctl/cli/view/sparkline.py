@@ -1,4 +1,4 @@
-"""Sparklines: a line of block characters that shows how a figure changed over time. Pure."""
+"""Sparklines: block characters that show a figure over time. Pure."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ UNKNOWN = "x"
 
 
 def sparkline(values: Iterable[float | None], width: int) -> str:
-    """Return the last values, a character each; 0 is the lowest level, the largest value the highest one.
+    """Return the last `width` values, one character each, scaled from 0 to the largest value.
 
-    Args: values: None: there was no value, which is drawn as UNKNOWN.
+    Args: values: None is drawn as UNKNOWN.
     """
     shown = list(values)[-width:] if width > 0 else []
     largest = max((value for value in shown if value is not None), default=0)

@@ -1,7 +1,7 @@
-"""StatusLine: one line about what runs, on a terminal below the data; gone before data or words are written.
+"""StatusLine: one line about progress below the data on a terminal, removed before other output.
 
-It is shown where stderr is a terminal, and stdout that terminal or a file: the reader of a pipe may write to the
-terminal too. Data that ends within a line is left alone.
+It is shown if stderr is a terminal, and stdout the same terminal or a file: readers of a pipe may write to the
+terminal. Data that ends within a line stays intact.
 """
 
 import os
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 PAINT_EVERY_MS = 200
 SHOW_AFTER_MS = 500
-"""What is over sooner needs no line."""
+"""Delay before the line appears."""
 WIDEST_BAR, NARROWEST_BAR = 20, 6
 PLAIN_EVERY_MS = 10_000
 
 
 def standing_line(standing: Standing, columns: int) -> "Text":
-    """Return the first text that fits, behind a bar of the share that is done where that is known."""
+    """Return the longest text that fits, with a bar and percentage if the share is known."""
     texts = standing.texts
     if standing.share is not None:
         texts = [f"{standing.share:4.0%} {text}" for text in texts]
@@ -57,7 +57,7 @@ def standing_line(standing: Standing, columns: int) -> "Text":
 
 
 def reading_line(figures: ReadFigures) -> "Text":
-    """Return the line of a consume."""
+    """Return the line of `kctl consume`."""
     reading, waiting = reading_texts(figures)
     if not waiting:
         return text_of((reading, "dim"))
@@ -67,10 +67,10 @@ def reading_line(figures: ReadFigures) -> "Text":
 
 
 class StatusLine:
-    """The line on its terminal, or nothing where there is none to show.
+    """The status line of a terminal.
 
-    Attributes: is_shown: whether there is a line at all.
-    Args: keeps_echo: somebody may type into the input of the command, or of one before it in a pipe.
+    Attributes: is_shown: whether the line is shown at all.
+    Args: keeps_echo: users may type the input of the command, or of an earlier one in a pipe.
     """
 
     def __init__(self, environment: Environment, *, wanted: bool, keeps_echo: bool = False) -> None:
@@ -90,7 +90,7 @@ class StatusLine:
         return self.is_shown and now_ms >= self._paint_at_ms
 
     def show(self, line: "Text", now_ms: int) -> None:
-        """Show a line, unless data has left its cursor within one."""
+        """Show a line, unless data has left the cursor within a line."""
         self._paint_at_ms = now_ms + PAINT_EVERY_MS
         if self.is_shown and self._is_at_line_start:
             self._echo.off()
@@ -98,11 +98,10 @@ class StatusLine:
             self._painter.paint([line])
 
     def show_standing(self, standing: Standing, now_ms: int) -> None:
-        """Show the line of a standing."""
         self.show(standing_line(standing, self._columns()), now_ms)
 
     def clear(self) -> bool:
-        """Take the line away before something else is written there; return False where there is none."""
+        """Remove the line before other output; return whether there was one."""
         return self._painter.clear()
 
     def close(self) -> None:
@@ -113,16 +112,16 @@ class StatusLine:
         self._echo.on()
 
     def around(self, stdout: RawStream) -> RawStream:
-        """Return the stream for data: a write to it removes the line first."""
+        """Return a stream for data that removes the line before each write."""
         return _BelowData(self, stdout) if self.is_shown and self._environment.stdout_is_tty else stdout
 
     def before_data(self) -> None:
-        """Take the line away until `after_data`."""
+        """Remove the line until `after_data`."""
         if self.clear():
             self._below_data = self._line
 
     def after_data(self, last_byte: int) -> None:
-        """Paint the line again below data that ends with a line, so that it does not flicker."""
+        """Repaint the line below data that ends with a line feed."""
         self._is_at_line_start = last_byte == 0x0A
         if self._is_at_line_start and self._below_data is not None:
             self._painter.paint([self._below_data])
@@ -133,7 +132,7 @@ class StatusLine:
         self._environment.stderr.flush()
 
     def _columns(self) -> int:
-        """Return how wide the line may be: a last column that stays free never wraps."""
+        """Return the maximum width of the line; the last column stays free, to avoid wraps."""
         return self._environment.stderr_columns - 1
 
 
@@ -148,7 +147,7 @@ def _may_show(environment: Environment) -> bool:
 
 
 class _BelowData:
-    """Stdout on the terminal that the line is on."""
+    """Stdout on the terminal of the line."""
 
     def __init__(self, line: StatusLine, stdout: RawStream) -> None:
         self._line = line
@@ -166,12 +165,12 @@ class _BelowData:
 
 
 class ProgressStatus:
-    """The line about something long, until it is closed; elsewhere than on a terminal a plain line now and then.
+    """The line of a long operation; without a terminal, plain lines at intervals.
 
-    One thread reports the progress, another notices of waits.
+    One thread reports progress, another one wait notices.
 
-    Attributes: rate_over_ms: the window of the rates.
-    Args: plain_after_ms: when the first plain line may come; None: none comes. keeps_echo: as of StatusLine.
+    Attributes: rate_over_ms: window of the rates.
+    Args: plain_after_ms: delay of the first plain line; None: no plain lines. keeps_echo: as of StatusLine.
     """
 
     rate_over_ms = JOB_RATE_OVER_MS
@@ -190,7 +189,7 @@ class ProgressStatus:
         self._lock = threading.Lock()
 
     def say(self, line: str) -> None:
-        """Show a notice; the line makes room for it, and comes back below."""
+        """Print a notice above the line."""
         with self._lock:
             was_shown = self._line.clear()
             self._environment.say(line)
@@ -198,7 +197,7 @@ class ProgressStatus:
                 self._line.show_standing(self._standing, self._environment.clock.now_ms())
 
     def on_job(self, progress: "JobProgress") -> None:
-        """Show how far a job is."""
+        """Show the progress of a job."""
         now_ms = self._environment.clock.now_ms()
         if self._standing is None or progress.phase != self._standing.phase:
             self._phase_at_ms = now_ms
@@ -206,7 +205,7 @@ class ProgressStatus:
         self._show(job_standing(progress, per_second, now_ms - self._phase_at_ms), now_ms)
 
     def on_move(self, progress: MoveProgress) -> None:
-        """Show how far a move is."""
+        """Show the progress of a move."""
         self._show(move_standing(progress), self._environment.clock.now_ms())
 
     def _show(self, standing: Standing, now_ms: int) -> None:
@@ -227,9 +226,9 @@ class ProgressStatus:
 
 
 class SendStatus(ProgressStatus):
-    """The line about a produce, painted by a separate task, so that it is painted while a send or a flush waits.
+    """The line of `kctl produce`, painted by a separate task, even while a send or flush blocks.
 
-    Args: figures: returns the present ones; called by that task.
+    Args: figures: returns the present figures; called by that task.
     """
 
     rate_over_ms = RATE_OVER_MS
@@ -257,11 +256,10 @@ class SendStatus(ProgressStatus):
         self._task = driver.spawn(self._run, "status") if self._line.is_shown else None
 
     def _leave(self, line: str) -> None:
-        """Leave a line to the thread that paints: a signal handler may wait for no lock."""
+        """Leave a line to the painting task: signal handlers must not wait for locks."""
         self._left = line
 
     def close(self) -> None:
-        """Remove the line permanently."""
         self._environment.closing_notice.show = None
         self._is_stopping = True
         if self._task is not None:

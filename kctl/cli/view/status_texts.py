@@ -1,6 +1,4 @@
-"""What a status line shows of a `kctl consume`, a `kctl produce`, a job or a move of partitions: figures in, words
-out.
-"""
+"""Texts of status lines of `kctl consume`, `kctl produce`, jobs and moves, from figures."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from kctl.pipeline.running import JobProgress
 RATE_OVER_MS = 5000
 JOB_RATE_OVER_MS = 60_000
-"""Window of the rate of a job, whose counts come with whole tasks."""
+"""Window of the rate of a job, whose counts grow by whole tasks."""
 
 
 class Rate:
@@ -25,7 +23,7 @@ class Rate:
         self._over_ms = over_ms
 
     def per_second(self, now_ms: int, count: int) -> float:
-        """Take the count of this instant and return its growth."""
+        """Add a count and return the growth per second."""
         self._seen.append((now_ms, count))
         while now_ms - self._seen[0][0] > self._over_ms:
             self._seen.popleft()
@@ -34,13 +32,13 @@ class Rate:
 
 
 class ReadFigures(NamedTuple):
-    """A consume.
+    """Figures of `kctl consume`.
 
     Attributes:
-        written: records since the start; per_second: of the last seconds.
-        lag: records not read yet, as far as it is known.
-        partitions: how many are assigned.
-        waiting: why nothing comes; empty while something does. is_fault: that is a fault rather than rest.
+        written: records since the start; per_second: rate of the last seconds.
+        lag: unread records, if known.
+        partitions: number of assigned partitions.
+        waiting: reason for a wait, or empty. is_fault: the reason is a fault.
     """
 
     written: int
@@ -52,11 +50,11 @@ class ReadFigures(NamedTuple):
 
 
 class SendFigures(NamedTuple):
-    """A produce.
+    """Figures of `kctl produce`.
 
     Attributes:
-        delivered: records acknowledged; waiting: records sent and not acknowledged.
-        read_bytes: of the input; total_bytes: of all of it, None where that is not known.
+        delivered: acknowledged records; waiting: sent records without acknowledgment.
+        read_bytes: of the input; total_bytes: size of the input, if known.
     """
 
     delivered: int
@@ -66,12 +64,12 @@ class SendFigures(NamedTuple):
 
 
 class MoveProgress(NamedTuple):
-    """A move of partitions.
+    """Figures of a move of partitions.
 
     Attributes:
         done, total: partitions.
-        copied_bytes, total_bytes: of all copies; 0 while the sizes are not known.
-        eta_ms: until the end, as fast as until now; None while that is not known.
+        copied_bytes, total_bytes: of all copies; 0 if sizes are unknown.
+        eta_ms: estimated remaining time, if known.
     """
 
     done: int
@@ -82,11 +80,11 @@ class MoveProgress(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How far something is.
+    """Text forms and share of progress.
 
     Attributes:
-        texts: one line, from its longest form to its shortest.
-        share: how much of it is done; None where the end is not known.
+        texts: one line, from the longest form to the shortest.
+        share: finished share; None if the end is unknown.
         phase: a new one is shown immediately.
     """
 
@@ -96,7 +94,7 @@ class Standing(NamedTuple):
 
 
 def reading_texts(figures: ReadFigures) -> tuple[str, str]:
-    """Return the figures of a consume, and why nothing comes."""
+    """Return the figures of `kctl consume`, and the wait reason."""
     lag = [] if figures.lag is None else [f"lag {figures.lag:,}"]
     parts = (_records(figures.written), _rate(figures.per_second), *lag)
     waiting = harmless_text(figures.waiting).replace("\n", " ")
@@ -104,7 +102,7 @@ def reading_texts(figures: ReadFigures) -> tuple[str, str]:
 
 
 def send_standing(figures: SendFigures, records_per_second: float, bytes_per_second: float) -> Standing:
-    """Return how far a produce is."""
+    """Return the progress of `kctl produce`."""
     rates = [_rate(records_per_second), f"{show_size(bytes_per_second)}/s"]
     waiting = [f"{figures.waiting:,} waiting"] if figures.waiting else []
     records, size, share, left = _records(figures.delivered), show_size(figures.read_bytes), None, []
@@ -117,9 +115,9 @@ def send_standing(figures: SendFigures, records_per_second: float, bytes_per_sec
 
 
 def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 0) -> Standing:
-    """Return how far a job is; what changes comes last and stays longest.
+    """Return the progress of a job; changing parts are last and in the shortest forms.
 
-    Args: in_phase_ms: how long its phase has lasted; shown of a phase that has no counts.
+    Args: in_phase_ms: duration of the phase, shown if it has no counts.
     """
     tasks, running, counts, rest = [], [], [], []
     left: list[str] = []
@@ -148,7 +146,7 @@ def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 
 
 
 def move_standing(progress: MoveProgress) -> Standing:
-    """Return how far a move is."""
+    """Return the progress of a move."""
     partitions = f"{progress.done} of {progress.total} partitions moved"
     sizes, eta, share = [], [], None
     if progress.total_bytes:
@@ -161,12 +159,12 @@ def move_standing(progress: MoveProgress) -> Standing:
 
 
 def _left(count: int, per_second: float) -> list[str]:
-    """Return how long the rest takes at a rate, if both are known."""
+    """Return the remaining time at a rate, if both are known."""
     return [_eta_text(int(count * 1000 / per_second))] if count > 0 and per_second > 0 else []
 
 
 def _eta_text(eta_ms: int) -> str:
-    """Return a time that is left, in whole seconds, and above 10 minutes in whole minutes."""
+    """Return a remaining time in seconds, above 10 minutes in minutes."""
     step_ms = 60_000 if eta_ms >= 600_000 else 1000
     return f"about {duration_text(max(step_ms, -(-eta_ms // step_ms) * step_ms))} left"
 

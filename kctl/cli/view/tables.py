@@ -1,7 +1,6 @@
-"""The colours of tables by meaning, and the tables of frames, with the columns that narrow ones leave out.
+"""Colors of table cells, and tables of frames, which omit columns on narrow terminals.
 
-Owns the meaning: red is wrong, yellow may become wrong, green works. `formats/rows.py` lays out tables
-that are printed once.
+Red is wrong, yellow may become wrong, green works. `formats/rows.py` has tables that are printed once.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -43,16 +42,16 @@ MEANINGS: dict[str, Callable[[Value], str]] = {
     "state": lambda value: _STATES.get(str(value), ""),
     "verdict": lambda value: _RIGHT if value == "running" else _WRONG,
 }
-"""The style of a field by its value; what is not here has none."""
+"""Styles of fields by value; other fields have none."""
 
 
 def style_of(column: str, value: Value) -> str:
-    """Return the style of a cell; nothing for a value that is not known."""
+    """Return the style of a cell; empty for an unknown value."""
     return MEANINGS[column](value) if column in MEANINGS and value is not None else ""
 
 
 def painted(column: str, value: Value, text: str) -> str:
-    """Return the text of a cell in the colour of its meaning; headings and names are bold."""
+    """Return the text of a cell in its color; headings and names are bold."""
     style = style_of(column.replace(" ", "_"), value) if column else "bold"
     return coloured(text, style) if style else text
 
@@ -60,11 +59,11 @@ def painted(column: str, value: Value, text: str) -> str:
 def fitting_table(
     columns: Sequence[str], rows: Sequence[Row], width: int, *, kept: Collection[str], shortened: Collection[str]
 ) -> "list[Text]":
-    """Return the lines of a table that fits a frame; nothing without rows.
+    """Return the lines of a table that fits a frame; empty without rows.
 
     Args:
-        kept: columns that it has always; where it is too wide it loses others, from its end.
-        shortened: columns whose values are cut where it is still too wide.
+        kept: columns that are always shown; others are dropped from the end if the table is too wide.
+        shortened: columns whose values are cut if it is still too wide.
     """
     texts = {column: [heading(column), *(cell(row[column], column) for row in rows)] for column in columns}
     numeric = {column for column in columns if is_numeric(row[column] for row in rows)}
@@ -96,9 +95,9 @@ def fitting_table(
 def fitting(
     items: Sequence[Item], room: int, badness: Callable[[Item], Any], height: int = 1
 ) -> tuple[Sequence[Item], Sequence[Item]]:
-    """Return the items for which there is room, and the others, which a line is to count: then the worst come first.
+    """Return the items that fit, worst first unless all fit, and the others, which one line must count.
 
-    Args: room: lines; height: how many an item takes.
+    Args: room: lines; height: lines per item.
     """
     if len(items) * height <= room:
         return items, ()

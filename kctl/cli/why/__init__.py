@@ -1,1 +1,1 @@
-"""`kctl why` and `kctl doctor`: the findings of `kctl.why` for people and for machines."""
+"""`kctl why` and `kctl doctor`: output of the findings of `kctl.why`."""

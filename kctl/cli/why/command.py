@@ -1,4 +1,4 @@
-"""`kctl why`: what is wrong with a group, a topic or the cluster, from outside, with evidence."""
+"""`kctl why`: problems of a group, a topic or the cluster, with evidence."""
 
 import itertools
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ NAMED = "named"
 
 
 class WhyGroup(Group):
-    """The commands of `kctl why`, in which a name alone means the group or topic of that name."""
+    """The commands of `kctl why`; a name alone selects the group or topic with this name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of the first word, or the one that looks the word up."""
+        """Return the command of the first word, or the command that looks up a name."""
         is_name = args[0] not in self.commands and not args[0].startswith("-") and not _is_word(args[1:2])
         if not is_name and args[0] not in self.commands and not args[0].startswith("-") and not self._is_near(args[0]):
             names = itertools.takewhile(lambda word: not word.startswith("-"), args)
@@ -28,13 +28,13 @@ class WhyGroup(Group):
         return super().resolve_command(ctx, [NAMED, *args] if is_name else args)
 
     def _is_near(self, word: str) -> bool:
-        """Return whether a word looks like a command with a mistake in it."""
+        """Return whether a word resembles a command."""
         from difflib import get_close_matches  # wanted only for mistakes
 
         return bool(get_close_matches(word[:80], self.commands, n=1))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the commands that users name."""
+        """Return the visible commands."""
         return [name for name in super().list_commands(ctx) if name != NAMED]
 
 

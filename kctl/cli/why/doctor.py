@@ -1,4 +1,4 @@
-"""`kctl doctor`: all findings of `kctl why` for the whole cluster, its topics and its groups, or for some of them."""
+"""`kctl doctor`: all findings for the cluster, its topics and its groups, or for some of them."""
 
 from typing import Annotated
 

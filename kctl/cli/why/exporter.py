@@ -1,4 +1,4 @@
-"""`--serve`: looks again and again, and what the last look found as a page of metrics."""
+"""`--serve`: repeated samples, whose findings are a page of metrics."""
 
 import os
 
@@ -15,11 +15,11 @@ from kctl.client.runtime import Runtime
 from kctl.why import Diagnosis, Gatherer, Look, Looks, Scope, Selection, Severity, Throttles, diagnose
 
 RENEWAL_MS = 600_000
-"""Age at which configs, quotas and sampled keys are read again: they cost the most requests and hardly change."""
+"""Age at which configs, quotas and sampled keys are refreshed: they need the most requests and seldom change."""
 
 
 def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
-    """Return the findings that the options choose."""
+    """Return the findings that the options select."""
     return diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
 
 
@@ -33,9 +33,9 @@ def serve(
     options: WhyOptions,
     address: tuple[str, int],
 ) -> int:
-    """Look every `--interval` until a signal; each look is compared with the one before.
+    """Take a sample every `--interval` until a signal, and compare it with the previous one.
 
-    Raises: CommandError: the address cannot be listened on.
+    Raises: CommandError: kctl cannot listen on the address.
     """
     state = State(None, None, 0, "")
     try:

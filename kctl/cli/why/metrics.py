@@ -1,4 +1,4 @@
-"""Looks and findings as Prometheus text (exposition format 0.0.4). Pure."""
+"""Samples and findings in the Prometheus text format 0.0.4. Pure."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from kctl.why import Diagnosis, Looks
 
 
 class State(NamedTuple):
-    """Last findings, and the outcome of the last look; `error` is empty if it succeeded."""
+    """Last findings, and the result of the last sample; `error` is empty after success."""
 
     looks: Looks | None
     diagnosis: Diagnosis | None
@@ -18,7 +18,7 @@ class State(NamedTuple):
 
 
 def metrics_text(state: State) -> str:
-    """Return the whole page."""
+    """Return the page of metrics."""
     metrics = list(_metrics(state))
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
     metrics.append(Metric("kctl_why_dropped_series", "Number of series that were omitted.", [({}, dropped)]))

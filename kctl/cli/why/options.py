@@ -1,4 +1,4 @@
-"""The options that `kctl why group`, `topic` and `cluster` and `kctl doctor` share, declared once."""
+"""Shared options of `kctl why group`, `topic` and `cluster` and `kctl doctor`."""
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 DEFAULT_INTERVAL_MS, LEAST_INTERVAL_MS = 10_000, 1_000
 LEAST_BUDGET, REQUESTS_EACH = 200, 50
-"""The default of --max-requests: at least the first, and the second for each broker."""
+"""Default of --max-requests: minimum, and number per broker."""
 MOST_SAMPLES = 2
 LOOPBACK, LARGEST_PORT = "127.0.0.1", 65_535
 _severities = Words(("error", "warning", "note"))
 
 
 class WhyOptions(NamedTuple):
-    """What the options came to."""
+    """Values of the options."""
 
     watch_ms: int
     only: frozenset[str]
@@ -32,7 +32,7 @@ class WhyOptions(NamedTuple):
 
 
 def find_budget(admin: "Admin", options: WhyOptions) -> int:
-    """Return the number of requests that a run may send. Raises: KafkaError: no broker responds."""
+    """Return the maximum number of requests. Raises: KafkaError: no broker responds."""
     if options.budget is not None:
         return options.budget
     from kctl.why.gathering.gatherer import MOST_ASKED  # deferred import: keeps --help fast
@@ -95,7 +95,7 @@ def why_options(
         ),
     ] = None,
 ) -> WhyOptions:
-    """Return the options. Raises: click.BadParameter: there is no such finding."""
+    """Return the options. Raises: click.BadParameter: unknown finding."""
     interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
     if interval_ms < LEAST_INTERVAL_MS:
         raise click.BadParameter("the two samples must be at least 1s apart.", param_hint="'--interval'")

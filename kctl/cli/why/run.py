@@ -1,4 +1,4 @@
-"""One run: look once or twice, diagnose, print, choose the exit code."""
+"""Execution of `kctl why`: one or two samples, diagnosis, output and exit code."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,11 +23,11 @@ from kctl.why.table import FINDINGS, kinds_of
 
 
 class Aim(NamedTuple):
-    """What to look at.
+    """Subject of a diagnosis.
 
     Attributes:
-        subject: its name in the result.
-        scopes: the findings to look for.
+        subject: name in the result.
+        scopes: scopes of the findings to check.
     """
 
     subject: str
@@ -36,27 +36,27 @@ class Aim(NamedTuple):
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
-    """Show what is wrong with a group."""
+    """Show the problems of a group."""
     return _show(common, _group_aim(name), options)
 
 
 def show_topic(common: Common, name: str, options: WhyOptions) -> int:
-    """Show what is wrong with a topic."""
+    """Show the problems of a topic."""
     return _show(common, _topic_aim(name), options)
 
 
 def show_named(common: Common, name: str, options: WhyOptions) -> int:
-    """Show what is wrong with the group, the topic, or both, of this name."""
+    """Show the problems of the group, the topic, or both, with this name."""
     return _find_and_show(common, partial(_find_named, name), options)
 
 
 def show_cluster(common: Common, options: WhyOptions) -> int:
-    """Show what is wrong with the cluster and its topics."""
+    """Show the problems of the cluster and its topics."""
     return _show(common, Aim("the cluster", Selection(topics=None, has_brokers=True), (Scope.CLUSTER,)), options)
 
 
 def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
-    """Show the problems of everything, or of the given subjects."""
+    """Show the problems of everything, or of the given groups and topics."""
     if groups or topics:
         selection = Selection(groups or (), topics or (), has_brokers=True)
     else:
@@ -73,7 +73,7 @@ def _topic_aim(name: str) -> Aim:
 
 
 def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
-    """Return the group, the topic, or both, of a name. Raises: CommandError, KafkaError: neither was found."""
+    """Return the group, the topic, or both, with this name. Raises: CommandError, KafkaError: neither was found."""
     listed = admin.list_groups(timeout=share_s(timer))
     topics = admin.list_topic_names(include_internal=True, timeout=share_s(timer))
     is_group, is_topic = name in listed.groups, name in topics
@@ -98,7 +98,7 @@ def _show(common: Common, aim: Aim, options: WhyOptions) -> int:
 
 
 def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options: WhyOptions) -> int:
-    """Show what is wrong with what a look-up finds; its time and its requests are part of the limits of the command."""
+    """Show the problems of a looked-up subject; the lookup counts for the limits of the command."""
     output = common.choose_output(*SHAPES)
     runtime = system_runtime()
     throttles = Throttles()
@@ -162,9 +162,9 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """Return 3 if something is wrong; 0 if nothing is; otherwise the code of the error that prevented the look.
+    """Return 3 for problems, otherwise the code of an error that prevented checks, or 0.
 
-    A right that is missing, or an API that the brokers do not have, is reported and changes no code.
+    Missing permissions, and APIs that brokers lack, do not change the code.
     """
     if diagnosis.is_bad:
         return ExitCode.PARTIAL_FAILURE

@@ -1,7 +1,7 @@
-"""The page of metrics over HTTP: a small server with a limit on everything that a scraper sends.
+"""The page of metrics over HTTP, with limits on all input of scrapers.
 
-One request a connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (a new one closes the oldest),
-`MOST_BYTES` of request line and headers together, and `TIME_S` from accept to close.
+One request per connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (a new one closes the
+oldest), `MOST_BYTES` of request line and headers, and `TIME_S` from accept to close.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ _REASONS = {
 
 
 class MetricsServer:
-    """Serves a page on a separate thread until it is closed.
+    """Serves a page on a separate thread until closed.
 
     Args: page: called for each scrape, on that thread.
-    Raises: OSError: the address cannot be listened on.
+    Raises: OSError: it cannot listen on the address.
     """
 
     def __init__(self, host: str, port: int, page: Callable[[], str]) -> None:
@@ -47,7 +47,7 @@ class MetricsServer:
             raise self._error
 
     def close(self) -> None:
-        """Stop listening and close every connection."""
+        """Stop listening and close all connections."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
@@ -102,7 +102,7 @@ class MetricsServer:
 
 
 async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
-    """Return the status of a request, and its method."""
+    """Return the status and method of a request."""
     try:
         head = await reader.readuntil(_CRLF + _CRLF)
     except asyncio.LimitOverrunError:
@@ -121,10 +121,10 @@ async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
 
 
 def _is_for_address(head: bytes, host: str) -> bool:
-    """Return whether a request may be for this server: at a loopback address its host is an IP address or localhost.
+    """Return whether the Host of a request is valid: on a loopback address, an IP address or localhost.
 
-    A page in a browser that reaches a loopback address by a foreign name (DNS rebinding) sends that name. Any other
-    address is open to the network, where servers have other names.
+    Browsers that reach a loopback address by a foreign name (DNS rebinding) send that name. On other addresses, servers
+    may have any name.
     """
     if not _is_loopback(host):
         return True

@@ -1,4 +1,4 @@
-"""Findings as people and programs read them."""
+"""Findings as text and objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,15 +17,15 @@ from kctl.why.table import FINDINGS, missing_right
 
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
 MOST_LISTED = 5
-"""Requests without a response that a table names; further ones are counted."""
+"""Maximum number of failed requests to list; further ones are counted."""
 MOST_ALIKE, MOST_IDS, MOST_SUBJECTS = 5, 10, 3
-"""Findings of one id after the first, ids in the list at the end, and subjects of an id in that list."""
+"""Maximum findings of one ID after the first, IDs in the final list, and subjects of an ID in that list."""
 MOST_LINES = 60
-"""Lines of a table without -v; the last findings are shortened if more would be printed."""
+"""Maximum lines of a table without -v; the last findings are shortened."""
 
 
 def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
-    """Write the findings to stdout, and the gaps: in a table to stdout, otherwise also to stderr."""
+    """Write findings and gaps to stdout; except for tables, gaps also to stderr."""
     if output is Output.TABLE:
         paint = None
         if common.environment.colour:
@@ -56,12 +56,12 @@ def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, 
 
 
 def finding_object(finding: Finding) -> dict[str, object]:
-    """Return a finding for programs; docs/schemas/why.v1.json has its fields."""
+    """Return a finding for programs (docs/schemas/why.v1.json)."""
     return {**_row(finding), "evidence": [_evidence_object(each) for each in finding.evidence]}
 
 
 def unchecked_object(unchecked: Unchecked) -> dict[str, object]:
-    """Return the gaps for programs."""
+    """Return a gap for programs."""
     gap = unchecked.gap
     return {
         "request": gap.request,
@@ -105,7 +105,7 @@ def _lines(
     *,
     verbose: bool = False,
 ) -> Iterator[str]:
-    """Yield the findings, the gravest in full, then skipped checks, and the summary with a list of the ids last."""
+    """Yield findings by severity, skipped checks, and the summary with a list of the IDs."""
     width = min(width or READABLE, READABLE)
     by_id: dict[str, list[Finding]] = {}
     for finding in diagnosis.findings:
@@ -126,7 +126,7 @@ def _lines(
 
 
 class _Block(NamedTuple):
-    """The lines of all findings of one id: in full, and the first finding with its fix alone."""
+    """Lines of all findings of one ID: full, and only the first with its fix."""
 
     full: list[str]
     short: list[str]
@@ -144,7 +144,7 @@ def _block(found: Sequence[Finding], width: int, paint: Paint | None) -> _Block:
 
 
 def _shortened(blocks: Sequence[_Block], room: int) -> int:
-    """Return how many blocks, from the last one, are printed in their short form so that all lines fit the room."""
+    """Return the number of blocks, from the last, to shorten so that all lines fit."""
     lines, shortened = sum(len(block.full) + 1 for block in blocks), 0
     while lines > room and shortened < len(blocks) - 1:
         shortened += 1
@@ -176,7 +176,7 @@ def _end_lines(
 
 
 def _skipped_checks(ids: Sequence[str], *, verbose: bool) -> str:
-    """Return how many checks need more samples than were taken, and the option that takes them."""
+    """Return a line about checks that need more samples, with the option that takes them."""
     longest_ms = max(FINDINGS[each].apart_ms for each in ids)
     is_watched = all(FINDINGS[each].apart_ms for each in ids)
     option = f"--interval {duration_text(longest_ms)}" if is_watched else "--samples 2"
@@ -197,7 +197,7 @@ def _summary(subject: str, diagnosis: Diagnosis, requests: int) -> str:
 
 
 def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | None) -> Iterator[str]:
-    """Yield a line for each id, with the first subjects."""
+    """Yield a line for each ID, with the first subjects."""
     longest = max(map(len, by_id))
     for name, found in list(by_id.items())[:MOST_IDS]:
         severity = found[0].severity.value
@@ -209,7 +209,7 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
 
 
 def _listed_within(subjects: Sequence[str], room: int) -> str:
-    """Return as many subjects as fit, with the number of the others, or the number of all if none fits."""
+    """Return the subjects that fit and the number of others; only a number if none fits."""
     for count in range(min(MOST_SUBJECTS, len(subjects)), 0, -1):
         text = listed(subjects, count)
         if columns_of(text) <= room:
@@ -232,7 +232,7 @@ def _detail_lines(finding: Finding, width: int) -> Iterator[str]:
 
 
 def _fix_lines(finding: Finding, width: int) -> list[str]:
-    """Return the fix; a command stays on one line, to be copied."""
+    """Return the fix; a command stays on one line, to copy."""
     if finding.cure.startswith("kctl "):
         return [f"  fix:      {one_line(finding.cure)}"]
     return _wrapped(finding.cure, width, "  fix:      ")
@@ -243,7 +243,7 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a line for each reason, so that one broker, one missing right, and each finding appears once."""
+    """Yield a line for each reason; a broker, missing permission or finding appears once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         right = _right(unchecked)

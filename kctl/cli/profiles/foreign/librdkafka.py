@@ -1,7 +1,6 @@
 """Configuration files of librdkafka, as read by kcat -F.
 
-Source: CONFIGURATION.md of librdkafka and the file reader of kcat 1.7. Differs: blanks around the equals sign are
-ignored.
+Source: CONFIGURATION.md of librdkafka and the file reader of kcat 1.7. Differs: blanks around equals signs are ignored.
 """
 
 import os
@@ -98,7 +97,6 @@ _BLANK = " \t\v\f\r"
 
 
 def _replaced(line: str, escaped: str, letter: str) -> str:
-    """Replace escapes until none are left, as kcat does."""
     while escaped in line:
         line = line.replace(escaped, letter)
     return line

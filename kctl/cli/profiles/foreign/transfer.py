@@ -52,7 +52,7 @@ def count_secrets(properties: Mapping[str, str]) -> int:
 
 
 def is_literal_secret(name: str, value: str) -> bool:
-    """Return whether a value contains a secret, or a part of one, that is not a reference."""
+    """Return whether a value contains a literal secret or a part of one."""
     if has_password(value):
         return True
     if not value or not is_secret(name) or name in (CHAIN, "ssl.truststore.certificates"):
