@@ -5,5 +5,4 @@ DISTRIBUTION = "kctl-kafka"
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"

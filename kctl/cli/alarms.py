@@ -46,7 +46,6 @@ class Alarm:
 
 
 def cancel_all() -> None:
-    """Cancel all pending alarms."""
     _pending.clear()
     _set_timer()
 

@@ -36,7 +36,6 @@ class Command(TyperCommand):
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the metavars after the command in the usage line."""
         from kctl.cli.help_sections import usage_of_arguments  # wanted for help alone
 
         return [self.options_metavar or "", *usage_of_arguments(self, ctx)]
@@ -53,7 +52,6 @@ class Group(TyperGroup):
     """A group of commands; without a subcommand it shows its help as an error."""
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return the parser of the options before a subcommand."""
         return _with_other_names(super().make_parser(ctx), self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -119,7 +117,6 @@ class Group(TyperGroup):
         write_examples(ctx.command_path, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        """Write the commands with their summaries."""
         from kctl.cli.help_sections import write_commands
 
         write_commands(iter(self.commands.items()), formatter)

@@ -117,7 +117,6 @@ def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | 
 
 
 def shown_name(resource: "ConfigResource") -> str:
-    """Return a resource as arguments of `kctl configs show`."""
     return shlex.join(str(resource).split(" ", 1))
 
 

@@ -74,7 +74,6 @@ class DataOut:
         self._write_all(places)
 
     def write_line(self, text: str) -> None:
-        """Write one line."""
         self.write(text.encode("utf-8", "surrogateescape") + b"\n")
 
     def write_at_once(self, text: str) -> None:

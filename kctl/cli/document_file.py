@@ -33,7 +33,6 @@ def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None =
 
 
 def document_error(place: str, problem: str) -> CommandError:
-    """Return the error of a place in a file."""
     return CommandError(ExitCode.USAGE, f"{place}: {problem}")
 
 

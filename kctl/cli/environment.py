@@ -111,7 +111,6 @@ class Environment(NamedTuple):
 
     @property
     def colours_stderr(self) -> bool:
-        """Return whether stderr may be colored."""
         return self.stderr_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property

@@ -58,5 +58,4 @@ UNCONNECTED = (
 
 
 def exit_code_of(kind: ErrorKind) -> ExitCode:
-    """Return the exit code of errors of a kind."""
     return _OF_KIND[kind]

@@ -37,7 +37,6 @@ class CommandError(Exception):
         self.details = tuple(details)
 
     def __str__(self) -> str:
-        """Return the message and the details, one per line."""
         return "\n".join([str(self.args[0]), *(f"  {line}" for line in self.details)])
 
 

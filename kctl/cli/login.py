@@ -246,7 +246,6 @@ def _quoted(setting: Setting, is_written: bool) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """Return a text escaped for the quotes of a sasl.jaas.config."""
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 

@@ -189,7 +189,6 @@ def is_deleted(topic_id: bytes) -> Knows:
 
 
 def has_partitions(count: int) -> Knows:
-    """Return the expected state of a topic with at least `count` partitions."""
     return lambda info: info is not None and len(info.partitions) >= count
 
 

@@ -24,19 +24,16 @@ def suggest_topics(client: "Admin | Consumer", failed: Mapping[str, KafkaError])
 
 
 def suggest_groups(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Add a similar name to each error about a group that does not exist."""
     _suggest(failed, ErrorCode.GROUP_ID_NOT_FOUND, lambda: admin.list_groups(timeout=PATIENCE_S).groups)
 
 
 def suggest_users(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Add a similar name to each error about a user without credentials."""
     _suggest(
         failed, ErrorCode.RESOURCE_NOT_FOUND, lambda: admin.describe_user_scram_credentials(timeout=PATIENCE_S).done
     )
 
 
 def suggest_transactions(admin: "Admin", failed: Mapping[str, KafkaError]) -> None:
-    """Add a similar name to each error about a transactional.id that does not exist."""
     _suggest(
         failed, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, lambda: admin.list_transactions(timeout=PATIENCE_S).transactions
     )

@@ -45,7 +45,6 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
 
 
 def _check(where: str, text: str) -> None:
-    """Raise ConfigError for an invalid password."""
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:

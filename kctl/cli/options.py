@@ -288,7 +288,6 @@ def common(
 
 
 def settings_of(chosen: Chosen) -> dict[str, Setting]:
-    """Return the properties of a profile as settings."""
     return {name: Setting(value, chosen.origin, of_profile=True) for name, value in chosen.properties.items()}
 
 
@@ -379,7 +378,6 @@ def shared_options() -> list[Any]:
 
 
 def common_names() -> frozenset[str]:
-    """Return the parameter names of the shared options."""
     return frozenset(_shared_parameters())
 
 

@@ -192,7 +192,6 @@ def _needed(names: Names) -> None:
 
 
 def _key(key: str, where: str) -> str:
-    """Return a valid quota key. Raises: click.BadParameter: it is unknown."""
     if key in KEYS:
         return key
     near = nearest_name(key, KEYS)
@@ -214,7 +213,6 @@ def _value(key: str, text: str) -> float:
 
 
 def _number(value: float) -> float:
-    """Return an integral value as an integer."""
     return int(value) if value == int(value) else value
 
 

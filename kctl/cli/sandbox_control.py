@@ -118,7 +118,6 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 
 def no_sandbox() -> CommandError:
-    """Return the error if no sandbox is running."""
     return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox start")
 
 

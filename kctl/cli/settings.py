@@ -100,7 +100,6 @@ class Settings(NamedTuple):
         return self._replace(by_name=dict(self.by_name) | above)
 
     def without(self, names: Collection[str]) -> "Settings":
-        """Return settings without some properties."""
         return self._replace(by_name={name: each for name, each in self.by_name.items() if name not in names})
 
     def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
@@ -204,7 +203,6 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def known_variables() -> list[str]:
-    """Return the variables that set a property."""
     return [ENVIRONMENT_PREFIX + name.upper().replace(".", "_") for name in KNOWN]
 
 

@@ -96,7 +96,6 @@ def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run:
 
 
 def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) -> None:
-    """Wait until every broker knows the changes."""
     from kctl.cli.metadata_wait import has_partitions, wait_for_configs, wait_for_topics  # wanted after changes alone
 
     if wanted.partitions is not None:
@@ -111,7 +110,6 @@ def _wait(common: Common, admin: Admin, wanted: Alteration, failed: Failures) ->
 def _report(
     common: Common, output: Output, wanted: Alteration, failed: Failures, *, is_refused: bool, dry_run: bool
 ) -> int:
-    """Show the result of each change; return the exit code."""
     parts = [*([("configs", wanted.entries)] if wanted.entries else [])]
     if wanted.partitions is not None:
         parts.append((PARTITIONS, {PARTITIONS: str(wanted.partitions)}))

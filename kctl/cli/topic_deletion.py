@@ -46,7 +46,6 @@ def delete_topics(
 
 
 def _delete(common: Common, admin: Admin, topics: Mapping[str, TopicInfo], output: Output) -> int:
-    """Delete the topics, show the results, and wait for the brokers; return the exit code."""
     results = admin.delete_topics(list(topics))
     code = _report(common, topics, output, results.failed)
     wait_for_topics(common, admin, {name: is_deleted(topics[name].topic_id) for name in results.done})

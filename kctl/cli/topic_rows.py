@@ -45,7 +45,6 @@ def is_under_replicated(partition: PartitionInfo) -> bool:
 
 
 def is_offline(partition: PartitionInfo) -> bool:
-    """Return whether a partition has no leader."""
     return partition.leader_id == NO_NODE
 
 
@@ -89,7 +88,6 @@ def list_listing(
 
 
 def describe_listing(topics: Iterable[TopicInfo], health: Health) -> Listing:
-    """Return a row for each selected partition."""
     rows = [row for topic in topics for row in _partition_rows(topic, health)]
     return Listing("partitions", DESCRIBE_COLUMNS, rows)
 

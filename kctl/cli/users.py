@@ -246,7 +246,6 @@ def _suggest_users(admin: "Admin", results: "Results[str, dict[str, int]]") -> N
 def _write(
     common: Common, changes: "Sequence[ScramChange]", done: str, results: "Results[Credential, None] | None"
 ) -> int:
-    """Print the result of each credential and return the exit code; None: a dry run."""
     failed = None if results is None else results.failed
     rows: list[Row] = [
         {

@@ -58,7 +58,6 @@ def load_options(
         ),
     ] = None,
 ) -> Load:
-    """Return the options as a Load."""
     return Load(record_size, topic, partitions, replication_factor, compression)
 
 

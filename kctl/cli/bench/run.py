@@ -96,7 +96,6 @@ class Figures(NamedTuple):
         return self.size_bytes / self.elapsed_us if self.elapsed_us else 0.0
 
     def latencies_ms(self) -> dict[str, float | None]:
-        """Return the percentiles and the maximum by name."""
         found = {f"p{percent}": self.latencies.percentile_us(percent) for percent in PERCENTS}
         found["max"] = self.latencies.longest_us if self.latencies.count else None
         return {name: None if us is None else us / 1000 for name, us in found.items()}
@@ -175,7 +174,6 @@ def _write(common: Common, output: Output, figures: Figures) -> None:
 
 @contextmanager
 def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
-    """Yield the topic. A created topic is deleted in any case."""
     if request.topic is not None:
         yield request.topic
         return

@@ -94,7 +94,6 @@ def _place(command: Command) -> CommandSpec:
 
 
 def _sandbox_faults() -> list[Offer]:
-    """Return the completions of `sandbox fault`: command, broker ID, fault."""
     from kctl.sandbox.commands import COMMANDS  # deferred import: only for scripts
     from kctl.sandbox.faults import Fault
 

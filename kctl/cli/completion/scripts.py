@@ -18,5 +18,4 @@ _MAKERS: dict[Shell, Callable[[list[CommandSpec]], str]] = {
 
 
 def script(shell: Shell) -> str:
-    """Return the script of a shell."""
     return _MAKERS[shell](read_places())

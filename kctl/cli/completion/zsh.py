@@ -70,7 +70,6 @@ def _leaf(place: CommandSpec, shared: frozenset[Option]) -> list[str]:
 
 
 def _call(command: str, specs: list[str]) -> list[str]:
-    """Return a command with its specs, one per line."""
     return " \\\n        ".join([f"    {command}", *specs]).splitlines()
 
 

@@ -80,7 +80,6 @@ class BoundsLookup:
         return list(self._ranges)
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Drop a partition."""
         self._ranges.pop(topic_partition, None)
 
     def waiting(self) -> dict[TopicPartition, WaitReason]:
@@ -107,7 +106,6 @@ class BoundsLookup:
         return {tp: self._bounds(tp, self._ranges.pop(tp)) for tp in known}
 
     def cancel(self) -> None:
-        """Cancel all lookups."""
         self._ranges.clear()
         for lookup in self._lookups:
             lookup.cancel()

@@ -82,11 +82,9 @@ class ChunkWriter:
         return joined_bytes
 
     def flush(self) -> None:
-        """Flush the output; raises as `DataOut.flush`."""
         self._out.flush()
 
     def check_reader(self) -> None:
-        """Check for a reader of the output; raises as `DataOut.check_reader`."""
         self._out.check_reader()
 
 

@@ -205,7 +205,6 @@ def _separated(key_separator: str | None, delimiter: str | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """Escape a text for a template."""
     return text.translate({ord(mark): f"%{mark}" for mark in "%{}"})
 
 

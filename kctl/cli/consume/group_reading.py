@@ -177,7 +177,6 @@ class GroupReading(Reading, RebalanceListener):
             self._hold(wanted, without_start)
 
     def _hold(self, wanted: Mapping[TopicPartition, Range], without_start: set[TopicPartition]) -> None:
-        """Pause partitions and look up their bounds."""
         self._consumer.pause(wanted)
         for tp in wanted:
             if self._held[tp].has_own_start:
@@ -205,7 +204,6 @@ class GroupReading(Reading, RebalanceListener):
             self._limit(tp, each.start if held.is_uncommitted else held.committed, end)
 
     def _limit(self, tp: TopicPartition, start: int | None, end: int | None) -> None:
-        """Set the end of a partition; pause it if it starts there."""
         if end is None:
             return
         if start is not None and start >= end:

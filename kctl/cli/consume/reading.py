@@ -79,7 +79,6 @@ class Reading:
 
     @property
     def written(self) -> int:
-        """Return the number of written records."""
         return self._writer.written
 
     # --- what is read -----------------------------------------------------------------------------------------------
@@ -160,7 +159,6 @@ class Reading:
             self._flush()
 
     def _follow_once(self) -> None:
-        """Write the next chunk, or handle its absence."""
         self._look_for_new()
         chunk = self._poll(0)
         if chunk is None:
@@ -260,7 +258,6 @@ class Reading:
         """Handle unflushed output of all records before an offset: for subclasses."""
 
     def _reached_end(self, tp: TopicPartition) -> None:
-        """Stop reading a partition."""
         if self._targets.ends.pop(tp, None) is not None:
             self._consumer.unassign([tp])
 
@@ -303,7 +300,6 @@ class Reading:
         self._show_status(words)
 
     def _follow_empty_positions(self) -> None:
-        """Handle positions that moved to their end without data."""
         reasons = self._consumer.waiting_for()
         for tp in [tp for tp, reason in reasons.items() if reason.kind is WaitKind.AT_END]:
             position = self._consumer.position(tp)  # it is at the end, so it is known
@@ -381,7 +377,6 @@ class Reading:
 
 
 def _gone(lost: int, offset: int) -> str:
-    """Return the reason for which reading continues at `offset`."""
     if offset < lost:
         return "the log was truncated or the topic was recreated"
     return "1 offset is gone" if offset == lost + 1 else f"{offset - lost} offsets are gone"

@@ -26,15 +26,12 @@ class ReadingReport:
 
     @property
     def stdout(self) -> RawStream:
-        """Return stdout, below which the status line is painted."""
         return self._status.around(self._common.environment.stdout)
 
     def note(self, text: str) -> None:
-        """Write a note."""
         self.say(f"kctl consume: note: {text}")
 
     def say(self, line: str) -> None:
-        """Write a line."""
         self._status.clear()
         self._common.say(line)
 
@@ -55,7 +52,6 @@ class ReadingReport:
 
     @property
     def is_status_due(self) -> bool:
-        """Return whether to repaint the status line."""
         return self._status.is_due(self._clock.now_ms())
 
     def show_status(self, written: int, targets: Targets, partitions: int, words: WaitingWords) -> None:

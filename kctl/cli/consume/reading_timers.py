@@ -35,15 +35,12 @@ class ReadingTimers:
         """Time since the last written record."""
 
     def on_fetched(self) -> None:
-        """Restart after a fetch."""
         self._rest, self._fault_started_at_ms = Timer(self._clock, FOREVER_MS), None
 
     def on_written(self) -> None:
-        """Restart after a written record."""
         self._silence = Timer(self._clock, FOREVER_MS)
 
     def update(self) -> None:
-        """Update the timers to the present."""
         self._rest.update()
         self._silence.update()
 
@@ -59,7 +56,6 @@ class ReadingTimers:
 
     @property
     def is_idle_over(self) -> bool:
-        """Return whether the idle timeout has passed."""
         return self.rest_ms >= self._idle_ms
 
     def wait_s(self, *, is_bounded: bool, has_goal: bool) -> float:
@@ -94,6 +90,5 @@ class ReadingTimers:
             self._fault_started_at_ms = max(started_at_ms, self._rest.start_at_ms)
 
     def timeout(self, words: WaitingWords, elapsed_ms: int) -> ApiTimeout:
-        """Return the error of a reading that timed out."""
         text = f"waiting for records: {words.text or 'no reason is known'}"
         return ApiTimeout(text, timeout_ms=self._limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)

@@ -102,7 +102,6 @@ def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> i
 def _read(
     common: Common, request: ReadRequest, output: RecordOutput, config: ConsumerConfig, consumer: Consumer
 ) -> int:
-    """Read, close the consumer, and report the result of both."""
     kind = TailReading if request.tail is not None else Reading if request.group is None else GroupReading
     limits = Limits(
         FOREVER if request.records is None else request.records,
@@ -145,7 +144,6 @@ def _read(
 
 
 def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
-    """Choose partitions and their bounds, without a group."""
     follows = request.follow if request.tail is not None else not request.exit_at_end
     topics, specs = request.topics, request.specs
     may_be_none = follows and request.tail is None

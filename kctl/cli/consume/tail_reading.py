@@ -97,7 +97,6 @@ class TailReading(Reading):
         self._is_collecting = False
 
     def _is_short(self, tp: TopicPartition, window: Bounds) -> bool:
-        """Return whether a partition needs an earlier window."""
         has_more = window.start > self._found_bounds[tp].start
         return tp not in self._missing and self._found[tp] < self._count and has_more
 
@@ -224,7 +223,6 @@ class _HeldReaders:
         self._held_bytes = 0
 
     def pop(self, chunk: FetchedChunk) -> BatchReader | None:
-        """Return the reader of the chunk, if held."""
         reader = self._readers.pop((chunk.topic_partition, chunk.fetch_offset), None)
         self._held_bytes -= 0 if reader is None else reader.held_bytes
         return reader

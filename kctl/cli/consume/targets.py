@@ -49,7 +49,6 @@ class Targets:
     # --- bounds that are looked up ----------------------------------------------------------------------------------
 
     def add_lookup(self, lookup: BoundsLookup) -> None:
-        """Wait for the bounds of further partitions."""
         self._lookups.append(lookup)
         self._all_lookups.append(lookup)
 
@@ -81,7 +80,6 @@ class Targets:
 
     @property
     def are_all_empty(self) -> bool:
-        """Return whether all looked-up partitions are empty."""
         return all(tp in lookup.empty for lookup in self._all_lookups for tp in lookup.looked_up)
 
     # --- progress ---------------------------------------------------------------------------------------------------

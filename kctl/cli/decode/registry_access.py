@@ -21,7 +21,6 @@ class RegistryAccess(NamedTuple):
 
 
 def has_registry(common: Common) -> bool:
-    """Return whether the settings have a registry URL."""
     return RegistryConfig.schema_registry_url.name in common.settings.by_name
 
 

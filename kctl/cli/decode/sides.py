@@ -54,7 +54,6 @@ class Side:
         return [Condition("topic", begin, True), Condition("named_header", remember, True, self._header)]
 
     def json(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON, or None if it cannot be decoded."""
         decoded = self._decode(data)
         if decoded is None:
             return None
@@ -66,7 +65,6 @@ class Side:
             return None
 
     def peek(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON for data that may be from the other side. Failures do not count."""
         try:
             decoded = self._decoder.decode(data, self._headers)
             return None if decoded is None else self._shown(decoded)
@@ -82,7 +80,6 @@ class Side:
         return show_json({**found, "type": decoded.type}).encode()
 
     def schema_id(self, data: bytes) -> bytes:
-        """Return the schema ID or GUID, or nothing."""
         decoded = self._decode(data)
         return b"" if decoded is None or decoded.schema is None else str(decoded.schema).encode()
 

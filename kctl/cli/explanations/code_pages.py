@@ -38,7 +38,6 @@ def _by_number(kind: str, number: int) -> list[Page]:
 
 
 def all_codes() -> list[Page]:
-    """Return the pages of all exit codes."""
     return [code_page(code) for code in ExitCode]
 
 

@@ -136,7 +136,6 @@ def _by_name(text: str) -> list[Page]:
 
 
 def _finding(name: str) -> list[Page]:
-    """Return the page of a finding by its present or former ID."""
     name = FORMER_FINDINGS.get(name, name)
     if name in FINDINGS:
         return [finding_page(FINDINGS[name])]

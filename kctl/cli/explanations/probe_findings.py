@@ -20,6 +20,5 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
 
 
 def probe_finding_page(name: str) -> Page:
-    """Return the page of a finding of `kctl probe`."""
     problem, try_ = PROBE_FINDINGS[name]
     return Page("finding", name, f"finding {name}: {problem}", ("kctl probe reports it.",), (try_,))

@@ -8,7 +8,6 @@ from kctl.grammar.durations import show_duration
 
 
 def limit_page(limit: Limit) -> Page:
-    """Return the page of a limit."""
     of = "" if limit.client == "every" else f" of the {limit.client}"
     flag = f" ({limit.flag})" if limit.flag else ""
     declared = limit.kind.PROPERTIES[limit.name] if limit.kind is not None else None
@@ -22,7 +21,6 @@ def limit_page(limit: Limit) -> Page:
 
 
 def property_page(declared: AnyProperty) -> Page:
-    """Return the page of a property."""
     return Page("property", declared.name, f"property {declared.name}", (declared.doc,), facts=_facts(declared))
 
 
@@ -40,7 +38,6 @@ def _defaults_text(defaults: dict[str, str]) -> str:
 
 
 def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
-    """Return the facts of a property, such as defaults and clients."""
     having = [kind for kind in ALL_KINDS if declared.name in kind.PROPERTIES and declared.name not in kind.INSTEAD]
     clients = "every client" if len(having) == len(KINDS) else ", ".join(kind.KIND for kind in having)
     defaults = {kind.KIND: _default(kind.PROPERTIES[declared.name]) for kind in having}

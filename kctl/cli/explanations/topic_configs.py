@@ -49,7 +49,6 @@ TOPIC_CONFIGS: dict[str, str] = {
 
 
 def topic_config_page(name: str) -> Page:
-    """Return the page of a topic config."""
     default = TOPIC_PROPERTIES[name]
     readable = _readable(name, default)
     shown = f"{default} ({readable})" if readable else default or "none"

@@ -5,7 +5,6 @@ READABLE = 100
 
 
 def columns_of(text: str) -> int:
-    """Return the number of columns of a text."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # deferred import: takes 2ms

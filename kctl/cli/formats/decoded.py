@@ -44,7 +44,6 @@ class Sides(NamedTuple):
 
     @property
     def decodes(self) -> bool:
-        """Return whether keys or values are decoded."""
         return self.key is not None or self.value is not None
 
 

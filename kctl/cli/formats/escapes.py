@@ -9,7 +9,6 @@ HEX_DIGITS = "0123456789abcdefABCDEF"
 
 
 def check_length(text: str) -> None:
-    """Raise TemplateError if a template is too long."""
     if len(text) > LONGEST_TEMPLATE:
         raise TemplateError(f"a template has at most {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
 

@@ -21,7 +21,6 @@ def _little(bits: int) -> NumberForm:
 
 
 def ascii_number(number: int) -> bytes:
-    """Return the decimal digits."""
     return b"%d" % number
 
 

@@ -93,7 +93,6 @@ class _Forms:
         return lambda given: harmless_bytes(convert(given))
 
     def _text(self, field: Field) -> Convert | None:
-        """Return the function that writes bytes; None to leave them unchanged."""
         if field.is_json:
             return self._json.text
         if field.convert is None:

@@ -20,7 +20,6 @@ class Metric(NamedTuple):
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """Return the page of all metrics."""
     return "\n".join(line for metric in metrics for line in _lines(metric)) + "\n"
 
 

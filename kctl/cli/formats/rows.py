@@ -94,7 +94,6 @@ def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
 
 
 def is_numeric(values: Iterable[Value]) -> bool:
-    """Return whether a column contains only numbers."""
     kinds = {type(value) for value in values}
     return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
@@ -146,7 +145,6 @@ def _spans(numbers: Sequence[int]) -> str:
 
 
 def heading(column: str) -> str:
-    """Return the heading of a column."""
     return _name_of(column).upper()
 
 

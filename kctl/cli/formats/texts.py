@@ -13,7 +13,6 @@ TextForm = Callable[[bytes], bytes]
 
 
 def base64_raw(data: bytes) -> bytes:
-    """Return base64 without padding."""
     return b64encode(data).rstrip(b"=")
 
 

@@ -94,7 +94,6 @@ def _file_offsets(common: Common, reset: Reset) -> Mapping[TopicPartition, int]:
 
 
 def _changes(admin: Admin, reset: Reset, parsed: _Parsed, group: GroupDescription | None) -> list[OffsetChange]:
-    """Return the old and new offset of each chosen partition."""
     old = _old(admin, reset.group_id, group)
     places = find_places(admin, _partitions(admin, reset.group_id, parsed, old))
     if parsed.at_ms is not None:

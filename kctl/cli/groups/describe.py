@@ -117,7 +117,6 @@ def _without(row: Row, name: str) -> Row:
 
 
 def member_row(group: GroupDescription, member: MemberDescription) -> Row:
-    """Return the row of a member."""
     topics = None if member.subscribed_topics is None else " ".join(member.subscribed_topics)
     return {
         "group": group.group_id,

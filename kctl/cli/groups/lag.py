@@ -123,7 +123,6 @@ def _add_uncommitted(
 def _shared(
     admin: Admin, group: GroupDescription, wanted: Mapping[str, Sequence[int]] | None
 ) -> tuple[dict[TopicPartition, int | KafkaError | None], Mapping[TopicPartition, int | None]]:
-    """Return the start offset and the lag of each partition of a share group."""
     results = admin.list_share_group_offsets(group.group_id)
     offsets: dict[TopicPartition, int | KafkaError | None] = dict.fromkeys(
         tp for member in group.members for tp in member.assignment or ()

@@ -97,7 +97,6 @@ def shown_row(row: Row) -> Row:
 
 
 def shown_columns(rows: Sequence[Row]) -> list[str]:
-    """Return the columns of a table of `shown_row` rows."""
     filled = filled_columns(WHERE_KNOWN, rows)
     return [name for name in SHOWN if name not in WHERE_KNOWN or name in filled]
 

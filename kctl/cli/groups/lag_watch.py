@@ -96,7 +96,6 @@ def _write(common: Common, output: Output, look: LagLook, extra: Mapping[str, in
 
 
 def _code(look: LagLook) -> int:
-    """Return the exit code of the errors of a sample."""
     if not look.errors:
         return ExitCode.OK
     return ExitCode.PARTIAL_FAILURE if look.has_found else explain(look.errors[0]).code

@@ -134,6 +134,5 @@ def find_members(
 
 
 def member_text(member: MemberDescription) -> str:
-    """Return the identity of a member in a few words."""
     who = member.group_instance_id or member.client_id or member.member_id
     return f"{who} on {member.host or 'an unknown host'} ({member.member_id})"

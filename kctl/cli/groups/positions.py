@@ -33,7 +33,6 @@ def count_positions(admin: Admin, groups: Mapping[str, GroupDescription]) -> dic
 def set_positions(
     admin: Admin, group_id: str, group: GroupDescription | None, offsets: Mapping[TopicPartition, int]
 ) -> Results[TopicPartition, None]:
-    """Set offsets of a group without members."""
     if is_share(group):
         return admin.alter_share_group_offsets(group_id, offsets)
     return admin.alter_group_offsets(group_id, offsets)

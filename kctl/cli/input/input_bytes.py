@@ -100,7 +100,6 @@ class InputBytes:
         return taken
 
     def read_rest(self) -> bytes:
-        """Consume all remaining bytes."""
         while self._read():
             if len(self._buffer) - self._at > self.longest_bytes:
                 raise self.bad(f"more than {self.longest_bytes} bytes up to the end (max.request.size)")

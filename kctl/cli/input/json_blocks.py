@@ -298,7 +298,6 @@ def _is_utf8(data: bytes, at: int, end: int) -> bool:
 
 
 def _contents_of(groups: list[tuple[bytes, ...]], at: int) -> tuple[list[bytes | None], list[int]]:
-    """Return a column of keys or values, and its invalid rows."""
     column: list[bytes | None] = list(groups[at])
     wrong: list[int] = []
     others = groups[at + 1]
@@ -313,7 +312,6 @@ def _contents_of(groups: list[tuple[bytes, ...]], at: int) -> tuple[list[bytes |
 
 
 def _headers_column(tokens: Sequence[bytes]) -> tuple[list[tuple[Header, ...]] | None, list[int]]:
-    """Return the column of headers, and its invalid rows."""
     if set(tokens) <= {*_NO_HEADERS}:
         return None, []
     column: list[tuple[Header, ...]] = []

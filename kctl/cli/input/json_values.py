@@ -107,7 +107,6 @@ def bytes_of(value: Any) -> bytes | None:
 
 
 def show_json(value: Any) -> str:
-    """Return a short text of a value for messages."""
     text = json.dumps(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 

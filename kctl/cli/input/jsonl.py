@@ -50,7 +50,6 @@ def read_jsonl(
 
 
 def bad_line(place: str, line: bytes, error: JsonError) -> CommandError:
-    """Return the error of an invalid line."""
     return bad_input(f"{place}, column {error.at + 1}: {error}", line, error.at)
 
 

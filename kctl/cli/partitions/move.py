@@ -198,7 +198,6 @@ class _Move:
         return list(results.done)
 
     def _wait(self, before: View, keys: list[TopicPartition], *, shows: bool = True) -> None:
-        """Wait until the moves end, and store their results."""
         if not keys:
             return
         runtime = system_runtime()

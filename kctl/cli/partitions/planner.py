@@ -35,7 +35,6 @@ class Goal(NamedTuple):
     replication_factor: int | None = None
 
     def keeps(self, broker: int) -> bool:
-        """Return whether a broker may keep a replica."""
         return broker in self.racks if self.only else broker not in self.leaving
 
 
@@ -115,7 +114,6 @@ class _Layout:
                 self._count(key, broker)
 
     def _surplus(self, kept: list[int], count: int, in_sync: Collection[int]) -> list[int]:
-        """Return replicas to remove: first those out of sync, not the leader, in a shared rack, on a full broker."""
         gone: list[int] = []
         for _ in range(count):
             left = [each for each in kept if each not in gone]

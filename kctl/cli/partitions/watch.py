@@ -32,7 +32,6 @@ class View(NamedTuple):
     """None: the topic does not have the partition."""
 
     def is_moving(self, key: TopicPartition, target: Collection[int]) -> bool:
-        """Return whether a partition is moving to these replicas."""
         move = self.moves.get(key)
         return move is not None and set(move.target) == set(target)
 

@@ -132,7 +132,6 @@ def mirror(
 
 
 def _offsets(text: str) -> dict[int, int]:
-    """Return offsets by partition. Raises: click.BadParameter."""
     offsets: dict[int, int] = {}
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)

@@ -119,7 +119,6 @@ class SparkOptions(NamedTuple):
         return common.fail_fast_settings if self.dry_run else common.settings
 
     def session_options(self) -> "SessionOptions":
-        """Return the options for kctl.pipeline."""
         from kctl.pipeline.session import SessionOptions
 
         return SessionOptions(self.master, self.properties, self.log_path, self.worker_python)

@@ -94,7 +94,6 @@ def target_options(
         Path | None, typer.Option("--to-config", metavar="FILE", help="Client properties file for the target cluster.")
     ] = None,
 ) -> TargetOptions:
-    """Return the options of the target."""
     return TargetOptions(to_topic, to_bootstrap, to_config)
 
 

@@ -140,7 +140,6 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
 
 
 def _continues(proof: "GroupProof") -> str:
-    """Return how the offset of a group is wrong in the target."""
     at = f"at offset {proof.target_offset}, where the source is at {proof.source_offset}"
     return {
         "repeats": f"repeats {counted(proof.records, 'record')} {at}",

@@ -37,11 +37,9 @@ class Outcomes:
 
     @property
     def has_failed(self) -> bool:
-        """Return whether `pop_failed` has records."""
         return bool(self._failed)
 
     def on_done(self, future: SendFuture) -> None:
-        """Count a record."""
         assert future.outcome is not None
         if future.outcome.error is None:
             self.delivered += 1
@@ -50,7 +48,6 @@ class Outcomes:
             self._fail(future, 1, future.outcome.error)
 
     def on_rows(self, rows: SettledRows) -> None:
-        """Count rows."""
         if rows.outcome.error is None:
             self.delivered += rows.count
             self.delivered_at_ms = self._now_ms()

@@ -18,9 +18,7 @@ from kctl.client.records import Header
 class RecordProducer(Protocol):
     """Methods of a producer that `kctl produce` calls."""
 
-    def partitions_for(self, topic: str, timeout: float | None = None) -> object:
-        """Wait for the metadata of a topic."""
-        ...
+    def partitions_for(self, topic: str, timeout: float | None = None) -> object: ...
 
     def send(
         self,
@@ -31,9 +29,7 @@ class RecordProducer(Protocol):
         headers: Sequence[Header] | None = (),
         timestamp_ms: int | None = None,
         callback: Callback | None = None,
-    ) -> object:
-        """Send a record."""
-        ...
+    ) -> object: ...
 
     def send_columns(
         self,
@@ -45,9 +41,7 @@ class RecordProducer(Protocol):
         timestamps_ms: Sequence[int | None] | None = None,
         callback: RowsCallback | None = None,
         timeout: float | None = None,
-    ) -> object:
-        """Send many records."""
-        ...
+    ) -> object: ...
 
 
 class RecordSender:

@@ -52,7 +52,6 @@ class ProduceRequest(NamedTuple):
 
     @property
     def reads_stdin(self) -> bool:
-        """Return whether any input is stdin."""
         return not self.files or STDIN in self.files
 
 
@@ -87,7 +86,6 @@ def _value(settings: Settings, name: str, default: int) -> int:
 
 
 def api_timeout_ms(settings: Settings) -> int | None:
-    """Return --api-timeout, if given."""
     given = settings.by_name.get("max.block.ms")
     return None if given is None or given.origin != _API else int(given.value)
 
@@ -118,7 +116,6 @@ class EndBudget:
             self._close_ms = max(0, end_at_ms - self._clock.now_ms())
 
     def start_flush(self, delivery_ms: int) -> None:
-        """Start the time of the flush."""
         self._timer = Timer(self._clock, delivery_ms if self._close_ms is None else self._close_ms)
 
     def start_close(self) -> None:

@@ -240,7 +240,6 @@ class _Producing:
         return self._undelivered is None and self._outcomes.is_hopeless
 
     def _keep_memory(self) -> None:
-        """Keep freed memory for later blocks, once there are many."""
         if self._keeps_memory or self._inputs.progress.read_bytes < BULK_BYTES:
             return
         from kctl.cli.freed_memory import keep_freed_memory  # a few records do without
@@ -249,7 +248,6 @@ class _Producing:
         keep_freed_memory()
 
     def _send_block(self, block: Block) -> None:
-        """Send the records of a block, by topic and partition."""
         request = self._request
         by_partition = request.keeps_partition and request.partition is None
         for part in block.parts(by_topic=request.topic is None, by_partition=by_partition):
@@ -371,7 +369,6 @@ class _Producing:
             self._status.say(f"kctl produce: not delivered: {where}{cause}")
 
     def _report_failed(self) -> None:
-        """Write failed records to the undelivered file."""
         file = self._undelivered
         self._outcomes.pop_failed(None if file is None else file.write)
         if file is not None:

@@ -98,7 +98,6 @@ def watched_files(file: Path, content: Content) -> Watched:
 
 
 def _inside(root: Path, folder: Path, words: list[str]) -> set[Path]:
-    """Return the paths in `words` below the root."""
     paths = {Path(os.path.normpath(folder / word)) for word in words if word and "\0" not in word}
     return {path for path in paths if path not in (root, folder) and path.is_relative_to(root)}
 
@@ -142,12 +141,10 @@ def _used(properties: Properties) -> Iterator[tuple[str, str]]:
 
 
 def _without_user(url: str) -> str:
-    """Remove user names and passwords from URLs."""
     return re.sub("(?<=//)[^/@,]*@", "", url)
 
 
 def _of_jaas(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the files of a Kerberos login."""
     from kctl.client.security import read_jaas  # deferred import: few profiles need it
 
     try:

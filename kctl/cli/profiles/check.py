@@ -138,7 +138,6 @@ def _of_property(key: str, value: str) -> Iterator[ProfileFinding]:
 
 
 def _refusal(attempt: Callable[[], object], key: str | None = None) -> Iterator[ProfileFinding]:
-    """Yield the ConfigError of a call, if any."""
     try:
         attempt()
     except ConfigError as e:
@@ -242,7 +241,6 @@ def _refusal_of(key: str, value: str) -> Iterator[ProfileFinding]:
 
 
 def _fetched(name: str, key: str, value: str, sources: Sources) -> str | None:
-    """Return a value resolved without commands and prompts, or None."""
     if any(reference.kind not in QUIET for reference in references(value)):
         return UNKNOWN_LOGIN if key == JAAS else None
     try:

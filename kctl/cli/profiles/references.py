@@ -90,7 +90,6 @@ def references(text: str) -> list[Reference]:
 
 
 def escape(text: str) -> str:
-    """Escape a literal text."""
     return text.replace("${", "$${")
 
 

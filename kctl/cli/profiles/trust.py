@@ -45,7 +45,6 @@ def trust(path: Path, raw: bytes, environ: Mapping[str, str]) -> None:
 
 
 def distrust(path: Path, environ: Mapping[str, str]) -> None:
-    """Revoke the trust in a file."""
     _change(environ, lambda allowed: {name: each for name, each in allowed.items() if name != _name(path)})
 
 

@@ -55,7 +55,6 @@ class Tracer:
         self._spans = Spans()
 
     def on_event(self, event: Event) -> None:
-        """Print one event."""
         self._spans.on_event(event)
         self._say(trace_line(event, self._started_at_ms))
 

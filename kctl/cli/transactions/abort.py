@@ -106,7 +106,6 @@ def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:
-    """Abort transactions and return the errors by start offset."""
     failed: dict[int, KafkaError] = {}
     for each in chosen:
         try:

@@ -229,7 +229,6 @@ def open_row(each: OpenTransaction, wall_ms: int) -> Row:
 
 
 def shown_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the fields of an open transaction for the table."""
     return {**open_row(each, wall_ms), "open_for": _text_of(each.age_ms(wall_ms))}
 
 

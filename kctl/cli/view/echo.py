@@ -39,5 +39,4 @@ class Echo:
             self._set(is_on=True)
 
     def _set(self, *, is_on: bool) -> bool:
-        """Set the echo; return whether it changed."""
         return self._terminal is not None and set_echo(self._terminal, is_on=is_on)

@@ -98,7 +98,6 @@ class Painter:
 
     @classmethod
     def on_stdout(cls, out: "DataOut", environment: "Environment") -> Self:
-        """Return the painter of a view on stdout."""
         columns, stream = lambda: environment.size()[0], environment.stdout
         echo = Echo(stream, environment.closing_notice)
         return cls(out.write_at_once, columns, colour=environment.colour, stream=stream, echo=echo)

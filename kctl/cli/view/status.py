@@ -205,7 +205,6 @@ class ProgressStatus:
         self._show(job_standing(progress, per_second, now_ms - self._phase_at_ms), now_ms)
 
     def on_move(self, progress: MoveProgress) -> None:
-        """Show the progress of a move."""
         self._show(move_standing(progress), self._environment.clock.now_ms())
 
     def _show(self, standing: Standing, now_ms: int) -> None:
@@ -220,7 +219,6 @@ class ProgressStatus:
                 self._environment.say(f"{self._environment.program}: {standing.texts[0]}")
 
     def close(self) -> None:
-        """Remove the line permanently."""
         with self._lock:
             self._line.close()
 

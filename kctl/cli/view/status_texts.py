@@ -159,7 +159,6 @@ def move_standing(progress: MoveProgress) -> Standing:
 
 
 def _left(count: int, per_second: float) -> list[str]:
-    """Return the remaining time at a rate, if both are known."""
     return [_eta_text(int(count * 1000 / per_second))] if count > 0 and per_second > 0 else []
 
 

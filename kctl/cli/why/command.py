@@ -28,13 +28,11 @@ class WhyGroup(Group):
         return super().resolve_command(ctx, [NAMED, *args] if is_name else args)
 
     def _is_near(self, word: str) -> bool:
-        """Return whether a word resembles a command."""
         from difflib import get_close_matches  # wanted only for mistakes
 
         return bool(get_close_matches(word[:80], self.commands, n=1))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the visible commands."""
         return [name for name in super().list_commands(ctx) if name != NAMED]
 
 

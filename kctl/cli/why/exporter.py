@@ -19,7 +19,6 @@ RENEWAL_MS = 600_000
 
 
 def diagnosis_of(looks: Looks, scopes: tuple[Scope, ...], options: WhyOptions) -> Diagnosis:
-    """Return the findings that the options select."""
     return diagnose(looks, scopes, only=options.only, ignored=options.ignored, severity=Severity(options.severity))
 
 

@@ -36,12 +36,10 @@ class Aim(NamedTuple):
 
 
 def show_group(common: Common, name: str, options: WhyOptions) -> int:
-    """Show the problems of a group."""
     return _show(common, _group_aim(name), options)
 
 
 def show_topic(common: Common, name: str, options: WhyOptions) -> int:
-    """Show the problems of a topic."""
     return _show(common, _topic_aim(name), options)
 
 
@@ -51,7 +49,6 @@ def show_named(common: Common, name: str, options: WhyOptions) -> int:
 
 
 def show_cluster(common: Common, options: WhyOptions) -> int:
-    """Show the problems of the cluster and its topics."""
     return _show(common, Aim("the cluster", Selection(topics=None, has_brokers=True), (Scope.CLUSTER,)), options)
 
 

@@ -47,7 +47,6 @@ class MetricsServer:
             raise self._error
 
     def close(self) -> None:
-        """Stop listening and close all connections."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
@@ -102,7 +101,6 @@ class MetricsServer:
 
 
 async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
-    """Return the status and method of a request."""
     try:
         head = await reader.readuntil(_CRLF + _CRLF)
     except asyncio.LimitOverrunError:

@@ -197,7 +197,6 @@ def _summary(subject: str, diagnosis: Diagnosis, requests: int) -> str:
 
 
 def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | None) -> Iterator[str]:
-    """Yield a line for each ID, with the first subjects."""
     longest = max(map(len, by_id))
     for name, found in list(by_id.items())[:MOST_IDS]:
         severity = found[0].severity.value

@@ -42,12 +42,10 @@ def parse_line(data: bytes) -> dict[str, Any]:
 
 
 def node_of(fields: Fields) -> str:
-    """Return host:port."""
     return place_text(get(fields, "host", str), get(fields, "port", int))
 
 
 def error_of(fields: Fields) -> str:
-    """Return the class name of the error."""
     return get(get(fields, "error", dict), "name", str)
 
 

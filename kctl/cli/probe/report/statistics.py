@@ -23,7 +23,6 @@ def bucket_of(ms: int) -> int:
 
 
 def bucket_end_ms(bucket: int) -> int:
-    """Return the longest duration of a bucket."""
     shift = max(0, (bucket >> _BUCKET_BITS) - 1)
     return ((bucket - (shift << _BUCKET_BITS) + 1) << shift) - 1
 

@@ -48,7 +48,6 @@ class Scale(NamedTuple):
 
     @property
     def shows_limit(self) -> bool:
-        """Return whether the connect timeout is on the axis."""
         return self.limit_ms <= self.ms
 
     @property
@@ -116,12 +115,10 @@ def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
 
 
 def slowest_phase(report: AddressReport) -> Phase:
-    """Return the slowest phase of a report that has at least one."""
     return max(report.phases_ms, key=lambda phase: report.phases_ms[phase])
 
 
 def _segment(name: str, cells: int, block: str) -> str:
-    """Return the part of a bar for one phase, with its name if there is room."""
     if cells < len(name) + 2:
         return block * cells
     return f"{block}{name}{block * (cells - len(name) - 1)}"

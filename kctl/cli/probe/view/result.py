@@ -52,7 +52,6 @@ def outcome(report: AddressReport) -> AddressStatus:
 
 
 def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
-    """Return the number of addresses in one of the states."""
     return sum(outcome(report) in outcomes for report in reports)
 
 

@@ -100,7 +100,6 @@ def badness(item: tuple[AddressKey, AddressLatencies]) -> tuple[float, int]:
 
 
 def statistics_rows(items: Iterable[tuple[AddressKey, AddressLatencies]]) -> list[Row]:
-    """Return a row for each address, in milliseconds."""
     return [_row(*item) for item in items]
 
 

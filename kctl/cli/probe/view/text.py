@@ -17,7 +17,6 @@ LoggedEvent = Started | PhaseDone | Ready | Failed | Expired | Lost
 
 
 def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
-    """Return whether a probe prints the event."""
     return isinstance(event, LoggedEvent)
 
 

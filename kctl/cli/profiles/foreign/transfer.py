@@ -47,7 +47,6 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
 
 
 def count_secrets(properties: Mapping[str, str]) -> int:
-    """Return the number of properties with literal secrets."""
     return sum(1 for name, value in properties.items() if is_literal_secret(name, value))
 
 
