@@ -1,6 +1,6 @@
 """POSIX calls and constants that Windows lacks, each with a fallback.
 
-No other module uses them, except kctl.pipeline, which requires POSIX, and `ValuePlaces`, which is compiled.
+Other users are only kctl.pipeline, which requires POSIX, and `ValuePlaces`, which is compiled.
 """
 
 import errno

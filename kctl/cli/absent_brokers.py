@@ -18,8 +18,8 @@ class AbsentBroker(NamedTuple):
     """A fenced or unregistered broker.
 
     Attributes:
-        node: its address; None if it is not registered.
-        replicas: number of its replicas in the topics that this client may describe.
+        node: None if it is not registered.
+        replicas: number in the topics that this client may describe.
     """
 
     node_id: int

@@ -1,9 +1,9 @@
 """Alarms: functions that run in the main thread at an instant, whatever it is doing.
 
-The process has one interval timer, set to the earliest pending alarm. Windows has no timer: alarms never fire.
+The timer of the process is set to the earliest pending alarm. Windows has no timer: alarms never fire.
 
 Python drops exceptions of signal handlers in callbacks of weak references, in finalizers, and during constant folding
-by the compiler. So `Insistence` raises exceptions that stop the main thread until one is not dropped.
+by the compiler. `Insistence` repeats them until one is not dropped.
 """
 
 import weakref
@@ -83,11 +83,11 @@ E = TypeVar("E", bound=RaisedByHandler)
 
 
 class Insistence(Generic[E]):
-    """Raises an exception in the main thread, and again if Python drops it: if nothing refers to it.
+    """Raises an exception in the main thread, again if Python drops it: if nothing refers to it.
 
     Args:
         make: makes the exception.
-        may_raise: return whether it may be raised in the given frame; if not, retry after AGAIN_MS.
+        may_raise: whether it may be raised in the given frame; if not, retry after AGAIN_MS.
     """
 
     AGAIN_MS = 20

@@ -1,7 +1,4 @@
-"""`kctl api`: one request to any Kafka API, request and response as JSON.
-
-Owns the list of APIs that need --execute, and the exit code of partly failed responses.
-"""
+"""`kctl api`: one request to any Kafka API, request and response as JSON."""
 
 import json
 from typing import TYPE_CHECKING, Annotated

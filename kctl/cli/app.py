@@ -1,7 +1,4 @@
-"""The root of the command line: table of commands, and exit codes of the process.
-
-Each command has a module that is imported when the command is used, so `kctl --help` imports none of them.
-"""
+"""The root of the command line. Modules of commands are imported when used, so `kctl --help` imports none."""
 
 import errno
 import importlib

@@ -89,9 +89,9 @@ def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], questio
 def after_yes(
     common: Common, admin: "Admin", consent: Consent, facts: Sequence[str], question: str, change: Callable[[], T]
 ) -> T | None:
-    """Prompt on a terminal and make the change after a yes, with a new API timeout, as the prompt took time.
+    """Prompt on a terminal and make the change after a yes, otherwise return None.
 
-    Returns None if the user does not confirm.
+    The change has a new API timeout, as the prompt took time.
     """
     if not is_confirmed(common, consent, facts, question):
         return None
@@ -123,8 +123,8 @@ def end_change(
 
     Args:
         failed: None in a dry run.
-        would: the change that a dry run omits.
-        check: command that shows whether a change was made.
+        would: the omitted change.
+        check: command that shows whether the change was made.
     """
     write_listing(common.environment, output, listing)
     if failed is None:
@@ -143,7 +143,7 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError | 
 
     Args:
         done: true if any item succeeded.
-        check: command that shows whether a change of unknown outcome was made.
+        check: command that shows whether a change was made.
     """
     failures = list(dict.fromkeys(_failure(error, check) for error in failed))
     for failure in failures:

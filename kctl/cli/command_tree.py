@@ -1,7 +1,6 @@
-"""The tree of all commands as plain data, read from their declarations.
+"""The tree of all commands as plain data, read from their declarations, for which it imports every command.
 
-`kctl help-json`, completions, manual pages and tests use it, so none can differ from the commands. Reading it
-imports every command.
+`kctl help-json`, completions, manual pages and tests use it, so none can differ from the commands.
 """
 
 from collections.abc import Iterator
@@ -28,8 +27,8 @@ class Option(NamedTuple):
     """One option of a command.
 
     Attributes:
-        names: as written, the long one first; `off`: the names that turn a flag off.
-        metavar: name of the value; empty for a flag. `words`: number of values.
+        names: the long one first; `off`: the names that turn a flag off.
+        metavar: empty for a flag. `words`: number of values.
         type: flag, duration, integer, path, choice or text.
         values: all possible values, if they are a few words.
         default: as the user would write it; empty for none.

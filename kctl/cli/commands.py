@@ -201,10 +201,7 @@ def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
 
 
 def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, Any]:
-    """Return the parsed options wherever they are, and switch errors to JSON if an option selects it.
-
-    The options are empty if the arguments are invalid; the parser reports the error later.
-    """
+    """Return the parsed options wherever they are, empty if invalid; switch errors to JSON if an option selects it."""
     parser.ignore_unknown_options = parser.allow_interspersed_args = True
     TyperOption(param_decls=["output", "--output"]).add_to_parser(parser, ctx)  # even if the command prints no data
     TyperOption(param_decls=["as_json", "--json"], is_flag=True).add_to_parser(parser, ctx)

@@ -1,7 +1,4 @@
-"""`kctl configs`: show, set and unset configs of topics, brokers, groups and client metrics subscriptions.
-
-Owns the names of resources on the command line, and the rows.
-"""
+"""`kctl configs`: show, set and unset configs of topics, brokers, groups and client metrics subscriptions."""
 
 import shlex
 from collections.abc import Iterable, Mapping

@@ -30,7 +30,6 @@ class ClosingNotice:
     """The notice of a slow close. A live view, which would overwrite it, shows it itself.
 
     Attributes:
-        program: prefix of the notice.
         show: called in a signal handler, so it may only leave the text for another thread; None: write to stderr.
         doing: returns the current work of the close; called in a signal handler. None: unknown.
         restore: restores the terminal before an immediate exit; None: no view changed it.

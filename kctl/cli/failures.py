@@ -1,8 +1,7 @@
 """Errors as users see them: one line, a hint, and the exit code of the cause.
 
-`exit_code` returns the code for the kind of an error. Commands that exit without an error derive a code from their
-result: `account_code` (produce), `report_close` (consume), `verdict` (probe). Topics, groups and bench return an
-`ExitCode` if a part of the result is missing.
+Commands that exit without an error derive a code from their result: `account_code` (produce), `report_close` (consume),
+`verdict` (probe).
 """
 
 import errno
@@ -65,8 +64,8 @@ class Failure(NamedTuple):
     Attributes:
         details: further lines between message and hint.
         cause: Kafka's name of a broker error, or the class of a client error; otherwise empty.
-        broker: address of the broker, as HOST:PORT; empty if the failure is not about one broker.
-        phase: phase of the connection in which it failed; empty for other failures.
+        broker: HOST:PORT; empty if the failure is not about one broker.
+        phase: phase of the connection in which it failed; otherwise empty.
     """
 
     code: ExitCode

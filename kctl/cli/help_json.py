@@ -1,7 +1,4 @@
-"""`kctl help-json`: every command, argument, option and exit code as one JSON object, for tools that drive kctl.
-
-The shape of the object is docs/schemas/help.v1.json; command_tree.py reads its contents.
-"""
+"""`kctl help-json`: all commands, arguments, options and exit codes as one JSON object (docs/schemas/help.v1.json)."""
 
 from typing import TYPE_CHECKING, Any
 

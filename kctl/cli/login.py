@@ -43,7 +43,7 @@ class Withheld(NamedTuple):
     """A login that is not used, because another layer of settings has another address.
 
     Attributes:
-        owner: source of the login: a profile or the environment.
+        owner: source of the login.
         is_of_profile: whether `-C` uses it.
         origin: source of the other address.
         address: property of the address.

@@ -257,7 +257,6 @@ class WaitNotices:
     """Reports of the waits of one command.
 
     Args:
-        say: prints a line on stderr.
         limit: of --api-timeout. Reports pause for REPORT_AFTER_MS around its end, because the error follows.
         verbose: at the end, list the servers that accepted the client and those that failed.
         is_brief: report once, and only servers that accept connections and then fail: enough for a log.

@@ -394,7 +394,7 @@ def with_common(
         outputs: formats of --output; without any the option is hidden and rejected.
         repeats: whether a command with the given options prints rows repeatedly, so that --json is a stream.
         fetches: resolve the references of the profile.
-        profile: parameter of the command that selects a profile, as -C does.
+        profile: parameter that selects a profile, as -C does.
         has_json: whether --json is an option; it would be ambiguous in commands that read JSON.
     """
     shared = _shared_parameters()

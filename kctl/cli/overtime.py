@@ -23,8 +23,7 @@ class interrupted_after:
     Args:
         doing: completes "timed out after ... while" in the error.
         calls: the block calls the client, whose own timeout errors say more. The interrupt then comes only after
-            `GRACE_MS` of CPU time of this thread beyond the timeout, so that a process that was stopped at its deadline
-            gets the client's error.
+            `GRACE_MS` of CPU time of this thread beyond the timeout, in case the process was stopped at its deadline.
     Raises: ApiTimeout.
 
     A class, because an interrupt inside contextlib would not become an ApiTimeout.

@@ -18,7 +18,7 @@ def open_private(path: str) -> int:
 
     Devices and this user's pipes are opened as they are.
 
-    Raises: OSError: it cannot be created, belongs to another user, is a symbolic link, or a pipe without a reader.
+    Raises: OSError: another user's file, a symbolic link, or a pipe without a reader, for example.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
     flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | BINARY | NONBLOCK | (0 if own else NOFOLLOW)

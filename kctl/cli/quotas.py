@@ -1,7 +1,4 @@
-"""`kctl quotas`: client quotas by user, client ID and address, and the effective quotas of a client.
-
-Owns the names of entities on the command line, and the rows.
-"""
+"""`kctl quotas`: client quotas by user, client ID and address, and the effective quotas of a client."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated

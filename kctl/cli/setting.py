@@ -8,7 +8,7 @@ class Setting(NamedTuple):
 
     Attributes:
         value: as written; for an option with a type, the parsed value.
-        of_profile: whether references such as `${env:NAME}` are not resolved yet.
+        of_profile: whether it may have references such as `${env:NAME}`.
     """
 
     value: str | int

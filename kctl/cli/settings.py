@@ -147,8 +147,8 @@ def merge_settings(
     """Return the settings of one command.
 
     Args:
-        flags: given flags, by property name.
-        overrides: the `key=value` texts of -X, in order; the last of a key has precedence.
+        flags: by property name.
+        overrides: the `key=value` texts of -X; the last of a key has precedence.
         command_config: a Java .properties file, or None.
         profile: properties of the chosen profile, or None.
         file_flag: option of the file, for its errors.

@@ -109,7 +109,6 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
     """Return the probable meaning of an unknown name, or None.
 
     Args:
-        kind: kind of the name.
         known: valid names in its place.
         command: command and subcommand before the name.
     """

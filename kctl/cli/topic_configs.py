@@ -33,7 +33,7 @@ Failures = dict[tuple[str, str], KafkaError]
 class Alteration(NamedTuple):
     """Requested changes of topics: configs (None removes one), and the number of partitions.
 
-    Attributes: words: the topics as given; names: the matching topics of the cluster.
+    Attributes: words: the topics as given; names: the matching topics.
     """
 
     words: TopicWords

@@ -145,6 +145,7 @@ def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
+    """Delete rules and return the errors; missing rules count as deleted."""
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
     refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
     return {**results.failed, **refused}

@@ -248,9 +248,9 @@ def _make(
     *,
     shows: bool = False,
 ) -> int:
-    """Make the changes, print their results even after an interrupt, and wait until the brokers know them.
+    """Make the changes, print their results even after an interrupt, and wait until brokers know them.
 
-    Args: shows: print the changes first, if no prompt did.
+    Args: shows: print the changes first.
     """
     outcome.results = dict.fromkeys(outcome.changes, NOT_DONE)
     try:

@@ -46,9 +46,9 @@ class BenchRequest(NamedTuple):
     """Options of the command line.
 
     Attributes:
-        topic: existing topic; None to create and delete one.
-        per_second: records per second; None for no limit.
-        partitions, replication_factor: of a created topic; None for the default of the broker.
+        topic: None to create and delete one.
+        per_second: maximum records per second, or None.
+        partitions, replication_factor: of a created topic; None: default of the broker.
         flags: producer properties that have an option.
     """
 
@@ -174,6 +174,7 @@ def _write(common: Common, output: Output, figures: Figures) -> None:
 
 @contextmanager
 def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
+    """Yield the topic; delete a created one in any case."""
     if request.topic is not None:
         yield request.topic
         return

@@ -14,10 +14,8 @@ class Offer(NamedTuple):
     """Completions at one place.
 
     Attributes:
-        words: fixed words.
         names: kind of names for `kctl __complete`, or empty.
         list: key of LISTS, or empty.
-        has_files: include files.
     """
 
     words: tuple[str, ...] = ()

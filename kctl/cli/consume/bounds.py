@@ -24,16 +24,14 @@ class Bounds(NamedTuple):
 class BoundsLookup:
     """Bounds of partitions, each available when its leader has responded; "end" is the end at startup.
 
-    A start that a partition does not have is moved to the nearest offset, and `note` is called, since other partitions
-    may have it. An end may be after the last record: reading waits for it, except with `exit_at_end`.
+    A start that a partition does not have is moved to the nearest offset, with a note. An end may be after the last
+    record: reading waits for it, except with `exit_at_end`.
 
     Args:
-        ranges: range to read of each partition.
         exit_at_end: cap ends at the end at startup.
         without_start: partitions whose start the group determines.
         finds_open: find open transactions at the ends.
     Attributes:
-        looked_up: all partitions.
         empty: partitions without records in their range.
         open_at: offsets at which open transactions block reading.
     """

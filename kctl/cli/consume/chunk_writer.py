@@ -17,9 +17,7 @@ class ChunkWriter:
     """Writer of records, up to a maximum number.
 
     Args: skip: receives skipped records and batches; None: the first bad one is an error.
-    Attributes:
-        written: number of records.
-        filtered: records excluded since the last written one.
+    Attributes: filtered: records excluded since the last written one.
     """
 
     def __init__(

@@ -39,9 +39,8 @@ class Limits(NamedTuple):
     """Conditions that end a reading, in addition to the ends of its partitions.
 
     Attributes:
-        records: maximum number.
         idle_ms: maximum time without a record.
-        exits_at_end: ends are at most the end offsets at startup.
+        exits_at_end: cap ends at the end offsets at startup.
         exits_on_loss: fail if offsets are gone before they were read.
         skips_bad_records: continue after unreadable records and batches.
     """

@@ -14,7 +14,7 @@ class ReadingTimers:
     """Timers of one reading.
 
     Args:
-        limit_ms: the API timeout: maximum wait for an end, or for the end of a fault.
+        limit_ms: maximum wait for an end, or for the end of a fault.
         idle_ms: maximum time without a record.
     """
 

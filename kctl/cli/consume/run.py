@@ -48,7 +48,7 @@ class ReadRequest(NamedTuple):
     """Options of the command.
 
     Attributes:
-        partitions: only these; empty: all.
+        partitions: empty: all.
         group: group to join, or None.
         isolation: isolation.level, if given.
         tail: number of newest records; None: by `specs`.

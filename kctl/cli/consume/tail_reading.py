@@ -56,7 +56,7 @@ class TailReading(Reading):
         """Look up the ends of the partitions.
 
         Args:
-            count: number of records over all partitions, at most MOST_TAIL of `kctl consume`.
+            count: number of records over all partitions.
             follows: continue with later records.
         """
         self._count = count

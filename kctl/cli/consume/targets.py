@@ -16,7 +16,6 @@ class Targets:
         ends: end offsets of partitions that have not reached them.
         is_bounded: the reading ends with the last of them.
         expected: next offset of each partition.
-        seen: all partitions so far.
         cut: partitions whose log was truncated, so that they end at its end.
     """
 

@@ -35,7 +35,7 @@ class WaitingWords(NamedTuple):
         is_fault: a fault withholds records that may exist.
         cause: last error, if any.
         started_at_ms: start of the oldest fault, if known.
-        key: equal for equal reasons at any time; only of the faults if there are any.
+        key: equal for equal reasons at any time; faults only, if any.
     """
 
     text: str = ""
@@ -55,7 +55,7 @@ def waiting_words(
 
     Args:
         partitions: from `Consumer.waiting_for`.
-        group: from `Consumer.waiting_for_group`; it has precedence over partitions.
+        group: from `Consumer.waiting_for_group`; it has precedence.
         filtered: records excluded in the meantime.
         now_ms: present time, for pending requests.
     """

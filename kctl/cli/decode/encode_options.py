@@ -16,7 +16,6 @@ class EncodeRequest(NamedTuple):
     """Encoding of keys and values; None leaves them unchanged.
 
     Attributes:
-        local: schema files.
         json_schema: JSON Schema file to register.
         registers: register the schema of the file first.
     """

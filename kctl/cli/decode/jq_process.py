@@ -1,7 +1,6 @@
-"""Child process for a jq program.
+"""Child process for a jq program, since Python handles no signals during its call into C.
 
-A jq program is one call into C, in which Python handles no signals. In the child, signals and limits therefore keep
-their default effect.
+In the child, signals and limits keep their default effect.
 """
 
 import os

@@ -25,7 +25,6 @@ class DecodeRequest(NamedTuple):
     """Formats of keys and values; None leaves them unchanged.
 
     Attributes:
-        local: schema files.
         is_strict: fail if a key or value cannot be decoded.
         jq: program for each record.
     """

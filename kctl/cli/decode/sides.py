@@ -19,10 +19,9 @@ class Side:
     Args:
         name: `key` or `value`.
         header: header that may have the schema ID.
-        is_ascii: escape all characters that are not ASCII.
+        is_ascii: escape all other characters.
         is_strict: raise a FieldError for each failure, with the failure as cause.
         warn: prints the first failure of each cause.
-    Attributes: failed: number of failures.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Catalog of exit codes, faults and limits.
+"""Catalog of exit codes, faults and limits. No I/O and no heavy imports.
 
-`kctl explain` prints it, tools/site_pages.py generates pages of the site, and the fault lab compares it with the output
-of kctl. No I/O and no heavy imports.
+`kctl explain` prints it, tools/site_pages.py generates pages from it, and the fault lab compares it with output of
+kctl.
 """

@@ -1,7 +1,6 @@
-"""Advice for broker errors and error classes of the client.
+"""Advice for broker errors that are not in BROKER_CAUSES, and for error classes of the client.
 
-BROKER_ADVICE has the broker errors that are not in BROKER_CAUSES. Each error has its own advice, because errors with
-one exit code have different fixes.
+Each error has its own advice, because errors with one exit code have different fixes.
 """
 
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES

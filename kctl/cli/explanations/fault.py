@@ -14,7 +14,6 @@ class Fault(NamedTuple):
         code: exit code if the fault fails the call.
         reason: pattern of the message.
         hint: pattern of the hint; empty if the message is sufficient.
-        causes: causes and checks.
         shown_by: test that causes the fault.
         not_shown: reason why no test causes it.
     """

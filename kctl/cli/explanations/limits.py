@@ -15,10 +15,8 @@ class Limit(NamedTuple):
         kind: config with the property; None for an argument.
         flag: command-line option, or empty.
         owner: `module.Class` that enforces it.
-        covers: scope of the limit.
-        test: test of the limit.
         default: used if `kind` is None.
-        only: kind of client that has it, if `kind` is None and other clients do not.
+        only: kind of client that has it, if `kind` is None and others do not.
     """
 
     name: str

@@ -14,10 +14,8 @@ class Page(NamedTuple):
     Attributes:
         kind: exit code, error, broker error, property, limit, topic config, fault or finding.
         name: name for `kctl explain`.
-        title: unique title of one line.
         means: meaning and causes.
         try_: fixes.
-        facts: names and values, such as the default or exit code.
         lists: headings, each with names and titles of other pages.
         also: reference to another meaning of the name.
     """

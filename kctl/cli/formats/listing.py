@@ -30,13 +30,13 @@ class Listing(NamedTuple):
     """Output of a command.
 
     Attributes:
-        kind: kind of the rows, such as `topics`; the `kind` of the envelope.
+        kind: kind of the rows, such as `topics`, in the envelope.
         columns: fields of all rows, in the order of JSON and CSV.
         rows: values by field; a field has one type in all commands (docs/schemas/listing.v1.json).
         facts: further fields of a document or JSON line; not in tables and CSV.
         shown: columns of a table; None for all.
         sections: parts of a table, instead of `rows`.
-        objects: JSON objects, instead of `rows`, with more fields than a row.
+        objects: JSON objects, instead of `rows`, with more fields.
     """
 
     kind: str

@@ -26,7 +26,6 @@ class RecordOutput:
     """Conversion of records to bytes.
 
     Args:
-        parts: output of each record.
         head: output before the first record.
         null: output of a null key or value, unless its field has its own.
         conditions: filters of records.

@@ -33,8 +33,9 @@ def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]
 
     `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`. Bytes that are not UTF-8
     are
-    `{"base64":"..."}`. A decoded key or value is JSON, with the schema in `key_schema` or `value_schema`:
-    `{"id":7,"type":"AVRO"}`, or null.
+    `{"base64":"..."}`. A decoded key or value is JSON, with the schema `{"id":7,"type":"AVRO"}`, or null, in
+    `key_schema`
+    or `value_schema`.
     """
     form = DecodedForm(sides, is_ascii=for_terminal) if sides.decodes else JsonForm(is_ascii=for_terminal)
     schemas = [
@@ -70,9 +71,8 @@ FORMULA_STARTS = b"=+-@\t\r"
 def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return one line with the columns of CSV_HEAD per record (RFC 4180: CRLF, doubled quotes).
 
-    Encodings are `utf-8`, `base64` for bytes that are not UTF-8, `json` for decoded data, or `null`, which has no
-    quotes.
-    Headers are as in jsonl.
+    Encodings are `utf-8`, `base64` for other bytes, `json` for decoded data, or `null`, without quotes. Headers are as
+    in jsonl.
 
     Args: is_safe: write an apostrophe before keys and values that start a formula.
     """

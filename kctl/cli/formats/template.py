@@ -57,7 +57,6 @@ class Field(NamedTuple):
         convert: writes a number or bytes; None for the default.
         is_json: write JSON, with null as null.
         is_schema: write the schema ID of a decoded key or value.
-        attribute: attribute of %a.
         parts: output of each header, for %h.
         form: word of the modifier, or empty.
     """

@@ -27,8 +27,7 @@ class PartitionLag(NamedTuple):
     Attributes:
         committed, end: None if missing or unknown.
         lag: None unless both are known and consistent.
-        member: present owner of the partition.
-        note: anomaly; empty if there is none.
+        note: anomaly, or empty.
         error: error of the commit or end, unless the partition does not exist.
         start: start offset of the log, if known.
         is_share: `committed` is the start offset of a share group, before which all records are done.

@@ -56,7 +56,7 @@ class LagLook(NamedTuple):
         rates: by group and partition, if there is an earlier sample.
         errors: failed requests; notes: lines about them and the threshold.
         has_found: whether any group was described.
-        is_above: whether a partition is above the threshold; None without a threshold.
+        is_above: whether a partition is above the threshold, or None.
     """
 
     lags: list[PartitionLag]

@@ -23,7 +23,6 @@ class LineBlock(NamedTuple):
         name, what: names of the stream and of a record, for messages.
         number, offset: of the first record, from 1 and from 0.
         keys: None without a separator; an entry is None if its record has no key.
-        delimiter_bytes, separator_bytes: sizes of the delimiter and of the key separator.
         given_key: key of records without one.
     """
 

@@ -114,6 +114,7 @@ class _Layout:
                 self._count(key, broker)
 
     def _surplus(self, kept: list[int], count: int, in_sync: Collection[int]) -> list[int]:
+        """Return replicas to remove: first those out of sync, not the leader, in a shared rack, on a full broker."""
         gone: list[int] = []
         for _ in range(count):
             left = [each for each in kept if each not in gone]

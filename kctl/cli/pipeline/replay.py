@@ -178,7 +178,7 @@ def _report_skipped(common: Common, found: "Replayed") -> None:
 def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
     """Return the instant; print it if it is relative, since a rerun must repeat it to continue this replay.
 
-    Raises: click.UsageError: it is relative and the replay has a name, for which a rerun would have another window.
+    Raises: click.UsageError: a relative instant for a named replay.
     """
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))

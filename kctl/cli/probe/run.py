@@ -27,7 +27,6 @@ class ProbePlan(NamedTuple):
         rounds: None until an interrupt.
         interval_ms: time between the starts of two rounds.
         cert_warn_ms: remaining validity below which a certificate is a finding.
-        strict: exit with 3 for any problem.
     """
 
     config: AdminConfig

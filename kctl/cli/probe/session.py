@@ -42,9 +42,6 @@ class ProbeRequest(NamedTuple):
     """Options of the command line.
 
     Attributes:
-        strict: exit with 3 for any problem.
-        group: consumer group whose coordinator is tested.
-        idle_ms: time to keep each connection idle.
         cert_warn_ms: remaining validity below which a certificate is a finding.
         resolve: host:port:ip texts.
         sni: server name for TLS.

@@ -84,8 +84,7 @@ class RecordSender:
         """Send rows.
 
         Raises: as Producer.send_columns; RecordTooLargeError after sending the rows before it, except in a transaction,
-        which
-            fails; DeliveryTimeout if the topic is not known in time.
+            which fails; DeliveryTimeout if the topic is not known in time.
         """
         self._await_topic(topic)
         first, end, timeout_ms = 0, len(values), self._max_block_ms

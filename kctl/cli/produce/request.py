@@ -22,18 +22,15 @@ class ProduceRequest(NamedTuple):
 
     Attributes:
         topic: None: the topic of each record.
-        files: input files.
-        form: format of the input.
         headers: added to every record, after its own.
         partition: None: the producer chooses.
         keeps_partition: use the partition of each record.
         is_now: ignore timestamps of records.
         empty_is_null: an empty value is a tombstone.
-        per_second: records per second; None: unlimited.
+        per_second: maximum records per second, or None.
         undelivered: file for undelivered records.
         is_transaction: send all or nothing, with a generated transactional.id if none is given.
         flags: properties that have an option.
-        encoding: schemas of keys and values.
     """
 
     topic: str | None
@@ -94,8 +91,7 @@ class EndBudget:
     """Time for pending records after the end of the input.
 
     --close-timeout, if given, is one budget for flush and close. Without it, the flush has the delivery timeout, and
-    the
-    close the default close timeout. `end_by` also sets one budget.
+    the close the default close timeout. `end_by` also sets one budget.
     """
 
     def __init__(self, clock: Clock, *, close_ms: int | None, default_close_ms: int) -> None:

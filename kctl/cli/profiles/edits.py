@@ -171,8 +171,7 @@ def _belongs(statements: Sequence[Statement], at: int, name: str) -> bool:
     """Return whether a statement is part of a profile: its headers, pairs, and their comments.
 
     A comment directly above a header belongs to that header. A comment after a blank line at the end of a table belongs
-    to
-    no profile.
+    to no profile.
     """
     if statements[at].path:
         return _is_of(statements[at], name)

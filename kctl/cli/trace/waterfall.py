@@ -26,7 +26,6 @@ def waterfall(
     """Return the lines of the picture.
 
     Args:
-        started_at_ms, ended_at_ms: of the call.
         limit_ms: --api-timeout.
         width: columns of the terminal.
         more: number of spans that are not shown.

@@ -37,7 +37,6 @@ class ReadFigures(NamedTuple):
     Attributes:
         written: records since the start; per_second: rate of the last seconds.
         lag: unread records, if known.
-        partitions: number of assigned partitions.
         waiting: reason for a wait, or empty. is_fault: the reason is a fault.
     """
 
@@ -68,7 +67,7 @@ class MoveProgress(NamedTuple):
 
     Attributes:
         done, total: partitions.
-        copied_bytes, total_bytes: of all copies; 0 if sizes are unknown.
+        copied_bytes, total_bytes: of all copies; 0 if unknown.
         eta_ms: estimated remaining time, if known.
     """
 
@@ -84,7 +83,7 @@ class Standing(NamedTuple):
 
     Attributes:
         texts: one line, from the longest form to the shortest.
-        share: finished share; None if the end is unknown.
+        share: finished share, if known.
         phase: a new one is shown immediately.
     """
 

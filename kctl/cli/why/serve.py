@@ -1,7 +1,7 @@
 """The page of metrics over HTTP, with limits on all input of scrapers.
 
-One request per connection, GET or HEAD of /metrics; at most `MOST_CONNECTIONS` at a time (a new one closes the
-oldest), `MOST_BYTES` of request line and headers, and `TIME_S` from accept to close.
+One GET or HEAD of /metrics per connection; at most `MOST_CONNECTIONS` (a new one closes the oldest), `MOST_BYTES` of
+request line and headers, and `TIME_S` from accept to close.
 """
 
 import asyncio
@@ -121,8 +121,8 @@ async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
 def _is_for_address(head: bytes, host: str) -> bool:
     """Return whether the Host of a request is valid: on a loopback address, an IP address or localhost.
 
-    Browsers that reach a loopback address by a foreign name (DNS rebinding) send that name. On other addresses, servers
-    may have any name.
+    Browsers that reach a loopback address by a foreign name (DNS rebinding) send that name. On other addresses, any
+    name is valid.
     """
     if not _is_loopback(host):
         return True

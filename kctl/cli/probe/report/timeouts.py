@@ -32,7 +32,7 @@ class Timeout(NamedTuple):
     Attributes:
         is_lower_bound: expired attempts hide the quantile, so the timeout may be too short.
         decided_by: node, or API and node, that needs the timeout.
-        samples: number of attempts without outages.
+        samples: attempts without outages.
         false_expiries: share of samples that may have taken longer.
     """
 
