@@ -13,7 +13,6 @@ COLLECTED_AFTER = 50_000
 
 
 def main() -> int:
-    """Run the command line of this process and return its exit code."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:  # our caller may have it ignored
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     from kctl.version import VERSION

@@ -49,7 +49,6 @@ def is_owned(found: os.stat_result, *, others: int = 0o077) -> bool:
 
 
 def block(descriptor: int) -> None:
-    """Set a descriptor that was opened with NONBLOCK to blocking mode."""
     if NONBLOCK:
         os.set_blocking(descriptor, True)
 
@@ -97,7 +96,6 @@ def set_timer(delay_s: float) -> None:
 
 
 def handle_alarm(handler: Callable[[int, FrameType | None], Any]) -> None:
-    """Install the handler of ALARM."""
     if ALARM is not None and signal.getsignal(ALARM) is not handler:
         signal.signal(ALARM, handler)
 

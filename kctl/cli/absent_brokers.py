@@ -32,7 +32,6 @@ class AbsentBroker(NamedTuple):
         return "missing" if self.node is None else "fenced"
 
     def error(self) -> KafkaError:
-        """Return the error of a request that needs the broker."""
         code = ErrorCode.BROKER_ID_NOT_REGISTERED if self.node is None else ErrorCode.BROKER_NOT_AVAILABLE
         return broker_error(code, f"use broker {self.node_id}", str(self))
 
@@ -42,7 +41,7 @@ class AbsentBroker(NamedTuple):
 
 
 def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> list[AbsentBroker]:
-    """Return absent brokers, sorted by ID; `replicas` has the broker of each replica in the cluster."""
+    """Return absent brokers by ID; `replicas` has the broker of each replica in the cluster."""
     has = Counter(replicas)
     fenced = {node.node_id: node for node in described.fenced_nodes}
     absent = (has.keys() | fenced.keys()) - {node.node_id for node in described.nodes}
@@ -50,7 +49,7 @@ def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> li
 
 
 def find_absent(admin: Admin, described: ClusterDescription) -> list[AbsentBroker]:
-    """Return absent brokers, sorted by ID. Raises: KafkaError: topics cannot be listed."""
+    """Return absent brokers by ID. Raises: KafkaError: topics cannot be listed."""
     topics = admin.list_topics(include_internal=True).values()
     return absent_brokers(
         described, [each for of in topics for info in of.partitions.values() for each in info.replicas]

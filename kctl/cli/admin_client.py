@@ -11,7 +11,7 @@ from kctl.client.events import Event, EventSink, ignore_events
 
 @contextmanager
 def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admin]:
-    """Return an admin client. Each call has a separate API timeout, unless `Admin.within` bounds several calls.
+    """Return an admin client. Each call has its own API timeout, unless `Admin.within` bounds several.
 
     Args: also: a second receiver of the events.
     """
@@ -40,7 +40,7 @@ def admin_of(common: Common) -> Iterator[Admin]:
 
 
 def principal_text(config: AdminConfig) -> str:
-    """Return the principal of this client as a phrase, as far as the configuration shows it."""
+    """Return the principal of this client in words, as far as the configuration shows it."""
     if config.uses_sasl:
         from kctl.client.security import read_jaas  # wanted by this message alone
 
@@ -51,5 +51,5 @@ def principal_text(config: AdminConfig) -> str:
 
 
 def nothing_found(admin: Admin, what: str) -> str:
-    """Return the notice of an empty list of topics or groups, which may be due to missing permissions."""
+    """Return the notice of an empty list, which may be due to missing permissions."""
     return f"no {what} found: brokers list only {what} that {principal_text(admin.config)} may describe"

@@ -51,7 +51,7 @@ def cancel_all() -> None:
 
 
 def _set_timer() -> None:
-    """Set the timer to the first alarm; repeat if a signal handler added an earlier one."""
+    """Set the timer to the first alarm; repeat if a signal handler adds an earlier one."""
     if not HAS_TIMER:
         return
     handle_alarm(_on_alarm)
@@ -100,7 +100,6 @@ class Insistence(Generic[E]):
         self._is_over = False
 
     def begin(self, after_ms: int) -> None:
-        """Start after `after_ms`."""
         self._alarm = Alarm(after_ms, self.insist)
 
     def insist(self, frame: FrameType | None) -> None:
@@ -118,7 +117,6 @@ class Insistence(Generic[E]):
             raise
 
     def end(self) -> None:
-        """Stop raising the exception."""
         self._is_over = True
         if self._alarm is not None:
             self._alarm.cancel()

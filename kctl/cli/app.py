@@ -183,7 +183,6 @@ def _options(
 
 
 def main() -> int:
-    """Run the command line of this process and return its exit code."""
     environment = system_environment()
     arguments = sys.argv[1:]
     interrupts = Interrupts(
@@ -203,7 +202,7 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
-    """Run one command line and return its exit code; failures are printed as one line and a hint."""
+    """Run one command line and return its exit code; print failures as one line and a hint."""
     with ExitStack() as resources:
         return _run(list(arguments), environment._replace(resources=resources, limits=DerivedLimits()))
 
@@ -264,7 +263,7 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
 
 
 def _forget_closed_streams() -> None:
-    """Flush stdout and stderr; redirect closed or full ones to /dev/null, so that Python's exit prints no error."""
+    """Flush stdout and stderr; redirect failing ones to /dev/null, so that Python's exit prints no error."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # our caller closed it
             continue

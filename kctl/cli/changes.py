@@ -52,7 +52,7 @@ class Consent(Enum):
 
 
 def consent_options(dry_run: ShownDryRun = False, execute: Execute = False, yes: Yes = False) -> Consent:
-    """Return the permission that the options give: --dry-run has precedence."""
+    """Return the permission of the options; --dry-run has precedence."""
     if dry_run:
         return Consent.DENIED
     return Consent.GIVEN if execute or yes else Consent.NEEDED
@@ -72,7 +72,7 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], question: str) -> bool:
-    """Show the facts and prompt on a terminal; return False without a terminal, and unless consent is NEEDED."""
+    """Show the facts and prompt; return False without a terminal, and unless consent is NEEDED."""
     environment = common.environment
     if consent is not Consent.NEEDED or not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False
@@ -100,12 +100,11 @@ def after_yes(
 
 
 def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str) -> str:
-    """Return the result of one item, such as "deleted"; `failed` is None in a dry run."""
+    """Return the result of one item; `failed` is None in a dry run."""
     return f"would be {done}" if failed is None else word_of(failed.get(key), done)
 
 
 def word_of(error: KafkaError | None, done: str) -> str:
-    """Return the result of a change that may have failed."""
     if error is None:
         return done
     return UNKNOWN if error.outcome_unknown else "failed"
@@ -134,7 +133,6 @@ def end_change(
 
 
 def say_dry_run(common: Common, what: str) -> None:
-    """Print that this was a dry run, the omitted change, and the option that makes it."""
     common.say(f"{common.environment.program}: dry run: {what}. Add --execute to make the change.")
 
 
@@ -154,7 +152,7 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError | 
 
 
 def checking(command: str, failed: Mapping[T, KafkaError], name: Callable[[T], str] = str) -> str:
-    """Return a command that shows the items whose outcome is unknown."""
+    """Return a command that shows items of unknown outcome."""
     names = dict.fromkeys(name(key) for key, error in failed.items() if error.outcome_unknown)
     return shlex.join([*command.split(), *list(names)[:MOST_NAMES]])
 

@@ -35,6 +35,5 @@ def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
 
 
 def one_of(flag: str, word: str, known: tuple[str, ...]) -> None:
-    """Raise BadParameter unless the word is known."""
     if word not in known:
         raise BadParameter(f"{word[:80]!r} is not one of {', '.join(known)}", param_hint=f"'{flag}'")

@@ -97,7 +97,6 @@ class Command(NamedTuple):
 
 @cache
 def read_tree() -> Command:
-    """Return the tree of `kctl`."""
     group = command_of(root)
     assert isinstance(group, Group)
     context = typer.Context(group, info_name="kctl", help_option_names=["-h", "--help"])

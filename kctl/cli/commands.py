@@ -41,7 +41,6 @@ class Command(TyperCommand):
         return [self.options_metavar or "", *usage_of_arguments(self, ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of arguments and options, and the examples."""
         from kctl.cli.help_sections import write_examples, write_sections
 
         write_sections(self, ctx, formatter)
@@ -70,7 +69,6 @@ class Group(TyperGroup):
         return args if is_command or not args or not args[0].startswith("-") else self.move_shared_options(ctx, args)
 
     def parser_of_all(self, ctx: Any) -> Any:
-        """Return a parser of the options of the group and the shared options."""
         from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
 
         parser, shared = self.make_parser(ctx), shared_options()
@@ -104,12 +102,10 @@ class Group(TyperGroup):
         return words
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the name and command of the first word, and the other words."""
         name = args[0] if args[0] in self.commands else subcommand_of(self.name or "", args[0])
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of options, the commands and the examples."""
         from kctl.cli.help_sections import write_examples, write_sections
 
         write_sections(self, ctx, formatter)
@@ -131,7 +127,6 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **given: Any
     ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        """Return a decorator that makes a function the command `name`."""
         return super().command(name, cls=cls or Command, **given)
 
 
@@ -150,7 +145,7 @@ def _by_name(options: Iterable[Any]) -> dict[str, Any]:
 
 
 def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
-    """Return the options of other tools for a command; options of kctl have precedence."""
+    """Return the options of other tools for a command; own options have precedence."""
     known, found = _by_name(options), []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         if name in known:
@@ -169,7 +164,7 @@ def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
 
 
 def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: Sequence[str]) -> None:
-    """Raise UsageError for an option where a value belongs, up to the subcommand.
+    """Raise UsageError for an option in place of a value, up to the subcommand.
 
     Values after an equals sign, as in --format=-b, are not checked.
     """
@@ -189,7 +184,7 @@ def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: 
 
 
 def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
-    """Return the name of the option whose value is the next word, or None."""
+    """Return the option whose value is the next word, or None."""
     option = options.get(word)
     if option is not None:
         return None if option.is_flag or option.count else word

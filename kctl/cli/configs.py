@@ -87,7 +87,7 @@ def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: 
 
 
 def change(common: Common, changes: "Mapping[ConfigResource, Mapping[str, str | None]]", *, dry_run: bool) -> int:
-    """Change configs, show the result of each entry, and return the exit code."""
+    """Change configs, show the results, and return the exit code."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -118,7 +118,6 @@ def shown_name(resource: "ConfigResource") -> str:
 
 
 def result_of(value: str | None, error: "KafkaError | None", *, dry_run: bool) -> str:
-    """Return the result of one entry, in a few words."""
     done = "unset" if value is None else "set"
     return word_of(error, f"would be {done}" if dry_run else done)
 
@@ -146,7 +145,7 @@ def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs:
 
 
 def default_of(entry: "ConfigEntry") -> str | None:
-    """Return the default of an entry; brokers have defaults of topic configs in hours or minutes, converted to ms."""
+    """Return the default of an entry; broker defaults in hours or minutes are converted to ms."""
     from kctl.client.admin import CONFIG_SOURCES
     from kctl.grammar.integers import integer_in
 

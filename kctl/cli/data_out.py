@@ -30,7 +30,7 @@ class StdoutFailed(CommandError):
         self._unwritten = unwritten
 
     def with_result(self) -> "StdoutFailed":
-        """Return the same error with the unwritten data in its details, for commands that changed something."""
+        """Return the same error with the unwritten data, for commands that changed something."""
         lines = self._unwritten.decode("utf-8", "replace").split("\n")
         return StdoutFailed(self._error, self._unwritten, ["the result was:", *filter(None, lines)])
 

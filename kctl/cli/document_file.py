@@ -37,12 +37,10 @@ def document_error(place: str, problem: str) -> CommandError:
 
 
 def shown(value: object) -> str:
-    """Return an invalid field for an error."""
     return repr(value)[:LONGEST_SHOWN]
 
 
 def is_number(value: object, largest: int) -> bool:
-    """Return whether a field is an integer from 0 to `largest`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= largest
 
 

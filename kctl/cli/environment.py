@@ -71,7 +71,6 @@ class Secrets:
         self.values: tuple[str, ...] = ()
 
     def masked(self, text: str) -> str:
-        """Return the text with `***` for each secret."""
         for value in self.values:
             if value:
                 text = text.replace(value, "***")
@@ -114,7 +113,6 @@ class Environment(NamedTuple):
 
     @property
     def can_redraw(self) -> bool:
-        """Return whether a view can be repainted on stdout."""
         return self.stdout_is_tty and not self.is_dumb
 
     @property
@@ -190,7 +188,6 @@ class Environment(NamedTuple):
 
 
 def system_environment() -> Environment:
-    """Return the environment of this process."""
     _open_what_is_closed()
     return Environment(
         stdin=BufferedReader(WaitingInput(0)),

@@ -77,14 +77,12 @@ class Failure(NamedTuple):
     phase: str = ""
 
     def masked(self, mask: Callable[[str], str]) -> "Failure":
-        """Return the failure with `mask` applied to its texts, to hide secrets."""
         details = tuple(map(mask, self.details))
         return self._replace(
             message=mask(self.message), hint=mask(self.hint), details=details, broker=mask(self.broker)
         )
 
     def lines(self) -> list[str]:
-        """Return the lines of the failure for people."""
         return [self.message, *(f"  {line}" for line in self.details), *([f"hint: {self.hint}"] if self.hint else [])]
 
     def fields(self) -> dict[str, object]:
@@ -141,7 +139,6 @@ def exit_code(error: BaseException) -> ExitCode:
 
 
 def explain(error: BaseException) -> Failure:
-    """Return the failure to print for an error."""
     if isinstance(error, OSError) and _is_of_disk(error):
         error = file_error("cannot write", error)  # mostly of click, which writes help to stdout
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
@@ -165,7 +162,7 @@ def explain(error: BaseException) -> Failure:
 
 
 def _acl_command(error: errors.AuthorizationError) -> str:
-    """Return ": " and the command that adds the missing ACL; empty if the error has no action and resource."""
+    """Return ": " and the command that adds the missing ACL, or an empty text."""
     found = _REFUSED.match(str(error))
     if found is None:
         return ""
@@ -215,7 +212,7 @@ def _message(error: BaseException) -> str:
 
 
 def _sentence(error: Any) -> str:
-    """Return the error in a command line, with a suggestion for an unknown command or option."""
+    """Return the error in a command line, with a suggestion for unknown names."""
     ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
     if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):

@@ -34,7 +34,6 @@ def help_json(ctx: typer.Context) -> int:
 
 
 def all_help() -> dict[str, Any]:
-    """Return the object to print."""
     from kctl.cli.command_tree import read_tree  # every command: wanted only here
 
     return {

@@ -22,7 +22,7 @@ _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 
 
 def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the arguments of a command, its own options, and a reference to the common options."""
+    """Write arguments, own options, and a reference to the common options."""
     common = common_options(command, ctx)
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in _shown(command, ctx):
@@ -37,7 +37,6 @@ def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def write_common_options(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write the common options of a command in sections."""
     common = common_options(command, ctx)
     _write_rows(
         {title: [_row(each) for each in common if set(each.opts) & set(SECTIONS[title])] for title in SECTIONS},
@@ -77,7 +76,6 @@ def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
 
 
 def write_examples(path: str, formatter: Any) -> None:
-    """Write the examples of the command `path`, one line each, to copy."""
     examples = EXAMPLES.get(path, ())
     if examples:
         with formatter.section("Examples"):
@@ -86,7 +84,6 @@ def write_examples(path: str, formatter: Any) -> None:
 
 
 def column_of_names(formatter: Any) -> int:
-    """Return the maximum columns of names: at most half of the width."""
     return min(WIDEST_NAMES, int(formatter.width) // 2)
 
 

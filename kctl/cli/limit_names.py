@@ -41,13 +41,13 @@ class DerivedLimits:
         self._names[option] = name
 
     def named(self, text: str) -> str:
-        """Replace derived limits in a text by the limits that they come from."""
+        """Replace derived limits in a text by their origins."""
         options = "|".join(map(re.escape, self._names))
         return re.sub(rf"\(({options})(?=[ )])", lambda found: f"({self._names[found[1]]}", text) if options else text
 
 
 def with_options(text: str) -> str:
-    """Replace properties and limits in a client text by options of the command line."""
+    """Replace properties and limits in a client text by options."""
     text = _LIMIT.sub(lambda found: found[1] + OPTION_OF_LIMIT[found[2]], text)
     text = _LONGER.sub(lambda found: OPTION_OF_LIMIT[found[0]], text)
     return _REFUSED.sub("(--no-fail-fast) ", _PROTOCOL.sub(r"\1 --security-protocol ", text))

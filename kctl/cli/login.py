@@ -35,7 +35,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def is_of_login(name: str) -> bool:
-    """Return whether a property is part of a login: user, password, token, keytab or client key."""
+    """Return whether a property is a user, password, token, keytab or client key."""
     return name in _LOGIN or name.startswith(_LOGIN_PREFIXES)
 
 
@@ -106,7 +106,7 @@ def _is_part(bound: _Bound, other: Setting, own: Setting | None) -> bool:
 
 
 def _without_sasl(kept: dict[str, Setting], others: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Drop SASL from the protocol of a layer without its login, unless other settings have a SASL login."""
+    """Drop SASL from the protocol of a layer without its login, unless other settings have one."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
         kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
@@ -118,7 +118,7 @@ def _urls(setting: Setting) -> frozenset[object]:
 
 
 def _is_of_endpoint(name: str, setting: Setting) -> bool:
-    """Return whether a property may contain the client secret of the token endpoint; references may be any login."""
+    """Return whether a property may contain the client secret of the token endpoint."""
     if name == JAAS:
         return not any(module in setting.text for module in _PASSWORD_MODULES)
     return name in (CLIENT_ID, CLIENT_SECRET)
@@ -234,7 +234,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
 
 
 def _quoted(setting: Setting, is_written: bool) -> str:
-    """Escape a value for the quotes of a login, except references, which are escaped when fetched."""
+    """Escape a value for the quotes of a login, except references, escaped when fetched."""
     if not is_written:
         return in_quotes(setting.text)
     written = setting.text if setting.of_profile else escape(setting.text)

@@ -114,7 +114,7 @@ def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResour
 
 
 def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
-    """Wait, as `wait_for_brokers`, until every broker reports the created ACL rules, or none of the deleted ones."""
+    """Wait, as `wait_for_brokers`, until brokers report the created ACL rules, or none of the deleted ones."""
 
     def knows(node_id: int) -> bool:
         found = set(admin.describe_acls(broker_id=node_id, timeout=ANSWER_S))
@@ -124,7 +124,7 @@ def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, 
 
 
 def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credential], *, are_there: bool) -> None:
-    """Wait, as `wait_for_brokers`, until every broker reports the credentials, or none of the deleted ones."""
+    """Wait, as `wait_for_brokers`, until brokers report the created credentials, or none of the deleted ones."""
 
     def knows(node_id: int) -> bool:
         found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
@@ -134,7 +134,7 @@ def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credent
 
 
 def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: Mapping[str, float | None]) -> None:
-    """Wait, as `wait_for_brokers`, until every broker reports the quotas of an entity; None: removed."""
+    """Wait, as `wait_for_brokers`, until brokers report the quotas of an entity; None: removed."""
     kinds = [kind for kind, _ in entity.parts]
 
     def knows(node_id: int) -> bool:
@@ -179,12 +179,12 @@ def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout
 
 
 def is_created(topic_id: bytes) -> Knows:
-    """Return the expected state of a created topic, with its ID if known."""
+    """Return the expected state of a created topic."""
     return lambda info: info is not None and topic_id in (NO_TOPIC_ID, info.topic_id)
 
 
 def is_deleted(topic_id: bytes) -> Knows:
-    """Return the expected state of a deleted topic; a new topic may have the name."""
+    """Return the expected state of a deleted topic; a new one may have the name."""
     return lambda info: info is None or topic_id not in (NO_TOPIC_ID, info.topic_id)
 
 

@@ -79,7 +79,7 @@ def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mappi
 def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
     """Return the existing partitions of each topic.
 
-    Raises: CommandError: a partition does not exist. KafkaError: a topic does not exist or cannot be described.
+    Raises: CommandError: a partition is missing. KafkaError: a topic cannot be described.
     """
     wanted = with_matching(admin, wanted)
     described = admin.describe_topics(list(wanted))
@@ -94,7 +94,6 @@ def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dic
 
 
 def refuse_missing(topic: str, missing: Sequence[int], count: int) -> None:
-    """Raise CommandError if partitions are missing from a topic of `count` partitions."""
     if missing:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,

@@ -40,7 +40,6 @@ def suggest_transactions(admin: "Admin", failed: Mapping[str, KafkaError]) -> No
 
 
 def suggest_resources(admin: "Admin", failed: "Mapping[ConfigResource, KafkaError]") -> None:
-    """Add a similar name to each error about a topic config resource that does not exist."""
     suggest_topics(admin, {one.name: error for one, error in failed.items() if one.type.name == "TOPIC"})
 
 
@@ -52,7 +51,7 @@ def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
 
 
 def _suggest(failed: Mapping[str, KafkaError], code: ErrorCode, known: Callable[[], Iterable[str]]) -> None:
-    """Set the hints of errors with `code`; list the names once, and only if needed."""
+    """Set the hints of errors with `code`; list the names once, if needed."""
     unknown = {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
     if unknown:
         try:

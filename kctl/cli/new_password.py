@@ -96,7 +96,6 @@ def _of_source(common: Common, source: str) -> str:
 
 
 def _asked(common: Common, user: str) -> str:
-    """Prompt twice for the password, without echo."""
     sources = Sources(common.environment.environ, Path.cwd(), common.environment.clock, ask_on_terminal)
     words = one_line(user).replace("{", "").replace("}", "")
     try:

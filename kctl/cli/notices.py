@@ -93,7 +93,6 @@ class Waits:
         """What requests that are not the client's have not got yet, and since when."""
 
     def on_event(self, event: Event) -> None:
-        """Update the waits."""
         with self._lock:
             if isinstance(event, Throttled):
                 self._throttled[event.target.place] = event.at_ms + event.throttle_ms
@@ -157,7 +156,7 @@ class Waits:
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
-        """Return whether a connection was used and has no pending request: brokers close idle connections."""
+        """Return whether a used connection has no pending request: brokers close idle ones."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _on_close(self, target: Target) -> None:
@@ -187,7 +186,7 @@ class Waits:
                 del self._others[key]
 
     def causes(self, now_ms: int) -> list[str]:
-        """Return the causes of waits of REPORT_AFTER_MS or longer; none while the client gets responses."""
+        """Return the causes of waits of REPORT_AFTER_MS or longer; none while responses arrive."""
         with self._lock:
             others = [what for what, since_ms in self._others.values() if now_ms - since_ms >= REPORT_AFTER_MS]
             return [*dict.fromkeys(others), *self._causes(now_ms)]
@@ -201,7 +200,7 @@ class Waits:
             return bool(endings) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
-        """Return the servers that accepted the client and, after the first, the servers that are not usable."""
+        """Return the servers that accepted the client and, if any, those not usable."""
         with self._lock:
             if not self._ready:
                 return []
@@ -209,7 +208,7 @@ class Waits:
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def failures(self, now_ms: int) -> list[str]:
-        """Return failures of servers that accept connections; none while another server responds."""
+        """Return failures of servers that accept connections; none while another responds."""
         with self._lock:
             if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
                 return []
@@ -291,7 +290,7 @@ class WaitNotices:
         self._is_stopping = False
 
     def _on_event_once(self, event: Event) -> None:
-        """Update the waits, and report unusable servers once, without a task."""
+        """Update the waits, and report unusable servers once."""
         self._waits.on_event(event)
         if isinstance(event, Failed | Lost) and not self._is_stopping and not self._is_at_its_end(event.at_ms):
             failures = self._waits.failures(event.at_ms)

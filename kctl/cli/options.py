@@ -79,14 +79,14 @@ class Common(NamedTuple):
         return on_event
 
     def finish_traces(self) -> None:
-        """Finish the traces and stop the notices, which receive no more events."""
+        """Finish the traces and the notices."""
         self.end_notices()
         for trace in (self.tracer, self.trace_file):
             if trace is not None:
                 trace.finish()
 
     def end_notices(self) -> None:
-        """Stop the wait notices: the command reports its waits itself, or has finished."""
+        """Stop the wait notices, as the command reports its waits or has finished."""
         if self.notices is not None:
             self.notices.stop()
 
@@ -105,7 +105,6 @@ class Common(NamedTuple):
 
     @property
     def close_timeout_ms(self) -> int:
-        """Return --close-timeout, or its default."""
         return DEFAULT_CLOSE_MS if self.close_timeout_given_ms is None else self.close_timeout_given_ms
 
     @property
@@ -367,8 +366,6 @@ def _shared_parameters() -> dict[str, inspect.Parameter]:
 
 @cache
 def shared_options() -> list[Any]:
-    """Return the shared options as the parser has them."""
-
     def command(common: Common) -> int:
         raise NotImplementedError  # only its options are read
 

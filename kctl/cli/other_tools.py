@@ -214,5 +214,5 @@ def subcommand_of(group: str, word: str) -> str:
 
 
 def options_of(command: str) -> Mapping[str, str]:
-    """Return the options of other tools for a command, such as `topics list`, in the order of the table."""
+    """Return the options of other tools for a command, in the order of the table."""
     return OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})

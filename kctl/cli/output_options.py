@@ -54,7 +54,6 @@ class Shapes(Words):
 
 
 def output_option(*offered: Output) -> Any:
-    """Return the option --output of a command that offers these formats."""
     shapes = Shapes(offered)
     *others, last = shapes.words or ("",)
     words = f"Format: {', '.join(others)}, or {last}." if others else f"Format: {last}."
@@ -78,6 +77,5 @@ def shape_of_json(
 
 
 def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
-    """Raise click.UsageError for a format that a command does not offer."""
     what = f"offers {', '.join(offered)}" if offered else "prints no data"
     raise click.UsageError(f"--output {shape}: this command {what}.")

@@ -31,7 +31,6 @@ class Health(NamedTuple):
         return self.under_replicated or self.offline
 
     def holds_for(self, partition: PartitionInfo) -> bool:
-        """Return whether the filter selects a partition."""
         return (
             not self.is_any
             or (self.under_replicated and is_under_replicated(partition))
@@ -40,7 +39,6 @@ class Health(NamedTuple):
 
 
 def is_under_replicated(partition: PartitionInfo) -> bool:
-    """Return whether a replica is not in sync."""
     return len(partition.isr) < len(partition.replicas)
 
 
@@ -74,7 +72,7 @@ def _list_row(topic: TopicListing) -> Row:
 def list_listing(
     topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
 ) -> Listing:
-    """Return a row for each topic with a selected partition; with sizes if given."""
+    """Return a row for each topic with a selected partition, with any sizes."""
     rows: list[Row] = []
     for topic in topics:
         if health.is_any and not any(map(health.holds_for, topic.partitions.values())):
@@ -113,5 +111,4 @@ def id_text(topic_id: bytes) -> str | None:
 
 
 def count_of(number: int) -> int | None:
-    """Return a count; None if the broker omits it."""
     return None if number < 0 else number

@@ -10,7 +10,6 @@ UNCOMPILED: Final = "this install has no compiled record module: records take ma
 
 
 def state() -> str:
-    """Return the line of `kctl --version -v`."""
     from kctl.client.records import is_compiled
 
     return "record module: compiled" if is_compiled() else f"record module: Python ({UNCOMPILED})"

@@ -95,7 +95,7 @@ def _hint(needed: AclRule, denying: AclRule | None) -> str:
 
 
 def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -> None:
-    """Print a note about rules for single hosts, which a check without --host ignores."""
+    """Note rules for single hosts, which a check without --host ignores."""
     hosts = [
         rule.host
         for rule in rules

@@ -60,7 +60,6 @@ def resource_options(
     ] = None,
     prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat names as prefixes.")] = False,
 ) -> Resources:
-    """Return the options as Resources."""
     named = [
         *_each("topic", topics),
         *_each("group", groups),
@@ -112,7 +111,6 @@ def rule_options(
         typer.Option("--host", metavar="ADDRESS", help="Address of clients. Repeatable [default: any]."),
     ] = None,
 ) -> RuleOptions:
-    """Return the options as RuleOptions."""
     permissions = [(principal_of(each, "'--allow'"), "allow") for each in allow or ()]
     permissions += [(principal_of(each, "'--deny'"), "deny") for each in deny or ()]
     return RuleOptions(
@@ -218,7 +216,6 @@ def filters_of(
 
 
 def line_of(rule: "AclRule", command: str) -> str:
-    """Return the command line that creates or deletes a rule."""
     words = ["kctl", "acls", command, f"--{rule.permission.word}", rule.principal, "--operation", rule.operation.word]
     words += ["--cluster"] if rule.resource_type.word == "cluster" else [f"--{rule.resource_type.word}"]
     words += [] if rule.resource_type.word == "cluster" else [rule.resource_name]

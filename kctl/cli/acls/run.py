@@ -25,7 +25,6 @@ _OF_CONSUMERS = {"topic": (AclOperation.READ, AclOperation.DESCRIBE), "group": (
 
 
 def rule_row(rule: AclRule) -> Row:
-    """Return the fields of a rule."""
     return {
         "permission": rule.permission.word,
         "principal": rule.principal,
@@ -38,7 +37,6 @@ def rule_row(rule: AclRule) -> Row:
 
 
 def list_rules(common: Common, filters: Sequence[AclFilter]) -> int:
-    """Print the rules that match one of the filters."""
     output = common.choose_output(*SHAPES)
     with admin_of(common) as admin:
         rules = {rule: None for wanted in filters for rule in admin.describe_acls(wanted)}
@@ -86,7 +84,7 @@ def _note_stars(common: Common, rules: Sequence[AclRule]) -> None:
 
 
 def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> int:
-    """Create rules, print their results, and return the exit code."""
+    """Create rules, print the results, and return the exit code."""
     output = common.choose_output(*SHAPES)
     _note_stars(common, rules)
     with admin_of(common) as admin:
@@ -115,7 +113,7 @@ def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set
 
 
 def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent) -> int:
-    """Show the matching rules, delete them if the user consents, and return the exit code."""
+    """Show and, with consent, delete the matching rules; return the exit code."""
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
         with admin.within():

@@ -68,7 +68,6 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
 
 
 def name_of(path: str) -> str:
-    """Return the name of the file for messages."""
     return "stdin" if Path(path) == STDIN else path
 
 

@@ -29,10 +29,7 @@ def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[Appl
 def _unknown_changes(
     admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange], node_id: int
 ) -> AbstractSet[ApplyChange]:
-    """Return the changes that a broker does not know yet.
-
-    Raises: KafkaError: the broker did not respond, or responded with an error.
-    """
+    """Return the changes that a broker does not know yet. Raises: KafkaError: it did not respond successfully."""
     unknown: set[ApplyChange] = set()
     names = sorted({change.item for change in made if isinstance(change.item, str)})
     if names:

@@ -43,7 +43,6 @@ class ApplyChange(NamedTuple):
 
     @property
     def resource(self) -> str:
-        """Name of the topic or ACL in the listing."""
         return f"topic {self.item}" if isinstance(self.item, str) else f"acl {self.item}"
 
 
@@ -91,7 +90,6 @@ def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prun
 
 
 def in_order(changes: Iterable[ApplyChange]) -> list[ApplyChange]:
-    """Sort changes by kind."""
     order = {kind: number for number, kind in enumerate(Kind)}
     return sorted(changes, key=lambda change: order[change.kind])
 

@@ -52,7 +52,6 @@ class Wish(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Command line that applies the remaining changes."""
         return f"kctl apply -f {shlex.quote(self.path)}{' --prune' if self.prune else ''}"
 
 
@@ -70,7 +69,6 @@ class ApplyOutcome:
         return sum(each == result for each in self.results.values())
 
     def settle(self, batch: Sequence[ApplyChange], failed: Failures, done: str) -> None:
-        """Store the results of one request."""
         for change in batch:
             error = failed.get(change.item)
             self.results[change] = done if error is None else _result_of(error)
@@ -108,7 +106,7 @@ def _result_of(error: KafkaError) -> str:
 
 
 def run_apply(common: Common, output: Output, wish: Wish) -> int:
-    """Change the cluster to match the file, or show the changes, and return the exit code."""
+    """Change the cluster to match the file, or show the changes; return the exit code."""
     timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
     with interrupted_after(timeout_ms, common.environment.clock, f"reading {name_of(wish.path)}"):
         declaration = read_declaration(wish.path, common.environment.stdin)

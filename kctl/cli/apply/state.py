@@ -59,7 +59,7 @@ def _own_configs(admin: Admin, names: Collection[str], broker_id: int | None) ->
 
 
 def export_topics(common: Common, output: Output, admin: Admin) -> None:
-    """Print topics and ACLs as a file for `kctl apply -f`, without internal topics."""
+    """Print topics and ACLs for `kctl apply -f`, without internal topics."""
     found = read_topics(admin, None)
     topics = [_topic_entry(name, topic) for name, topic in found.items() if not topic.is_internal]
     document: dict[str, object] = {"topics": topics}
@@ -85,7 +85,6 @@ def _topic_entry(name: str, topic: FoundTopic) -> dict[str, object]:
 
 
 def rule_entry(rule: AclRule) -> dict[str, str]:
-    """Return a rule in the format of the file."""
     return {
         "principal": rule.principal,
         "host": rule.host,
@@ -98,7 +97,7 @@ def rule_entry(rule: AclRule) -> dict[str, str]:
 
 
 def _plain(text: str) -> object:
-    """Return a bool or integer if YAML reads it as the same text, otherwise the text."""
+    """Return a bool or integer if YAML reads the same from the text, otherwise the text."""
     if text in ("true", "false"):
         return text == "true"
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 and str(int(text)) == text else text

@@ -117,7 +117,6 @@ def as_lines(figures: Figures) -> Iterator[str]:
 
 
 def as_row(figures: Figures) -> Row:
-    """Return the figures as one row."""
     return {
         "test": figures.kind.value,
         "topic": figures.topic,
@@ -195,7 +194,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
 
 
 def _delete_surely(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic. After an interrupt, start the deletion again and raise Interrupted."""
+    """Delete the topic; repeat after an interrupt, and raise Interrupted."""
     try:
         _delete(common, admin, name)
     except Interrupted:
@@ -204,7 +203,7 @@ def _delete_surely(common: Common, admin: Admin, name: str) -> None:
 
 
 def _delete(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic. It may not exist if its creation was interrupted."""
+    """Delete the topic, which may be missing after an interrupt."""
     try:
         failed = admin.delete_topics([name], timeout=common.close_timeout_s).failed
         error = failed.get(name)
@@ -252,7 +251,6 @@ class _Bench:
         return SendFigures(self._records, 0, self._size_bytes, total_bytes)
 
     def figures(self) -> Figures:
-        """Return the figures so far."""
         elapsed_us = max(0, self._last_us - self._first_us)
         return Figures(
             self._request.kind, self._topic, self._records, self._size_bytes, elapsed_us, self._failed, self._latencies

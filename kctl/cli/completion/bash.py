@@ -115,7 +115,6 @@ complete -F _kctl kctl
 
 
 def bash_script(places: list[CommandSpec]) -> str:
-    """Return the script."""
     lines = [f"_kctl_valued={quote(' '.join(options_with_values(places)))}", ""]
     for name, words in LISTS.items():
         lines += [f"_kctl_list_{name}() {{", "    cat <<'END'", *words, "END", "}", ""]

@@ -67,7 +67,6 @@ end
 
 
 def fish_script(places: list[CommandSpec]) -> str:
-    """Return the script."""
     paths = " ".join(_quoted(f" {place.path}") for place in places if place.path)
     on_cluster = " ".join(_quoted(f" {place.path}") for place in places if has_shared(place))
     lines = [f"set -g __kctl_valued {' '.join(options_with_values(places))}", f"set -g __kctl_paths {paths}"]

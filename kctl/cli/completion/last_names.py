@@ -34,7 +34,7 @@ class LastNames:
         self._path = _path(kind, given, environ)
 
     def read(self, wall_ms: int) -> tuple[bytes, int]:
-        """Return the names, one per line, and their age; empty if the user has no valid file."""
+        """Return the names, one per line, and their age; empty without a valid file."""
         if self._path is None:
             return b"", LONGEST_MS
         try:
@@ -61,7 +61,7 @@ class LastNames:
             self._delete_old()
 
     def wait_for_others(self) -> bool:
-        """Lock the file until this process and its forks exit. Return whether another process held the lock."""
+        """Lock the file until this process and its forks exit; return whether another process held it."""
         if self._path is None:
             return False
         try:
@@ -78,7 +78,7 @@ class LastNames:
         return False
 
     def _delete_old(self) -> None:
-        """Delete expired files, which changed options and profiles no longer use."""
+        """Delete expired files of options and profiles that are no longer used."""
         assert self._path is not None
         oldest_s = self._path.stat().st_mtime - LONGEST_MS / 1000
         for each in self._path.parent.iterdir():

@@ -75,7 +75,6 @@ class CommandSpec(NamedTuple):
 
 
 def read_places() -> list[CommandSpec]:
-    """Return all commands in the order of the help."""
     return [_place(command) for command in read_tree().walk()]
 
 
@@ -99,7 +98,6 @@ def _sandbox_faults() -> list[Offer]:
 
 
 def offer_of(option: Option) -> Offer:
-    """Return the completions after an option."""
     if option.values:
         return Offer(words=option.values)
     if option.names == ("-X",):
@@ -122,7 +120,6 @@ def shared_options(places: list[CommandSpec]) -> frozenset[Option]:
 
 
 def has_shared(place: CommandSpec) -> bool:
-    """Return whether a command has the options of cluster commands."""
     return any(option.is_common for option in place.options)
 
 

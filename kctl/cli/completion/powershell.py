@@ -59,7 +59,6 @@ Register-ArgumentCompleter -Native -CommandName 'kctl' -ScriptBlock {
 
 
 def powershell_script(places: list[CommandSpec]) -> str:
-    """Return the script."""
     lines = [f"$kctlValued = @({_list(options_with_values(places))})", "$kctlLists = @{"]
     lines += [f"    {_quoted(name)} = @({_list(words)})" for name, words in LISTS.items()]
     lines += ["}", "$kctlPlaces = @{"]

@@ -39,7 +39,6 @@ _kctl "$@"
 
 
 def zsh_script(places: list[CommandSpec]) -> str:
-    """Return the file `_kctl`."""
     lines = []
     for kind in ("topics", "groups", "profiles"):
         lines.append(f'_kctl_names_{kind}() {{ _kctl_names {kind} "$@" }}')

@@ -90,7 +90,7 @@ class BoundsLookup:
     def pop_known(self) -> dict[TopicPartition, Bounds]:
         """Return the bounds that became known since the last call.
 
-        Raises: KafkaError: a partition does not exist, or cannot be read.
+        Raises: KafkaError: a partition is missing or cannot be read.
         """
         results = sum(len(lookup.found) + len(lookup.failed) for lookup in self._lookups)
         if results == self._seen_results and results:

@@ -38,12 +38,10 @@ class ChunkWriter:
 
     @property
     def is_full(self) -> bool:
-        """Return whether the maximum number is written."""
         return self.written >= self._max_records
 
     @property
     def filters(self) -> bool:
-        """Return whether records may be excluded."""
         return bool(self._output.conditions)
 
     def write(self, chunk: FetchedChunk, end: int) -> int:

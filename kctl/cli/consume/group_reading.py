@@ -95,7 +95,6 @@ class GroupReading(Reading, RebalanceListener):
 
     @property
     def _has_goal(self) -> bool:
-        """Return whether the reading ends, even before the group has assigned partitions."""
         return self._exit_at_end or super()._has_goal
 
     def _poll(self, timeout_s: float) -> FetchedChunk | None:
@@ -145,7 +144,7 @@ class GroupReading(Reading, RebalanceListener):
         self._look_up_bounds(ranges, committed)
 
     def _note_unused_start(self, committed: Mapping[TopicPartition, int | None]) -> None:
-        """Note once that -o does not set the start, since the group has committed offsets."""
+        """Note once that the group's commits, not -o, set the start."""
         starts = [spec for spec in self._specs if spec.start is not None]
         used = [tp for tp, offset in committed.items() if offset is not None]
         if self._is_start_noted or not any(spec.is_about(tp.partition) for spec in starts for tp in used):
@@ -159,7 +158,7 @@ class GroupReading(Reading, RebalanceListener):
     def _look_up_bounds(
         self, ranges: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
     ) -> None:
-        """Hold partitions whose end, or start without a commit, must be looked up; `_begin` starts them."""
+        """Hold partitions whose end, or start without a commit, must be looked up."""
         wanted: dict[TopicPartition, Range] = {}
         without_start: set[TopicPartition] = set()
         for tp, each in ranges.items():
@@ -250,7 +249,7 @@ class GroupReading(Reading, RebalanceListener):
     # --- where partitions begin -------------------------------------------------------------------------------------
 
     def _begun(self, tp: TopicPartition, offset: int) -> None:
-        """Commit the start of a partition, where the next member continues if this one reads no record."""
+        """Commit the start of a partition, so that the next member continues there."""
         self._unbegun.discard(tp)
         self._uncommitted[tp] = offset
 
@@ -265,7 +264,7 @@ class GroupReading(Reading, RebalanceListener):
         super()._follow_empty_positions()
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Start at -o if the group has no commit; otherwise continue as in every reading."""
+        """Start at -o if the group has no commit."""
         if isinstance(error, LogTruncationError) or error.__cause__ is not None:
             super()._continue_after(error)
             return
@@ -306,7 +305,7 @@ class GroupReading(Reading, RebalanceListener):
             self._consumer.commit_async(offsets, self._on_commit)
 
     def _commit_last(self) -> None:
-        """Commit all offsets that no response has confirmed, since no later commit repeats them."""
+        """Commit all unconfirmed offsets, since no later commit repeats them."""
         latest = self._latest_commits
         self._uncommitted = {tp: at for tp, at in latest.items() if self._confirmed.get(tp) != at} | self._uncommitted
         self._commit()

@@ -83,7 +83,6 @@ class Reading:
     # --- what is read -----------------------------------------------------------------------------------------------
 
     def watch(self, watch: TopicWatch) -> None:
-        """Also read new partitions, from their first record."""
         self._watch = watch
 
     def start(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
@@ -214,7 +213,6 @@ class Reading:
                 self._consumer.seek_to_beginning([tp])
 
     def _loss(self, error: InvalidOffsetError) -> CommandError:
-        """Return the error of a reading that exits on lost offsets."""
         tp = TopicPartition(*error.partitions[0])
         offset = error.offset if isinstance(error, LogTruncationError) else self._targets.expected.get(tp)
         if offset is None:
@@ -224,7 +222,7 @@ class Reading:
         return CommandError(ExitCode.DATA, f"{tp} has no offset {offset} any more{why}", hint)
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
-        """Report that a partition continues at another offset, because the expected one is gone."""
+        """Report that the expected offset of a partition is gone."""
         lost = self._targets.lost_offset(tp, offset)
         if lost is None:
             return
@@ -237,7 +235,7 @@ class Reading:
         self._moved(tp, offset)
 
     def _moved(self, tp: TopicPartition, offset: int) -> None:
-        """Handle the move of a partition to another offset: for subclasses."""
+        """Handle a moved partition: for subclasses."""
 
     # --- what comes -------------------------------------------------------------------------------------------------
 
@@ -254,7 +252,7 @@ class Reading:
             self._reached_end(tp)
 
     def _wrote(self, tp: TopicPartition, next_offset: int) -> None:
-        """Handle unflushed output of all records before an offset: for subclasses."""
+        """Handle unflushed output before an offset: for subclasses."""
 
     def _reached_end(self, tp: TopicPartition) -> None:
         if self._targets.ends.pop(tp, None) is not None:
@@ -310,7 +308,7 @@ class Reading:
         return waiting_words(self._reasons(), filtered=self._writer.filtered, now_ms=self._clock.now_ms())
 
     def _reasons(self) -> dict[TopicPartition, WaitReason]:
-        """Return the wait reasons of all partitions, including those without bounds."""
+        """Return the wait reasons of partitions, including unknown bounds."""
         return self._consumer.waiting_for() | self._targets.waiting()
 
     def _show_status(self, words: WaitingWords) -> None:
@@ -336,11 +334,10 @@ class Reading:
     # --- what is noted ----------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
-        """Report something that was not done as requested."""
         self._report.note(text)
 
     def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
-        """Report the partitions without an end, if only some of the `of` partitions have one."""
+        """Report partitions without an end, if others of the `of` partitions have one."""
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
             it_is, it = ("it is", "it") if len(endless) == 1 else ("they are", "them")
@@ -349,7 +346,7 @@ class Reading:
             )
 
     def report_interrupt(self) -> None:
-        """Report the number of records and partitions read, and faults of unread partitions."""
+        """Report the numbers of records and partitions read, and faults of the rest."""
         reasons = self._reasons()
         if not reasons and not self.written:
             return  # nothing has begun yet

@@ -55,7 +55,7 @@ class ReadingReport:
         return self._status.is_due(self._clock.now_ms())
 
     def show_status(self, written: int, targets: Targets, partitions: int, words: WaitingWords) -> None:
-        """Repaint the status line, unless it is too early."""
+        """Repaint the status line if it is due."""
         now_ms = self._clock.now_ms()
         if not self._status.is_due(now_ms):
             return
@@ -70,5 +70,4 @@ class ReadingReport:
         self._status.show(reading_line(figures), now_ms)
 
     def close_status(self) -> None:
-        """Remove the status line permanently."""
         self._status.close()

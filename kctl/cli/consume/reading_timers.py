@@ -28,7 +28,6 @@ class ReadingTimers:
         self.start()
 
     def start(self) -> None:
-        """Start the timers."""
         self._rest = Timer(self._clock, FOREVER_MS)
         """Time since the last fetched record."""
         self._silence = Timer(self._clock, FOREVER_MS)
@@ -59,7 +58,7 @@ class ReadingTimers:
         return self.rest_ms >= self._idle_ms
 
     def wait_s(self, *, is_bounded: bool, has_goal: bool) -> float:
-        """Return the time to wait for the next chunk until the next check."""
+        """Return the time until the next check, to wait for a chunk."""
         self._rest.update()
         left_ms = min(IDLE_MS, self._idle_ms - self.rest_ms)
         if is_bounded:

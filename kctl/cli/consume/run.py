@@ -83,7 +83,6 @@ class ReadRequest(NamedTuple):
 
 
 def run_reading(common: Common, request: ReadRequest, output: RecordOutput) -> int:
-    """Read the requested records and return the exit code."""
     config = _config(common, request)
     close_timeout_s = common.close_timeout_ms / 1000
     prefetch_bytes = PREFETCH_BYTES if request.prefetch_bytes is None else request.prefetch_bytes
@@ -217,7 +216,7 @@ def _is_stored(position: Position | None) -> bool:
 
 
 def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
-    """Close within the timer; on a signal, close within its remaining time and return the signal."""
+    """Close within the timer; after a signal, close within the rest and return the signal."""
     try:
         return consumer.close(timer.remaining_ms / 1000), None
     except Interrupted as interrupted:

@@ -38,7 +38,7 @@ class Targets:
         return self.add(bounds)
 
     def add(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:
-        """Add partitions; return the start offsets of partitions with records to read."""
+        """Add partitions; return start offsets as `set`."""
         wanted = {tp: each for tp, each in bounds.items() if each.end is None or each.start < each.end}
         self.ends |= {tp: each.end for tp, each in wanted.items() if each.end is not None}
         starts = {tp: each.start for tp, each in wanted.items()}
@@ -54,7 +54,7 @@ class Targets:
     def pop_known(self) -> dict[TopicPartition, Bounds]:
         """Return the bounds that became known since the last call.
 
-        Raises: KafkaError: a partition does not exist, or cannot be read.
+        Raises: KafkaError: a partition is missing or cannot be read.
         """
         found: dict[TopicPartition, Bounds] = {}
         for lookup in self._lookups:
@@ -74,7 +74,6 @@ class Targets:
 
     @property
     def open_at(self) -> dict[TopicPartition, int]:
-        """Return the offsets of open transactions that block reading."""
         return {tp: offset for lookup in self._all_lookups for tp, offset in lookup.open_at.items()}
 
     @property
@@ -85,15 +84,12 @@ class Targets:
 
     @property
     def are_reached(self) -> bool:
-        """Return whether every partition is read to its end."""
         return self.is_bounded and not self.ends and not self._lookups
 
     def end_of(self, tp: TopicPartition) -> int:
-        """Return the end offset of a partition, or FOREVER."""
         return self.ends.get(tp, FOREVER)
 
     def advance(self, chunk: FetchedChunk) -> None:
-        """Move a partition past a chunk."""
         self.expected[chunk.topic_partition] = chunk.next_offset
         self._high_watermarks[chunk.topic_partition] = chunk.high_watermark
 

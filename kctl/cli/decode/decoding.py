@@ -84,7 +84,6 @@ class DecodedOutput(RecordOutput):
 
 
 def undecoded_notes(sides: Sides) -> list[str]:
-    """Return notes about keys and values that could not be decoded."""
     return [
         f"{counted(side.failed, name)} could not be decoded and {'was' if side.failed == 1 else 'were'} printed raw"
         for name, side in ((KEY, sides.key), (VALUE, sides.value))

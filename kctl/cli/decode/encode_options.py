@@ -28,12 +28,12 @@ class EncodeRequest(NamedTuple):
 
     @property
     def sides(self) -> frozenset[str]:
-        """KEY and VALUE if they are encoded."""
+        """Return KEY and VALUE if they are encoded."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given is not None)
 
     @property
     def by_record(self) -> frozenset[str]:
-        """KEY and VALUE if each record specifies the schema."""
+        """Return KEY and VALUE if each record specifies the schema."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given == "auto")
 
 

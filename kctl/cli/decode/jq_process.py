@@ -106,7 +106,7 @@ def _reason(code: int) -> str:
 
 
 def run() -> None:
-    """Run the program on the texts of stdin. Entry point of the child."""
+    """Run the program on the texts of stdin, in the child."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     limit_memory(MOST_BYTES)

@@ -30,7 +30,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
     """Return the lines of text output.
 
     Args: asked: subject; empty for the list of exit codes.
-    Raises: CommandError: unknown subject. The hint has similar names.
+    Raises: CommandError: unknown subject, with similar names as hint.
     """
     if is_list:
         return _listed(_all_pages(), columns)

@@ -22,7 +22,7 @@ BROKER_CODES = {int(code): code for code in ErrorCode}
 
 
 def pages_by_number(text: str) -> list[Page] | None:
-    """Return the pages of a number such as 18, error 3 or fault 7, or none if it is unknown. None: not a number."""
+    """Return the pages of a number such as 18, error 3 or fault 7; None if the text is not a number."""
     number = _NUMBER.fullmatch(text.strip())
     return None if number is None else _by_number((number[1] or "").lower(), int(number[2]))
 
@@ -42,7 +42,6 @@ def all_codes() -> list[Page]:
 
 
 def code_page(code: ExitCode, also: str = "") -> Page:
-    """Return the page of an exit code."""
     page = CODE_PAGES[code]
     faults = [fault for fault in FAULTS.values() if fault.code is code]
     return Page(
@@ -57,7 +56,6 @@ def code_page(code: ExitCode, also: str = "") -> Page:
 
 
 def fault_page(fault: Fault) -> Page:
-    """Return the page of a fault."""
     end = "none: no call fails" if fault.code is ExitCode.OK else _of_code(fault.code)
     facts = [("kctl prints", fault.reason), ("hint", fault.hint), ("exit code", end)]
     return Page(
@@ -70,7 +68,6 @@ def fault_page(fault: Fault) -> Page:
 
 
 def class_page(kind: type[KafkaError]) -> Page:
-    """Return the page of an error class, with its docstring."""
     code = exit_code_of(kind.kind)
     summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
     return Page(
@@ -84,7 +81,6 @@ def class_page(kind: type[KafkaError]) -> Page:
 
 
 def broker_page(error: ErrorCode) -> Page:
-    """Return the page of a broker error."""
     code = exit_code_of(error_class(error).kind)
     known = BROKER_CAUSES.get(error.name)
     return Page(

@@ -29,7 +29,6 @@ class Fault(NamedTuple):
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a line of `text` contains the pattern."""
     return place_of(pattern, text) is not None
 
 

@@ -127,7 +127,6 @@ _OF_KIND: dict[str, dict[str, Value]] = {
 
 
 def finding_page(kind: FindingKind) -> Page:
-    """Return the page of a finding of `kctl why`."""
     example = example_of(kind)
     facts = [
         ("severity", kind.severity.value),
@@ -143,7 +142,6 @@ def finding_page(kind: FindingKind) -> Page:
 
 
 def example_of(kind: FindingKind) -> Finding:
-    """Return a finding of this kind with sample values."""
     return kind.found({**_EMPTY, **_COMMON, **_OF_KIND.get(kind.id, {})}, ())
 
 

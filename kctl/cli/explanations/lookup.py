@@ -83,7 +83,6 @@ def find_pages(text: str) -> list[Page]:
 
 
 def all_pages() -> list[Page]:
-    """Return all pages, by kind."""
     return [
         *all_codes(),
         *(fault_page(fault) for fault in FAULTS.values()),
@@ -169,7 +168,7 @@ def _nearly_having(words: str) -> list[str]:
 
 
 def _by_part(text: str) -> list[Page]:
-    """Return the page of the only code with the words of a text, or similar ones."""
+    """Return the page of the only code with similar words."""
     found = _having(text)
     return _by_name(found[0]) if len(found) == 1 else []
 
@@ -198,7 +197,7 @@ def _by_line(text: str) -> list[Page]:
 
 
 def _by_title(text: str) -> list[Page]:
-    """Return the page of the first fault with a text in its title or message, preferably one that fails calls."""
+    """Return the page of the first fault with the text, preferably one that fails calls."""
     about = [fault for fault in FAULTS.values() if text.lower() in f"{fault.title}\n{fault.reason}".lower()]
     about.sort(key=lambda fault: fault.code is ExitCode.OK)
     return [fault_page(about[0])] if about and len(text) >= SHORTEST_PART else []
@@ -230,7 +229,7 @@ def _by_message(text: str) -> list[Page]:
 
 
 def _by_error_name(word: str) -> list[Page]:
-    """Return the page of an error by constant, class in kctl, or Java class such as NotEnoughReplicasException."""
+    """Return the page of an error by constant, or class in kctl or Java such as NotEnoughReplicasException."""
     if word in ErrorCode.__members__:
         return [broker_page(ErrorCode[word])]
     if word in FORMER_NAMES:

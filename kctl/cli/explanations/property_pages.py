@@ -25,7 +25,6 @@ def property_page(declared: AnyProperty) -> Page:
 
 
 def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
-    """Return the page of a Java client property that kctl ignores or rejects."""
     does = "is refused here" if is_refused else "is accepted and ignored"
     return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
 

@@ -49,7 +49,6 @@ def pieces_of(text: str, columns: int) -> list[str]:
 
 
 def _characters_within(text: str, columns: int) -> int:
-    """Return the number of characters that fit, at least one."""
     if text.isascii():
         return max(1, columns)
     room = columns

@@ -27,13 +27,9 @@ class DecodedSide(Protocol):
         """Return the decoded value as JSON; failures do not count, as the data may be from the other side."""
         ...
 
-    def schema(self, data: bytes) -> bytes:
-        """Return the schema as JSON."""
-        ...
+    def schema(self, data: bytes) -> bytes: ...
 
-    def schema_id(self, data: bytes) -> bytes:
-        """Return the schema ID."""
-        ...
+    def schema_id(self, data: bytes) -> bytes: ...
 
 
 class Sides(NamedTuple):
@@ -83,7 +79,7 @@ def _json_or(side: DecodedSide | None, write: Callable[[bytes], bytes]) -> Calla
 
 
 def decoded_texts(sides: Sides, subject: str, data: bytes) -> list[bytes]:
-    """Return the texts that a condition on a subject searches: decoded JSON, or the bytes."""
+    """Return the texts that a condition searches: decoded JSON, or the bytes."""
     if subject == "key_or_value":
         found = [side.peek(data) for side in (sides.value, sides.key) if side is not None]
     else:

@@ -53,7 +53,6 @@ def check_page(path: Path) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page to the file of --html. Raises: CommandError."""
     try:
         write_private(path, page)
     except OSError as e:

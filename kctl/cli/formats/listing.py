@@ -57,7 +57,6 @@ def write_listing(environment: Environment, output: Output, listing: Listing) ->
 
 
 def write_document(environment: Environment, output: Output, document: Mapping[str, object]) -> None:
-    """Write one object to stdout as JSON, a line of JSON, or YAML."""
     write_lines(environment, document_lines(output, document))
 
 
@@ -69,7 +68,6 @@ def write_lines(environment: Environment, lines: Iterable[str]) -> None:
 
 
 def listing_lines(environment: Environment, output: Output, listing: Listing) -> list[str]:
-    """Return the lines of a listing."""
     if output is Output.TABLE:
         return list(_table(listing, environment))
     if output is Output.CSV:

@@ -128,7 +128,7 @@ def _number_text(value: int, column: str) -> str:
 
 
 def cell_text(value: str | float | Sequence[int] | Shares) -> str:
-    """Return a value as text, with partitions by topic as `orders:0-2,5 users:1`."""
+    """Return a value as text, such as `orders:0-2,5 users:1` for partitions by topic."""
     if isinstance(value, Mapping):
         return " ".join(f"{topic}:{_spans(sorted(numbers))}" for topic, numbers in value.items() if numbers)
     return str(value) if isinstance(value, str | int | float) else ",".join(map(str, value))
@@ -149,7 +149,7 @@ def heading(column: str) -> str:
 
 
 def _name_of(column: str) -> str:
-    """Return the name of a column without its unit, which the values have."""
+    """Return the name of a column without its unit, which values have."""
     return column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
 
 

@@ -27,7 +27,6 @@ def base64_between(before: bytes, data: bytes, behind: bytes) -> bytes:
 
 
 def header_name_bytes(name: str) -> bytes:
-    """Return the bytes of a header name in a record."""
     return name.encode("utf-8", "surrogateescape")
 
 
@@ -66,7 +65,6 @@ class JsonForm:
         return base64_between(b'{"base64":"', data, b'"}')
 
     def headers(self, headers: Sequence[Header]) -> bytes:
-        """Return all headers as an array of pairs."""
         if not headers:
             return b"[]"
         text = self.text

@@ -210,7 +210,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Co
 def _to_forget(
     admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
 ) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
-    """Return the group, and its offsets to delete. Raises: CommandError: no offsets, or members read the topics."""
+    """Return the group, and its offsets to delete. Raises: CommandError: no offsets, or members."""
     wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None
@@ -231,7 +231,7 @@ def _to_forget(
 
 
 def _readers(group: GroupDescription, wanted: Mapping[str, list[int] | None]) -> list[MemberDescription]:
-    """Return the members that read one of the topics, as far as kctl knows; the coordinator checks again."""
+    """Return the known members that read one of the topics; the coordinator checks again."""
     return [
         member
         for member in group.members

@@ -99,7 +99,7 @@ def _add_uncommitted(
     committed: Mapping[str, dict[TopicPartition, int | KafkaError | None]],
     mirrored: Mapping[str, set[TopicPartition]],
 ) -> set[tuple[str, TopicPartition]]:
-    """Add the uncommitted partitions of each group's topics, and return them by group."""
+    """Add the uncommitted partitions of each group's topics, and return them."""
     added: set[tuple[str, TopicPartition]] = set()
     topics: dict[str, set[str]] = {}
     for group in groups:
@@ -135,7 +135,7 @@ def _shared(
 
 
 def _of_share_group(lag: PartitionLag, counted_lag: int | None) -> PartitionLag:
-    """Return a partition of a share group, with the coordinator's lag, since records in the middle may be done."""
+    """Return a partition with the lag that the coordinator of the share group counts."""
     is_known = lag.lag is not None and counted_lag is not None
     note = NOT_READ if lag.note == NOT_COMMITTED else lag.note
     return lag._replace(lag=counted_lag if is_known else lag.lag, note=note, member=None, is_share=True)

@@ -24,12 +24,11 @@ _NAMES = ("group", "topic")
 
 
 def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "list[Text]":
-    """Return the previous frame with the error of this sample below."""
     return [*before[: height - 2], text_of((one_line(explain(error).message), "red"))]
 
 
 def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height: int) -> "list[Text]":
-    """Return the frame of a terminal: partitions by lag, each with its lag over time."""
+    """Return the frame of a terminal: partitions by lag, each over time."""
     notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
     notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
@@ -64,6 +63,5 @@ def _over_time(totals: Sequence[tuple[int, int]], columns: int) -> "list[Text]":
 
 
 def _badness(row: Row) -> float:
-    """Return the lag, infinite if unknown."""
     lag = row["lag"]
     return lag if isinstance(lag, int) else float("inf")

@@ -68,11 +68,9 @@ class LagLook(NamedTuple):
     is_above: bool | None
 
     def rows(self) -> list[Row]:
-        """Return the rows for programs."""
         return [self._row(lag) for lag in self.lags]
 
     def shown_rows(self) -> list[Row]:
-        """Return the rows for people."""
         return [shown_row(self._row(lag)) for lag in self.lags]
 
     def _row(self, lag: PartitionLag) -> Row:

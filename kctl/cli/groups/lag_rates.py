@@ -52,11 +52,11 @@ class LagSamples:
 
     @property
     def are_complete(self) -> bool:
-        """Return whether the last sample had rates of all partitions with a known lag."""
+        """Return whether the last sample had all rates of partitions with a known lag."""
         return self._missing == 0
 
     def trend(self, key: Key) -> Sequence[int | None]:
-        """Return the lag of a partition in the last samples; None if it was unknown."""
+        """Return the lag of a partition in the last samples."""
         return tuple(self._trends.get(key, ()))
 
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
@@ -121,7 +121,7 @@ def keeps_pace(rates: LagRates) -> bool:
 
 
 def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None:
-    """Return the time until the lag is 0 at these rates, or None if it never is."""
+    """Return the time until the lag is 0, or None if it never is."""
     if lag == 0:
         return 0
     gain = read_per_s - written_per_s

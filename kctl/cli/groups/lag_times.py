@@ -56,7 +56,6 @@ def without_markers(lags: Iterable[PartitionLag], records: NextRecords) -> list[
 
 
 def lag_times(admin: Admin, lags: Iterable[PartitionLag], records: NextRecords, wall_ms: int) -> dict[Key, LagTimes]:
-    """Return the times of all partitions with a known lag."""
     times: dict[Key, LagTimes] = {}
     behind: list[PartitionLag] = []
     for lag in lags:
@@ -90,7 +89,7 @@ def _next_offset(lag: PartitionLag) -> int:
 
 
 def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
-    """Return the record at each offset; one request per offset of a partition, one after the other."""
+    """Return the record at each offset, with one request per offset of a partition."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:
         offsets = wanted.setdefault(lag.partition, [])
@@ -107,7 +106,7 @@ def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
 
 
 def _retention_ms(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
-    """Return retention.ms of the topics that have a limit and whose configs can be read."""
+    """Return retention.ms of the topics that have a limit and readable configs."""
     resources = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in sorted(topics)}
     results = admin.describe_configs(list(resources))
     limits: dict[str, int] = {}

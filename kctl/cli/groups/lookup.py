@@ -79,14 +79,13 @@ def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Resul
 
 
 def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Describe groups; wait for late coordinators until half of the API timeout, to leave time for further calls."""
+    """Describe groups; wait for late coordinators for half of the API timeout, to leave time for further calls."""
     results = admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
     suggest_groups(admin, results.failed)
     return results
 
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
-    """Return a line about groups whose coordinators did not respond in time; empty if all did."""
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
     return [f"no response in time about {', '.join(late)}"] if late else []
 

@@ -6,5 +6,4 @@ from kctl.cli.formats.rows import Row
 
 
 def filled_columns(columns: Sequence[str], rows: Sequence[Row]) -> Sequence[str]:
-    """Return the columns in which any row has a value."""
     return [name for name in columns if any(row[name] not in (None, "", {}) for row in rows)]

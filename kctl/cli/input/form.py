@@ -56,16 +56,14 @@ class Block(Protocol):
 
     @property
     def values(self) -> "Sequence[bytes | None]":
-        """Value of each row."""
+        """Return the value of each row."""
         ...
 
     def row_bytes(self, row: int) -> int:
         """Return the size of a row in the stream."""
         ...
 
-    def record(self, row: int) -> InputRecord:
-        """Return one record."""
-        ...
+    def record(self, row: int) -> InputRecord: ...
 
     def records(self, first: int = 0) -> "Iterator[InputRecord]":
         """Yield records, starting with row `first`."""

@@ -55,7 +55,6 @@ class InputBytes:
 
     @property
     def offset(self) -> int:
-        """Offset of the next byte in the input."""
         return self._taken_bytes + self._at
 
     def mark(self) -> None:
@@ -166,5 +165,4 @@ def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
 
 
 def show_bytes(data: bytes) -> str:
-    """Return bytes in the notation of templates."""
     return "'" + ascii(data)[2:-1] + "'"

@@ -235,7 +235,6 @@ class _Columns:
         self.headers: list[tuple[Header, ...]] | None = None
 
     def set(self, row: int, record: InputRecord) -> None:
-        """Replace one row."""
         self.values[row] = record.value
         for name, entry in (
             ("keys", record.key),
@@ -255,7 +254,6 @@ class _Columns:
             self.headers[row] = record.headers
 
     def keep(self, rows: list[int]) -> None:
-        """Delete all other rows."""
         for name in ("values", "keys", "topics", "partitions", "timestamps_ms", "headers"):
             column = getattr(self, name)
             if column is not None:

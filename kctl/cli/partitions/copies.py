@@ -43,7 +43,6 @@ class Copies:
         """Share that was copied at the first request."""
 
     def progress(self) -> MoveProgress:
-        """Return the progress of the move."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS

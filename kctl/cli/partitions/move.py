@@ -54,7 +54,6 @@ class Wanted(NamedTuple):
     dry_run: bool
 
     def command(self, flag: str) -> str:
-        """Return the command line that resumes or cancels the move."""
         try:
             is_file = stat.S_ISREG(self.path.stat().st_mode)
         except OSError:
@@ -63,7 +62,7 @@ class Wanted(NamedTuple):
 
 
 def run_move(common: Common, output: Output, wanted: Wanted) -> int:
-    """Start, resume or cancel the moves, and return the exit code."""
+    """Start, resume or cancel the moves; return the exit code."""
     if wanted.resume and wanted.cancel:
         raise click.UsageError("--resume cannot be combined with --cancel.")
     if wanted.cancel and wanted.throttle_bytes is not None:

@@ -13,7 +13,7 @@ COLUMNS = ("topic", "partition", "replicas", "target_replicas", "adding", "remov
 
 
 def run_list(common: Common, output: Output) -> int:
-    """Print the partitions that are being moved, and return the exit code."""
+    """Print moving partitions, and return the exit code."""
     with admin_of(common) as admin:
         moves = admin.list_partition_reassignments()
     rows = [_row(key, move) for key, move in sorted(moves.items())]

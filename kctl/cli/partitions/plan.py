@@ -50,7 +50,6 @@ def parse_ids(text: str | None, where: str) -> list[int]:
 
 
 def run_plan(common: Common, wish: Wish) -> int:
-    """Print the plan, and return the exit code."""
     if not (wish.to or wish.away_from or wish.replication_factor):
         raise click.UsageError(
             "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N."
@@ -98,7 +97,6 @@ def _left_behind(
     planned: Mapping[TopicPartition, Sequence[int]],
     cluster: ClusterDescription,
 ) -> list[AbsentBroker]:
-    """Return absent brokers that still have replicas after the plan."""
     after = [each for tp, info in chosen.items() for each in planned.get(tp, info.replicas)]
     return [each for each in absent_brokers(cluster, after) if each.replicas]
 

@@ -25,7 +25,6 @@ Targets = Mapping[TopicPartition, tuple[int, ...]]
 
 
 def plan_lines(targets: Targets) -> Iterator[str]:
-    """Yield the lines of a plan, one for each partition."""
     entries = [
         {"topic": key.topic, "partition": key.partition, "replicas": list(replicas), "log_dirs": [ANY] * len(replicas)}
         for key, replicas in targets.items()
@@ -37,7 +36,6 @@ def plan_lines(targets: Targets) -> Iterator[str]:
 
 
 def write_plan(path: Path, targets: Targets) -> None:
-    """Write a plan to a file. Raises: CommandError: the file cannot be written."""
     try:
         write_private(path, "".join(f"{line}\n" for line in plan_lines(targets)))
     except OSError as e:

@@ -196,7 +196,6 @@ def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> tuple[dict[str, dict
 
 
 def _rates(admin: Admin, brokers: Collection[int]) -> tuple[dict[int, dict[str, str]], list[KafkaError]]:
-    """Return the rates of each broker, and errors of brokers that cannot be described."""
     found, unread = _set_values(admin, [_broker(each) for each in sorted(brokers)], RATES)
     return {int(resource.name): values for resource, values in found.items()}, unread
 

@@ -35,7 +35,6 @@ class ContinuingOptions(NamedTuple):
     allow_loss: bool
 
     def interval_ms_or(self, default_ms: int) -> int | None:
-        """Return the refresh interval, or None for a single run."""
         if not self.continuous:
             return None
         return default_ms if self.interval_ms is None else self.interval_ms
@@ -202,7 +201,6 @@ def result_of(common: Common, spark: SparkOptions, job: Callable[..., T], reques
 
 
 def notices_of_stores(common: Common) -> AbstractContextManager[None]:
-    """Return a context that reports waits for object stores and catalogs."""
     from kctl.pipeline.store_waits import waits_reported_to  # not wanted for --help
 
     return nullcontext() if common.notices is None else waits_reported_to(common.notices.during)

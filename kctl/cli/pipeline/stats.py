@@ -158,7 +158,6 @@ def _counts(found: "RecordStatistics") -> dict[str, object]:
 
 
 def frequent_keys(counts: Mapping[bytes, int]) -> list[tuple[str, int]]:
-    """Return the most frequent repeated keys as text."""
     from kctl.pipeline.record_statistics import MOST_KEYS as MOST
 
     return [(key.decode(errors="replace"), count) for key, count in _falling(counts)[:MOST] if count > 1]

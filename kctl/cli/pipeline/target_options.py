@@ -127,13 +127,11 @@ def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
 
 
 def facts_text(facts: "TopicFacts") -> str:
-    """Return the partitions and configs of a topic in one line."""
     configs = one_line(", ".join(f"{name}={value}" for name, value in sorted((facts.configs or {}).items())))
     return counted(facts.partitions, "partition") + (f" and {configs}" if configs else "")
 
 
 def say_refused_configs(common: Common, refused: "Sequence[RefusedConfig]") -> None:
-    """Print each config that the target rejected."""
     for each in refused:
         config = one_line(f"{each.name}={each.value}")
         common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")

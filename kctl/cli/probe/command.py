@@ -15,7 +15,6 @@ class ProbeGroup(Group):
     """Command group that treats HOST:PORT as -b HOST:PORT."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert -b before each server."""
         args = super().arrange(ctx, args)
         rest = self.make_parser(ctx).parse_args(list(args))[1]
         servers = list(takewhile(_SERVERS.fullmatch, rest))

@@ -39,7 +39,6 @@ def verdict(
     *,
     strict: bool,
 ) -> ExitCode:
-    """Return the exit code of one round."""
     bootstrap = [report for report in reports if not report.advertised]
     if not any(report.is_ready for report in bootstrap):
         return _blocked(bootstrap)

@@ -89,7 +89,7 @@ def delivery_listing(result: CloseResult, transaction: str | None) -> Listing:
 
 
 def not_delivered(result: CloseResult) -> int:
-    """Return the number of undelivered records: failed, unknown, or in an aborted transaction."""
+    """Return the number of failed, unknown and aborted records."""
     return result.undelivered + result.aborted
 
 

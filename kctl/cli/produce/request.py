@@ -103,7 +103,6 @@ class EndBudget:
 
     @property
     def is_one(self) -> bool:
-        """Return whether one budget includes the close, which then reports it."""
         return self._close_ms is not None
 
     def end_by(self, end_at_ms: int) -> None:

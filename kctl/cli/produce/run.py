@@ -61,7 +61,6 @@ Ending = KafkaError | CommandError | Interrupted
 
 
 def run_producing(common: Common, request: ProduceRequest) -> int:
-    """Send the records and return the exit code."""
     config = _config(common, request)
     undelivered = None if request.undelivered is None else UndeliveredFile(request.undelivered)
     runtime = system_runtime()
@@ -168,7 +167,7 @@ class _Producing:
         return self._report_rest(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
-        """Run a step, and keep the first exception of all steps."""
+        """Run a step, and keep the first exception."""
         try:
             step()
         except (UndeliveredError, FlushTimeout):
@@ -226,13 +225,12 @@ class _Producing:
         return True
 
     def _is_taken(self) -> None:
-        """Drop the records that the producer accepted completely, and handle failed ones."""
+        """Drop the accepted records, and handle failed ones."""
         self._in_hand = None
         if self._outcomes.has_failed:
             self._report_failed()
 
     def _take(self, read: InputRecord | Block, place: str) -> None:
-        """Hold the records that were read until the producer has accepted them completely."""
         self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
 
     def _stops(self) -> bool:
@@ -284,7 +282,7 @@ class _Producing:
         return record.headers + self._request.headers
 
     def _send_record(self, record: InputRecord) -> None:
-        """Send one record; block while the producer's memory is full or the topic is unknown."""
+        """Send one record; block while memory is full or the topic is unknown."""
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
@@ -305,7 +303,7 @@ class _Producing:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
-        """Return the error with the place of the record; in a transaction it cancels all records."""
+        """Return the error with the place of the record; it fails a transaction."""
         hint = "raise it with -X max.request.size=BYTES"
         if self._is_open:
             self._in_hand = None
@@ -346,7 +344,7 @@ class _Producing:
         return results[0]
 
     def _lasting_end(self) -> str:
-        """Return the present step of an interrupted command, with its timeout and records; empty if none is pending."""
+        """Return the present step of an interrupted command, with timeout and records; empty if none is pending."""
         if not self._is_closing:
             return ""
         records = self._figures().waiting
@@ -394,7 +392,7 @@ class _Producing:
         )
 
     def _write_result(self, result: CloseResult) -> None:
-        """Write the account to stdout if a format was given; a failed delivery has precedence over a failed write."""
+        """Write the account to stdout if a format was given; a failed delivery outranks a failed write."""
         if self._common.output is None:
             return
         listing = delivery_listing(result, self._transaction_outcome(result))
@@ -405,7 +403,7 @@ class _Producing:
                 raise
 
     def _report_rest(self, result: CloseResult) -> int:
-        """Report the rest, and return the exit code or raise the exception that stopped the command."""
+        """Report the rest; return the exit code or raise the exception that stopped the command."""
         is_taken_back = self._is_taken_back()
         self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
@@ -493,7 +491,7 @@ class _Producing:
     # --- the status line ----------------------------------------------------------------------------------------------
 
     def _wants_status(self) -> bool:
-        """Return whether to show the status line, which would disturb typing."""
+        """Return whether to show the status line, which disturbs typing."""
         is_typed = self._request.reads_stdin and self._common.environment.stdin_is_tty
         return not self._common.quiet and not is_typed
 

@@ -61,7 +61,6 @@ class UndeliveredFile:
             self._error = e.strerror or str(e)
 
     def flush(self) -> None:
-        """Flush the file."""
         try:
             self._file.flush()
         except OSError as e:
@@ -80,7 +79,6 @@ class UndeliveredFile:
 
 
 def as_json_line(record: UndeliveredRecord) -> bytes:
-    """Return one line, with the fields of `consume --output jsonl`."""
     partition = b"null" if record.partition is None else b"%d" % record.partition
     timestamp = b"null" if record.timestamp_ms is None else b"%d" % record.timestamp_ms
     return (

@@ -66,7 +66,6 @@ def findings_of(
 
 
 def refuse_errors(findings: Sequence[ProfileFinding], where: str) -> None:
-    """Raise CommandError if a finding is an error."""
     errors = [finding for finding in findings if finding.level is Level.ERROR]
     if errors:
         text = errors[0].text

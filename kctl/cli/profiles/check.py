@@ -232,7 +232,6 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
 
 
 def _parse(kind: type[ClientConfig], known: Properties) -> None:
-    """Validate properties for a kind of client, without properties that it does not support."""
     kind.parse({key: value for key, value in known.items() if key not in kind.INSTEAD})
 
 

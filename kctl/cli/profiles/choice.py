@@ -32,7 +32,6 @@ class Chosen(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Return the origin of the profile's values, for messages."""
         return f"profile {self.name}"
 
 

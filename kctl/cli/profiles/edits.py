@@ -197,7 +197,6 @@ def _owner_above(statements: Sequence[Statement], at: int) -> Statement | None:
 
 
 def _run_above(statements: Sequence[Statement], at: int) -> list[Statement]:
-    """Return the comments and blank lines directly above a statement."""
     run: list[Statement] = []
     for each in reversed(statements[:at]):
         if each.path:

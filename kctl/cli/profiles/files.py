@@ -128,7 +128,7 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
 
 
 def _where(message: str, text: str) -> str:
-    """Return `line 3, column 5: REASON` for a message of tomllib, which ends with the position."""
+    """Return `line 3, column 5: REASON` for a message of tomllib."""
     match = _POSITION.match(message)
     if match is not None:
         return f"line {match['line']}, column {match['column']}: {match['reason']}"
@@ -157,7 +157,6 @@ def _leaves(table: Mapping[str, Any], where: str, prefix: str = "", depth: int =
 
 
 def _text(value: Any, where: str, key: str) -> str:
-    """Return a value in the format of .properties files."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -84,7 +84,6 @@ def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
 
 
 def target_object(target: Target) -> dict[str, Any]:
-    """Return the fields of the target of a connection attempt."""
     return {
         "node_id": target.node_id,
         "host": target.host,
@@ -94,7 +93,6 @@ def target_object(target: Target) -> dict[str, Any]:
 
 
 def error_object(error: KafkaError) -> dict[str, Any]:
-    """Return an error with its hint and exit code."""
     return {
         "name": type(error).__name__,
         "message": with_options(str(error)),

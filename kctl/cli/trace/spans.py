@@ -60,7 +60,6 @@ class Spans:
         self._requests: dict[tuple[Target, int], Span] = {}
 
     def on_event(self, event: Event) -> None:
-        """Start or end spans."""
         if isinstance(event, Started):
             self._on_started(event)
         elif isinstance(event, Ready):

@@ -59,7 +59,6 @@ class Tracer:
         self._say(trace_line(event, self._started_at_ms))
 
     def finish(self) -> None:
-        """Print the waterfall of all spans."""
         lines = waterfall(
             self._spans.shown,
             started_at_ms=self._started_at_ms,

@@ -36,7 +36,7 @@ class Abort(NamedTuple):
 
 
 def run_abort(common: Common, output: Output, wanted: Abort) -> int:
-    """Show the transactions, abort them if the user consents, and return the exit code."""
+    """Show and, with consent, abort the transactions; return the exit code."""
     partition = _partition(wanted.partition)
     with open_admin(common) as admin:
         with admin.within():

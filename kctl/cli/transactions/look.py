@@ -45,7 +45,7 @@ class Filter(NamedTuple):
 
 
 def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
-    """Print the transactional IDs of all brokers, and return the exit code."""
+    """Print the transactional IDs of all brokers; return the exit code."""
     with admin_of(common) as admin:
         listed = admin.list_transactions(
             states=wanted.states,
@@ -74,7 +74,7 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
 
 
 def describe_transactions(common: Common, output: Output, ids: list[str]) -> int:
-    """Print transactions, and return the exit code."""
+    """Print transactions; return the exit code."""
     with admin_of(common) as admin:
         results = admin.describe_transactions(ids)
         suggest_transactions(admin, results.failed)
@@ -126,7 +126,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
-    """Print transactions that are not running, with `show_all` all of them, and return the exit code."""
+    """Print transactions that are not running, or all; return the exit code."""
     wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
@@ -210,7 +210,6 @@ def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
 
 
 def open_row(each: OpenTransaction, wall_ms: int) -> Row:
-    """Return the fields of an open transaction."""
     producer = each.producer
     return {
         "topic": each.partition.topic,

@@ -26,7 +26,6 @@ class Echo:
                 self._terminal = stream.fileno()
 
     def off(self) -> None:
-        """Switch the echo off."""
         if self._terminal is not None and not self._is_off and self._set(is_on=False):
             self._is_off = True
             self._notice.restore = self.on

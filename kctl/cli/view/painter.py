@@ -44,7 +44,6 @@ def rendered(line: "Text") -> str:
 
 
 def coloured(text: str, style: str) -> str:
-    """Return a text with terminal codes of a style."""
     start, end = _codes(style)
     return f"{start}{text}{end}" if text else text
 

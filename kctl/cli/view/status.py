@@ -57,7 +57,6 @@ def standing_line(standing: Standing, columns: int) -> "Text":
 
 
 def reading_line(figures: ReadFigures) -> "Text":
-    """Return the line of `kctl consume`."""
     reading, waiting = reading_texts(figures)
     if not waiting:
         return text_of((reading, "dim"))
@@ -105,7 +104,6 @@ class StatusLine:
         return self._painter.clear()
 
     def close(self) -> None:
-        """Remove the line permanently."""
         self.clear()
         self.is_shown = False
         self._below_data = None
@@ -132,7 +130,7 @@ class StatusLine:
         self._environment.stderr.flush()
 
     def _columns(self) -> int:
-        """Return the maximum width of the line; the last column stays free, to avoid wraps."""
+        """Return the maximum width; the last column stays free, to avoid wraps."""
         return self._environment.stderr_columns - 1
 
 
@@ -197,7 +195,6 @@ class ProgressStatus:
                 self._line.show_standing(self._standing, self._environment.clock.now_ms())
 
     def on_job(self, progress: "JobProgress") -> None:
-        """Show the progress of a job."""
         now_ms = self._environment.clock.now_ms()
         if self._standing is None or progress.phase != self._standing.phase:
             self._phase_at_ms = now_ms

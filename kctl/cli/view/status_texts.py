@@ -93,7 +93,6 @@ class Standing(NamedTuple):
 
 
 def reading_texts(figures: ReadFigures) -> tuple[str, str]:
-    """Return the figures of `kctl consume`, and the wait reason."""
     lag = [] if figures.lag is None else [f"lag {figures.lag:,}"]
     parts = (_records(figures.written), _rate(figures.per_second), *lag)
     waiting = harmless_text(figures.waiting).replace("\n", " ")
@@ -101,7 +100,6 @@ def reading_texts(figures: ReadFigures) -> tuple[str, str]:
 
 
 def send_standing(figures: SendFigures, records_per_second: float, bytes_per_second: float) -> Standing:
-    """Return the progress of `kctl produce`."""
     rates = [_rate(records_per_second), f"{show_size(bytes_per_second)}/s"]
     waiting = [f"{figures.waiting:,} waiting"] if figures.waiting else []
     records, size, share, left = _records(figures.delivered), show_size(figures.read_bytes), None, []
@@ -145,7 +143,6 @@ def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 
 
 
 def move_standing(progress: MoveProgress) -> Standing:
-    """Return the progress of a move."""
     partitions = f"{progress.done} of {progress.total} partitions moved"
     sizes, eta, share = [], [], None
     if progress.total_bytes:

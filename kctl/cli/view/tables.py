@@ -46,7 +46,6 @@ MEANINGS: dict[str, Callable[[Value], str]] = {
 
 
 def style_of(column: str, value: Value) -> str:
-    """Return the style of a cell; empty for an unknown value."""
     return MEANINGS[column](value) if column in MEANINGS and value is not None else ""
 
 

@@ -18,7 +18,6 @@ class State(NamedTuple):
 
 
 def metrics_text(state: State) -> str:
-    """Return the page of metrics."""
     metrics = list(_metrics(state))
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
     metrics.append(Metric("kctl_why_dropped_series", "Number of series that were omitted.", [({}, dropped)]))

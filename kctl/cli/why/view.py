@@ -61,7 +61,6 @@ def finding_object(finding: Finding) -> dict[str, object]:
 
 
 def unchecked_object(unchecked: Unchecked) -> dict[str, object]:
-    """Return a gap for programs."""
     gap = unchecked.gap
     return {
         "request": gap.request,
@@ -176,7 +175,6 @@ def _end_lines(
 
 
 def _skipped_checks(ids: Sequence[str], *, verbose: bool) -> str:
-    """Return a line about checks that need more samples, with the option that takes them."""
     longest_ms = max(FINDINGS[each].apart_ms for each in ids)
     is_watched = all(FINDINGS[each].apart_ms for each in ids)
     option = f"--interval {duration_text(longest_ms)}" if is_watched else "--samples 2"

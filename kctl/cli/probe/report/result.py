@@ -32,7 +32,6 @@ class Report(NamedTuple):
 
 
 def summarise(statistics: Statistics, *, now_ms: int, cert_warn_ms: int) -> Report:
-    """Compute the report of the statistics."""
     places = sorted(statistics.places.items())
     timeouts = {place: suggest(each.nodes) for place, each in places}
     findings = []
@@ -47,7 +46,6 @@ def summarise(statistics: Statistics, *, now_ms: int, cert_warn_ms: int) -> Repo
 
 
 def days_left(node: NodeStatistics, now_ms: int) -> float | None:
-    """Return the days until the certificate of a node expires, or None without a certificate."""
     return None if node.certificate is None else (-node.certificate[1] - now_ms) / DAY_MS
 
 
@@ -59,7 +57,6 @@ def latency(histogram: Histogram) -> dict[str, int | None]:
 
 
 def as_object(report: Report) -> dict[str, Any]:
-    """Return the report as plain dicts and lists."""
     read = report.statistics
     return {
         "v": SCHEMA_VERSION,

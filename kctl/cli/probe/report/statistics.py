@@ -63,7 +63,6 @@ class Histogram:
         return None
 
     def longer_than(self, ms: int) -> int:
-        """Return the number of completed attempts in buckets that end after `ms`."""
         return sum(count for bucket, count in self.completed.items() if bucket_end_ms(bucket) > ms)
 
 
@@ -126,7 +125,6 @@ class PlaceStatistics:
         return _entry(self.nodes, name, MOST_NODES, NodeStatistics)
 
     def total(self) -> NodeStatistics:
-        """Return the sum of all nodes."""
         total = NodeStatistics()
         for node in self.nodes.values():
             total.add(node)

@@ -54,7 +54,6 @@ class Timeouts(NamedTuple):
 
 
 def suggest(nodes: dict[str, NodeStatistics]) -> Timeouts:
-    """Return the timeouts for the nodes of a place."""
     setups = [(name, node.setup) for name, node in nodes.items()]
     requests = [
         (f"{api} at {name}", each)

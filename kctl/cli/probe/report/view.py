@@ -22,7 +22,6 @@ EXPLANATION = (
 
 
 def sections(report: Report) -> Iterator[TitledRows]:
-    """Yield the tables that are not empty."""
     read = report.statistics
     timeouts = [
         row for place, each in report.timeouts.items() for row in _timeouts(place, each) if read.places[place].nodes
@@ -60,7 +59,6 @@ def text_lines(report: Report, width: int | None) -> Iterator[str]:
 
 
 def page(report: Report) -> str:
-    """Return the report as HTML."""
     introduction = (
         f"{report.statistics.lines:,} lines, read {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
         f"by kctl {VERSION}. {EXPLANATION}"

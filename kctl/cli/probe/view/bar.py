@@ -52,11 +52,10 @@ class Scale(NamedTuple):
 
     @property
     def limit_text(self) -> str:
-        """Return the legend of the mark, empty if hidden."""
         return f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}" if self.shows_limit else ""
 
     def axis(self, width: int) -> str:
-        """Return the axis labels for bars of this width, as far as there is room."""
+        """Return the axis labels for which there is room."""
         ticks = [0, *(self.ms * part // 4 for part in (1, 2, 3))]
         if self.is_logarithmic:
             ticks = [0, *(10**power for power in range(len(str(self.ms))) if 10**power < self.ms)]
@@ -81,7 +80,6 @@ def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
 
 
 def elapsed_ms(report: AddressReport, now_ms: int) -> int:
-    """Return the time that an address has taken."""
     if report.is_ready:
         return latency_ms(report)
     if report.error is not None or report.is_done:
@@ -90,7 +88,7 @@ def elapsed_ms(report: AddressReport, now_ms: int) -> int:
 
 
 def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
-    """Return the bar of one address: `width` cells, and one more for a mark at its end."""
+    """Return the bar of one address: `width` cells, and one more for a mark."""
     line = Text()
 
     def fill(until: int, block: str, phase: Phase) -> None:

@@ -45,7 +45,6 @@ class Scene(NamedTuple):
 
 
 def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
-    """Return the lines of the frame."""
     scale = scale_of(scene.reports, scene.now_ms)
     head_rows = len(_head(scale, columns, 0))
     foot = _foot(scene, rows)

@@ -50,7 +50,6 @@ class Painted(Report):
         self._events: deque[str] = deque(maxlen=MOST_EVENTS)
 
     def on_event(self, event: Event) -> None:
-        """Keep results, errors and expiries for the next frame."""
         is_noise = isinstance(event, Started) or (isinstance(event, PhaseDone) and event.phase is not Phase.METADATA)
         if is_logged(event) and not is_noise:
             self._events.append(event_line(event, self._started_at_ms))

@@ -27,7 +27,7 @@ def event_object(event: LoggedEvent, started_at_ms: int, round_number: int = 1) 
 def summary_object(
     result: ProbeResult, started_at_ms: int, statistics: Mapping[AddressKey, AddressLatencies] | None = None
 ) -> dict[str, Any]:
-    """Return the result of a round: addresses, findings, and the exit code."""
+    """Return the result of a round: addresses, findings, and exit code."""
     return {
         "v": SCHEMA_VERSION,
         "event": "summary",
@@ -49,7 +49,6 @@ def summary_object(
 
 
 def address_object(report: AddressReport) -> dict[str, Any]:
-    """Return the fields of one address."""
     view, broker = report.view, report.broker
     return {
         **target_object(report.target),

@@ -43,7 +43,6 @@ class ProbeResult(NamedTuple):
 
 
 def outcome(report: AddressReport) -> AddressStatus:
-    """Return the state of an address."""
     if report.error is not None:
         return (
             AddressStatus.EXPIRED if isinstance(report.error, ConnectTimeout | RequestTimeout) else AddressStatus.FAILED

@@ -81,7 +81,6 @@ Statistics = dict[AddressKey, AddressLatencies]
 
 
 def add_round(statistics: Statistics, reports: Sequence[AddressReport]) -> None:
-    """Add the reports of one round."""
     for report in reports:
         place = AddressKey(report.target.host, report.target.port, report.target.address)
         latencies = statistics.setdefault(place, AddressLatencies())

@@ -98,7 +98,6 @@ def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
 
 
 def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
-    """Return the lines of findings, each followed by its hint."""
     lines: list[str] = []
     for finding in findings[:MOST_FINDINGS]:
         where = f" {finding.where}" if finding.where else ""
@@ -111,7 +110,6 @@ def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
 
 
 def fact_lines(result: ProbeResult) -> list[str]:
-    """Return the lines about cluster, addresses, TLS, SASL, coordinator and idle connections."""
     lines = [
         *_cluster(result.reports),
         *_names(result.reports),
@@ -133,7 +131,6 @@ def _cluster(reports: Sequence[AddressReport]) -> Iterable[str]:
 
 
 def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
-    """Yield bootstrap servers whose advertised address differs."""
     pairs: dict[str, None] = {}
     for report in reports:
         broker = report.broker
@@ -198,7 +195,7 @@ def _first(lines: Sequence[str], what: str) -> Iterable[str]:
 
 
 def blocked_by(result: ProbeResult) -> ProbeFinding | None:
-    """Return the finding that explains the exit code, otherwise the first one."""
+    """Return the finding that explains the exit code, or the first one."""
     own = [finding for finding in result.findings if finding.error is not None]
     exact = [finding for finding in own if finding.error is not None and exit_code(finding.error) is result.code]
     return next(iter((*exact, *result.findings)), None)
