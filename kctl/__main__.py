@@ -1,6 +1,6 @@
 """The `kctl` command: handles `--version` and completion itself, and passes other arguments to `kctl.cli.app`.
 
-Imports nothing heavy before it knows the command, and nothing at all before Ctrl-C is handled.
+Imports nothing before Ctrl-C is handled, and nothing heavy before the command is known.
 """
 
 # The part of `signal` that is compiled in: the rest makes enums, in which Ctrl-C would show a traceback.

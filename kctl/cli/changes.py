@@ -1,7 +1,6 @@
 """Shared parts of commands that change a cluster: options, confirmation, and reports of failures.
 
-Changes that destroy records, access or offsets are shown first and need --execute, or a yes on a terminal. Other
-changes are made immediately. Both have --dry-run, which has precedence.
+Changes that destroy records, access or offsets need --execute, or a yes on a terminal. --dry-run has precedence.
 """
 
 import shlex

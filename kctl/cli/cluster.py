@@ -1,4 +1,4 @@
-"""`kctl cluster`: brokers, controller and features of the cluster, and the quorum of controllers."""
+"""`kctl cluster`: brokers, controller, features and quorum."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
 """The typer application of a module, and extensions of typer's commands.
 
-Commands and options accept names of other tools, shared options may precede a command, and arguments that are not
-UTF-8 are rejected. Help has sections and examples.
+They accept names of other tools, and shared options before a command, and reject arguments that are not UTF-8. Help has
+sections and examples.
 """
 
 import copy

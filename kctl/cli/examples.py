@@ -1,7 +1,4 @@
-"""EXAMPLES: examples of each command in help and manual pages.
-
-tests/docs/test_examples.py runs them on a cluster with the topics `orders` and `copies` and the group `billing`.
-"""
+"""EXAMPLES: examples of each command in help and manual pages, which tests/docs/test_examples.py runs."""
 
 from enum import Enum
 from typing import NamedTuple

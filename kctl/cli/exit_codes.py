@@ -1,4 +1,4 @@
-"""ExitCode: one code per cause, for scripts. `kctl --help` and the manual page show the texts."""
+"""ExitCode: one code per cause, for scripts."""
 
 from enum import IntEnum
 from typing import Self

@@ -1,8 +1,4 @@
-"""Errors as users see them: one line, a hint, and the exit code of the cause.
-
-Commands that exit without an error derive a code from their result: `account_code` (produce), `report_close` (consume),
-`verdict` (probe).
-"""
+"""Errors as users see them: one line, a hint, and the exit code of the cause."""
 
 import errno
 import re

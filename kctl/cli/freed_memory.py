@@ -1,7 +1,6 @@
 """Settings of glibc's allocator that keep freed memory in the process.
 
-By default glibc returns the freed MiB of each fetch to the system. Mapping new pages for the next response costs
-more than decoding the records.
+By default glibc returns the MiB of each fetch to the system. Mapping new pages costs more than decoding the records.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Waits until every broker knows a change, so that the next command sees it on any broker.
 
-In KRaft clusters the controller makes changes, and brokers apply them later. Brokers that do not respond are reported
-and not waited for.
+In KRaft clusters, brokers apply changes after the controller. Brokers that do not respond are reported and not waited
+for.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

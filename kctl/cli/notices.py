@@ -200,7 +200,7 @@ class Waits:
             return bool(endings) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
-        """Return the servers that accepted the client and, if any, those not usable."""
+        """Return lines about connected servers and, if there are any, about unusable ones."""
         with self._lock:
             if not self._ready:
                 return []

@@ -1,7 +1,4 @@
-"""Commands and options of other tools that kctl accepts.
-
-`Group` finds commands by these names, and `Command` declares these options.
-"""
+"""Commands and options of other tools that kctl accepts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

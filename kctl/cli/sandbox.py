@@ -28,10 +28,9 @@ _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
 class _Fault(Command):
-    """The command that changes a running sandbox; its help lists the commands of the sandbox."""
+    """The command that changes a sandbox; its help lists the sandbox's commands."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, the options, the commands of a sandbox, and the examples."""
         from kctl.cli.help_sections import column_of_names, write_examples, write_sections
         from kctl.sandbox.commands import COMMANDS  # a cluster: not needed to run the command
 

@@ -107,7 +107,6 @@ def _status_at(path: Path) -> Any:
 
 
 def status_listing(found: Mapping[Path, Any]) -> Listing:
-    """Return a row for each broker of each sandbox."""
     rows: list[Row] = [
         {**{name: node[name] for name in ("node_id", "address", "leaders", "faults")}, "control": str(path)}
         for path, state in found.items()

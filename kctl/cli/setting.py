@@ -17,5 +17,4 @@ class Setting(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the value as in a .properties file."""
         return str(self.value)

@@ -57,13 +57,12 @@ _KEY = re.compile(r"[\w.-]{0,80}")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether the value of a property must never be printed; unknown names are judged by their words."""
+    """Return whether a value must never be printed; unknown names are judged by their words."""
     declared = KNOWN.get(name)
     return declared.secret if declared is not None else _SOUNDS_SECRET.search(name.lower()) is not None
 
 
 def has_password(value: str) -> bool:
-    """Return whether a value contains a URL with a password."""
     return mask_urls(value) != value
 
 
@@ -95,7 +94,7 @@ class Settings(NamedTuple):
         return self._replace(by_name=below | dict(self.by_name))
 
     def with_flags(self, flags: Mapping[str, Setting | None]) -> "Settings":
-        """Return settings with further flags, which have precedence; None: not given."""
+        """Return settings with further flags, which have precedence."""
         above = {name: setting for name, setting in flags.items() if setting is not None}
         return self._replace(by_name=dict(self.by_name) | above)
 
@@ -103,10 +102,7 @@ class Settings(NamedTuple):
         return self._replace(by_name={name: each for name, each in self.by_name.items() if name not in names})
 
     def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
-        """Return settings in which `fetch` has resolved the references of profile values.
-
-        Raises: errors of `fetch`.
-        """
+        """Return settings in which `fetch` has resolved references of profile values. Raises: errors of `fetch`."""
         by_name, parts = dict(self.by_name), list(self.parts)
         for name, setting in self.by_name.items():
             if setting.of_profile:
@@ -185,7 +181,7 @@ def merge_settings(
 
 
 def _kafka_name(name: str) -> str:
-    """Return the Kafka name of a property, given any of its names."""
+    """Return the Kafka name of a property."""
     declared = KNOWN.get(name)
     return declared.name if declared is not None else OTHER_NAMES.get(name, name)
 

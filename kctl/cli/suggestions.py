@@ -1,4 +1,4 @@
-"""Suggestions for an unknown command, option, property, variable or API, from names of kctl and of other tools."""
+"""Suggestions for unknown commands, options, properties, variables and APIs."""
 
 from collections.abc import Iterable, Mapping
 from enum import Enum

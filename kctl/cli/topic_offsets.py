@@ -1,7 +1,4 @@
-"""`kctl topics offsets` and `kctl topics trim`: start and end offsets, and deletion of records up to an offset.
-
-Trim first shows the records that it would delete.
-"""
+"""`kctl topics offsets` and `kctl topics trim`: start and end offsets, and deletion of records up to an offset."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -129,7 +126,7 @@ def _facts(trims: Mapping[TopicPartition, Trim]) -> list[str]:
 def _trims(
     admin: Admin, partitions: list[TopicPartition], position: Position
 ) -> tuple[dict[TopicPartition, Trim], dict[TopicPartition, KafkaError]]:
-    """Return the deletions by partition, and the errors of partitions with unknown offsets."""
+    """Return the deletions by partition, and errors of unknown offsets."""
     starts, ends = _ends(admin, partitions)
     failed = {**starts.failed, **ends.failed}
     at: Offsets = {}

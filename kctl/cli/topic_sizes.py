@@ -1,7 +1,4 @@
-"""`kctl topics describe --size`: bytes of each replica on its broker.
-
-Joins partitions with the log directories of brokers.
-"""
+"""`kctl topics describe --size`: bytes of each replica on its broker, from log directories."""
 
 from kctl.cli.admin_client import admin_of
 from kctl.cli.changes import report_failures

@@ -1,7 +1,4 @@
-"""`kctl topics`: list, describe, create, alter and delete topics.
-
-topic_rows.py has the contents of rows.
-"""
+"""`kctl topics`: list, describe, create, alter and delete topics."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager

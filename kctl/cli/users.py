@@ -1,7 +1,4 @@
-"""`kctl users`: list, create, change and delete SCRAM credentials.
-
-Passwords come from kctl/cli/new_password.py, and are in no output.
-"""
+"""`kctl users`: list, create, change and delete SCRAM credentials. No output has passwords."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -72,7 +69,7 @@ def password_options(
         ),
     ] = FEWEST_ITERATIONS,
 ) -> "tuple[str | None, str | None, int]":
-    """Return the file and the source of the new password, and the number of hash iterations."""
+    """Return file and source of the new password, and the number of hash iterations."""
     return password_file, password_from, iterations
 
 

@@ -1,4 +1,4 @@
-"""`kctl wait`: wait for the state of topics, brokers or a group; for init containers and CI."""
+"""`kctl wait`: wait for topics, brokers or a group; for init containers and CI."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated

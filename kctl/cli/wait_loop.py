@@ -1,4 +1,4 @@
-"""The loop of commands that wait for a state: `kctl wait`, `kctl partitions move` and `kctl apply`."""
+"""The loop of commands that wait for a state."""
 
 from collections.abc import Callable
 

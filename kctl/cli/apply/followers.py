@@ -29,7 +29,7 @@ def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[Appl
 def _unknown_changes(
     admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange], node_id: int
 ) -> AbstractSet[ApplyChange]:
-    """Return the changes that a broker does not know yet. Raises: KafkaError: it did not respond successfully."""
+    """Return the changes that a broker does not know yet. Raises: KafkaError: no response, or an error."""
     unknown: set[ApplyChange] = set()
     names = sorted({change.item for change in made if isinstance(change.item, str)})
     if names:

@@ -1,7 +1,7 @@
-"""Execution of `kctl apply`: compare, show, validate, change, and print the result of each change.
+"""Execution of `kctl apply`. All changes are shown and validated before the first is made.
 
-All changes are shown and validated before the first is made. Deletions are last, and skipped if an earlier change
-failed. Changes without a response are `unknown`: a second `kctl apply` completes them.
+Deletions are last, and skipped if an earlier change failed. Changes without a response are `unknown`: a second `kctl
+apply` completes them.
 """
 
 import shlex

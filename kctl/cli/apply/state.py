@@ -1,4 +1,4 @@
-"""State of a cluster for `kctl apply`: partitions, replicas and configs of topics, without inherited configs."""
+"""State of a cluster for `kctl apply`: partitions, replicas and own configs of topics."""
 
 from collections.abc import Collection, Mapping
 

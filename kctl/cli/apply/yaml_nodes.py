@@ -1,4 +1,4 @@
-"""YAML nodes with line numbers, for files whose errors are reported by line.
+"""YAML nodes with line numbers, for errors.
 
 Rejects aliases, anchors, tags, duplicate keys, several documents, and too many values or levels. Scalars keep their
 text: `retention.ms: 0100` and `no` are strings. JSON files are valid YAML.

@@ -1,6 +1,6 @@
 """Execution of `kctl bench`, within --api-timeout as a whole.
 
-After a timeout or Ctrl-C, kctl prints the figures so far. It deletes only topics that it created.
+After a timeout or Ctrl-C, it prints the figures so far. It deletes only topics that it created.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

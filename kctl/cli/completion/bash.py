@@ -1,7 +1,4 @@
-"""Completion script for bash 3.2 and newer, without dependencies.
-
-Bash splits words at = and :. The script joins them again. Names from a cluster are quoted.
-"""
+"""Completion script for bash 3.2 and newer. It joins words that bash splits at = and :, and quotes names."""
 
 from shlex import quote
 

@@ -1,10 +1,10 @@
 """Command `kctl __complete KIND LINE`: prints names for a shell, one per line, within a time limit.
 
 A second process requests the names, even after the limit, and caches them (last_names.py). If the cluster does not
-respond in time, kctl prints the cached names. Further completions wait for a request in progress.
+respond in time, the cached names are printed. Further completions wait for a request in progress.
 
-Errors print nothing, and the exit code is 0. An alarm enforces the limit for the whole process. typer is not
-imported: it would take a third of the limit.
+Errors print nothing, and the exit code is 0. An alarm enforces the limit. typer is not imported: it would take a third
+of the limit.
 """
 
 import gc

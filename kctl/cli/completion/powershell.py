@@ -1,7 +1,4 @@
-"""Completion script for PowerShell 5.1 and newer.
-
-The script is never run in tests. tests/unit/cli/completion/test_scripts.py checks its table, quotes and brackets.
-"""
+"""Completion script for PowerShell 5.1 and newer. No test executes it."""
 
 from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import LISTS, NAMES_NOTE, CommandSpec, Offer, offer_of, options_with_values, short

@@ -1,4 +1,4 @@
-"""Bounds: start and end of reading in each partition, resolved by brokers from `-o`.
+"""Bounds: start and end of reading in each partition, resolved from `-o`.
 
 Reading stops when the position reaches the end, so compaction and transaction markers before it do not matter.
 """

@@ -264,7 +264,7 @@ class GroupReading(Reading, RebalanceListener):
         super()._follow_empty_positions()
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Start at -o if the group has no commit."""
+        """Start at -o if the group has no commit; otherwise continue as the base class."""
         if isinstance(error, LogTruncationError) or error.__cause__ is not None:
             super()._continue_after(error)
             return

@@ -1,8 +1,4 @@
-"""Reading: records of partitions to stdout, until a limit, the end, an idle timeout, or Ctrl-C.
-
-Owns the loop, and when to stop and to flush. targets.py has the partitions, chunk_writer.py the output,
-reading_timers.py the timeouts, and reading_report.py the reports.
-"""
+"""Reading: records of partitions to stdout, until a limit, the end, an idle timeout, or Ctrl-C."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -308,7 +304,7 @@ class Reading:
         return waiting_words(self._reasons(), filtered=self._writer.filtered, now_ms=self._clock.now_ms())
 
     def _reasons(self) -> dict[TopicPartition, WaitReason]:
-        """Return the wait reasons of partitions, including unknown bounds."""
+        """Return the wait reasons of partitions, including partitions without bounds."""
         return self._consumer.waiting_for() | self._targets.waiting()
 
     def _show_status(self, words: WaitingWords) -> None:
@@ -346,7 +342,7 @@ class Reading:
             )
 
     def report_interrupt(self) -> None:
-        """Report the numbers of records and partitions read, and faults of the rest."""
+        """Report the numbers of records and partitions read, and faults of unread partitions."""
         reasons = self._reasons()
         if not reasons and not self.written:
             return  # nothing has begun yet

@@ -1,10 +1,10 @@
 """TailReading: the newest records of all partitions, in timestamp order.
 
-Partitions whose leader does not respond within STRAGGLER_MS after the others are omitted and reported. With --follow
-they are read once it responds.
+Partitions whose leader does not respond within STRAGGLER_MS after the others are omitted and reported; with --follow
+they are read later.
 
-Within a partition, a record counts as at least as new as earlier ones. If partitions tie, the later topic of the
-command line and the higher partition count as newer.
+Within a partition, a record counts as at least as new as earlier ones. Ties: the later topic of the command line and
+the higher partition are newer.
 """
 
 import heapq

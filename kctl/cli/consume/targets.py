@@ -38,7 +38,7 @@ class Targets:
         return self.add(bounds)
 
     def add(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:
-        """Add partitions; return start offsets as `set`."""
+        """Add partitions; return the start offsets as `set` does."""
         wanted = {tp: each for tp, each in bounds.items() if each.end is None or each.start < each.end}
         self.ends |= {tp: each.end for tp, each in wanted.items() if each.end is not None}
         starts = {tp: each.start for tp, each in wanted.items()}

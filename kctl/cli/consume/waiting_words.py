@@ -1,7 +1,4 @@
-"""WaitingWords: wait reasons of all partitions, grouped in few words, and their cause.
-
-Distinguishes faults from idle partitions.
-"""
+"""WaitingWords: wait reasons of all partitions, grouped in few words; distinguishes faults from idle partitions."""
 
 import re
 from collections.abc import Mapping

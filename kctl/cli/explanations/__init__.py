@@ -1,5 +1,4 @@
 """Catalog of exit codes, faults and limits. No I/O and no heavy imports.
 
-`kctl explain` prints it, tools/site_pages.py generates pages from it, and the fault lab compares it with output of
-kctl.
+Sources of `kctl explain` and pages of the site; the fault lab compares it with output of kctl.
 """

@@ -1,7 +1,4 @@
-"""Causes of common broker errors and their fixes, by Kafka's name.
-
-kctl.client.broker_errors has the texts of all codes. advice.py has the advice for other errors.
-"""
+"""Causes of common broker errors and their fixes, by Kafka's name. advice.py has other errors."""
 
 from typing import NamedTuple
 

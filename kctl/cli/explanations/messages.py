@@ -1,6 +1,6 @@
-"""Messages of other clients, and the subject of `kctl explain` for each. Faults have the messages of kctl.
+"""Messages of other clients, and the subject of `kctl explain` for each.
 
-Messages are parts of printed lines without names and figures; `...` matches any text.
+They are parts of printed lines without names and figures; `...` matches any text.
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (

@@ -1,4 +1,4 @@
-"""Interfaces of decoders for the formats. kctl/cli/decode/decoding.py creates them; imports stay light."""
+"""Interfaces of decoders for the formats, free of heavy imports."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol

@@ -1,8 +1,7 @@
 """Grammar of `consume -f` and `produce -f`. Errors show the position with a caret.
 
 Has the verbs and modifiers of rpk and kcl (docs/formats.md), except: %h has only %k %K %v %V in its braces, %d has
-strftime but no Go layouts, and `{json}` writes keys and values as JSON. plans.py writes with templates, and
-input/template_reader.py reads with them.
+strftime but no Go layouts, and `{json}` writes keys and values as JSON.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Timestamp formats `%d{iso}`, `%d{local}` and `%d{strftime[%F %T]}`, from milliseconds.
 
-Times are in UTC, except `local`: the time zone of the machine ($TZ) with its offset. Names are English in all
-locales. Times outside years 1 to 9999 are printed as numbers.
+Times are in UTC, except `local`: the time zone of the machine ($TZ). Names are English in all locales. Times outside
+years 1 to 9999 are printed as numbers.
 """
 
 from collections.abc import Callable

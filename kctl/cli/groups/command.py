@@ -1,4 +1,4 @@
-"""`kctl groups`: list, describe, lag, members and delete; offsets.py and removal.py add further commands."""
+"""`kctl groups`: list, describe, lag, members and delete."""
 
 from typing import Annotated
 

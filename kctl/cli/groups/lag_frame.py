@@ -28,7 +28,7 @@ def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "lis
 
 
 def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height: int) -> "list[Text]":
-    """Return the frame of a terminal: partitions by lag, each over time."""
+    """Return the frame of a terminal: partitions by lag, with their lag over time."""
     notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
     notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below

@@ -1,7 +1,4 @@
-"""The samples of `kctl groups lag`: one or several, repainted on a terminal, otherwise as blocks.
-
-lag_frame.py draws the frames.
-"""
+"""The samples of `kctl groups lag`: one or several, repainted on a terminal, otherwise as blocks."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,4 @@
-"""Options of `kctl groups reset-offsets` and `delete-offsets`.
-
-`plan.py` computes the new offsets and `change.py` writes them.
-"""
+"""Options of `kctl groups reset-offsets` and `delete-offsets`."""
 
 from pathlib import Path
 from typing import Annotated

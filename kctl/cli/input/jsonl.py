@@ -1,7 +1,4 @@
-"""Parser of `produce -i jsonl`: one object per line, as from `consume --output jsonl` and `produce --undelivered`.
-
-Defines the fields and their values. json_blocks.py parses whole chunks.
-"""
+"""Parser of `produce -i jsonl`: one object per line, as from `consume --output jsonl` and `produce --undelivered`."""
 
 import json
 from collections.abc import Iterator

@@ -77,7 +77,7 @@ def read_lines(
     key_separator: bytes | None = None,
     progress: BytesRead | None = None,
 ) -> Iterator[InputRecord]:
-    """Yield the records of `read_line_blocks`."""
+    """Yield the records of one stream, as `read_line_blocks`."""
     progress, ahead = progress or BytesRead(), BytesRead()
     before_bytes = progress.read_bytes
     for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, ahead):

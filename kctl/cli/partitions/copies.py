@@ -1,7 +1,4 @@
-"""Copied bytes and remaining time of a move, from the sizes of replicas on disk.
-
-Sizes are requested at intervals, without brokers that do not respond in time.
-"""
+"""Copied bytes and remaining time of a move, from sizes of replicas on disk, requested at intervals."""
 
 from collections.abc import Collection, Mapping
 

@@ -1,7 +1,7 @@
 """Throttle of a move, set before its start and removed after its end, even for a killed kctl.
 
 Two lists per topic contain the limited replicas, and two configs per broker the bytes per second. Lists are set first
-and removed last, so that they lead to leftover rates. A rate stays if another move needs it.
+and removed last, to lead to leftover rates. A rate stays if another move needs it.
 
 Source: KIP-73.
 """

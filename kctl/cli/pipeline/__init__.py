@@ -1,1 +1,1 @@
-"""`kctl pipeline`: Spark jobs. Modules have the options of commands, and import kctl.pipeline for execution only."""
+"""`kctl pipeline`: Spark jobs. Modules import kctl.pipeline only for execution."""

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline export`. kctl.pipeline.jobs.export executes it."""
+"""Options of `kctl pipeline export`."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

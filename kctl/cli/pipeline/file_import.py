@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline import`. kctl.pipeline.jobs.file_import executes it."""
+"""Options of `kctl pipeline import`."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline mirror`. kctl.pipeline.jobs.mirror executes it."""
+"""Options of `kctl pipeline mirror`."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline replay`. kctl.pipeline.jobs.replay executes it."""
+"""Options of `kctl pipeline replay`."""
 
 import re
 from functools import partial

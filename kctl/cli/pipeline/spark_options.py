@@ -1,6 +1,6 @@
 """Options that every job has, and execution of jobs.
 
-A job is a function of the properties of its tasks, the options of Spark, and a receiver of progress.
+A job is a function of task properties, Spark options, and a receiver of progress.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline stats`. kctl.pipeline.jobs.stats executes it."""
+"""Options of `kctl pipeline stats`."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

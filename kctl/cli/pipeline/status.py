@@ -1,4 +1,4 @@
-"""Options and output of `kctl pipeline status`. kctl.pipeline.jobs.status reads the export."""
+"""Options and output of `kctl pipeline status`."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline sync`. kctl.pipeline.jobs.sync executes it."""
+"""Options of `kctl pipeline sync`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Options of `kctl pipeline verify`. kctl.pipeline.jobs.verify executes it."""
+"""Options of `kctl pipeline verify`."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,6 @@
 """Limit of open files, raised for programs that connect to many addresses.
 
-Clients never change the limits of their process. Without descriptors they report "Too many open files" for the
-address and continue.
+Clients never change it. Without descriptors they report "Too many open files" for the address and continue.
 """
 
 from kctl.posix import allow_open_files

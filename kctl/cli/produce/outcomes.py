@@ -1,7 +1,4 @@
-"""Outcomes: results of the records of `kctl produce`, from the network loop.
-
-Holds failed records until the command pops them.
-"""
+"""Outcomes: results of the records of `kctl produce`, from the network loop."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Execution of `kctl produce`: read, send, wait for all records, and report their account.
 
-Reading waits if the producer's memory is full, so memory is bounded. Whatever stops the command (end of input, error,
-signal), the producer is closed and the counts are printed.
+Reading waits while the producer's memory is full. Whatever stops the command, the producer is closed and the counts are
+printed.
 """
 
 from collections.abc import Callable
@@ -303,7 +303,7 @@ class _Producing:
             raise CommandError(ExitCode.DATA, f"{record.place}: {e}") from e
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
-        """Return the error with the place of the record; it fails a transaction."""
+        """Return the error with the place of the record, which fails a transaction."""
         hint = "raise it with -X max.request.size=BYTES"
         if self._is_open:
             self._in_hand = None

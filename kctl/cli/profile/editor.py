@@ -1,7 +1,4 @@
-"""Command `kctl profile edit` with an editor: edits a draft, and checks it before it replaces the file.
-
-Drafts that fail the check are kept, and their path is printed.
-"""
+"""Command `kctl profile edit` with an editor: checks a draft before it replaces the file, and keeps invalid ones."""
 
 import os
 import shlex

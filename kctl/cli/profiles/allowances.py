@@ -1,7 +1,7 @@
 """Commands, files, variables and servers that profiles use, and project files that trust depends on.
 
-`kctl profile trust` lists all allowances. If one of the files changes, the project must be trusted again. If the files
-of a command are not known from its words, trust depends on the whole project. Files that scripts use are not followed.
+If one of the files changes, the project must be trusted again. If the files of a command are not known from its words,
+trust depends on the whole project. Files that scripts use are not followed.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Checks of `kctl profile check`, without connections and secrets in the output.
-
-They cover names, values, combinations, references, files, permissions and ports. Code of the client validates values.
-"""
+"""Checks of `kctl profile check`, without connections and secrets in the output."""
 
 import os
 import shlex

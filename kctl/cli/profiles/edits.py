@@ -58,7 +58,7 @@ def put_profile(text: str, name: str, properties: Properties, where: str) -> str
 
 
 def remove_profile(text: str, name: str, where: str) -> str:
-    """Return the text without a profile, and without `current` if it refers to it. Raises as put_profile."""
+    """Remove a profile, and `current` if it refers to it. Raises as put_profile."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     kept = [statement for at, statement in enumerate(statements) if not _belongs(statements, at, name)]
@@ -70,7 +70,7 @@ def remove_profile(text: str, name: str, where: str) -> str:
 
 
 def put_current(text: str, name: str | None, where: str) -> str:
-    """Return the text with this `current`, or without one if `name` is None. Raises as put_profile."""
+    """Set `current`, or remove it if `name` is None. Raises as put_profile."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     at = next((at for at, each in enumerate(statements) if each.path == ("current",)), None)
@@ -218,7 +218,7 @@ def _pair(key: str, value: str) -> str:
 
 
 def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, Statement]:
-    """Return the index and statement of a new `current`, before all headers and their comments."""
+    """Return the index and statement of a new `current`, before headers and their comments."""
     at = next((at for at, each in enumerate(statements) if each.is_header), len(statements))
     while at > 0 and statements[at - 1].is_comment:
         at -= 1

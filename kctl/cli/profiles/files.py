@@ -58,7 +58,7 @@ def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | 
 
 
 def read_bytes(path: Path) -> tuple[bytes, int] | None:
-    """Return the bytes and permissions of a file; None if it does not exist. Raises: ConfigError: it cannot be read."""
+    """Return bytes and permissions of a file, or None without a file. Raises: ConfigError: it cannot be read."""
     try:
         raw, mode = read_input(path, LARGEST_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -90,7 +90,7 @@ def read_content(raw: bytes, name: str) -> Content:
 
 
 def profile_names(environ: Mapping[str, str]) -> list[str]:
-    """Return the sorted names of all profiles for shell completion, without invalid files."""
+    """Return the sorted names of all profiles for completion, without invalid files."""
     names: set[str] = set()
     for path in (user_file(environ), project_file(working_folder())):
         try:
@@ -137,7 +137,7 @@ def _where(message: str, text: str) -> str:
 
 
 def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
-    """Return the properties of a profile; unquoted dotted keys are nested tables in TOML."""
+    """Return the properties of a profile; unquoted dotted keys are nested tables."""
     properties: dict[str, str] = {}
     for key, value in _leaves(table, f"{name}: profile {profile}"):
         if key in properties:

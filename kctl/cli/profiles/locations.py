@@ -12,13 +12,13 @@ PROJECT_FILE = ".kctl.toml"
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the user's profile file, existing or not; None without a home directory."""
+    """Return the path of the user's profile file; None without a home directory."""
     folder = user_folder(environ, "XDG_CONFIG_HOME", ".config")
     return None if folder is None else folder / "config.toml"
 
 
 def require_user_file(environ: Mapping[str, str]) -> Path:
-    """Return the path of the user's profile file. Raises: ConfigError: the user has no home directory."""
+    """Return the path of the user's profile file. Raises: ConfigError: no home directory."""
     path = user_file(environ)
     if path is None:
         raise ConfigError("no folder for profiles: neither $HOME nor $XDG_CONFIG_HOME is set")
@@ -26,12 +26,12 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
 
 
 def project_file(folder: Path | None) -> Path | None:
-    """Return the nearest .kctl.toml, upwards from a directory, that does not belong to another user, or None."""
+    """Return the nearest .kctl.toml, upwards from a directory, that does not belong to another user."""
     return next((path for path in _project_files(folder) if not _is_foreign(path)), None)
 
 
 def foreign_project_files(folder: Path | None) -> list[Path]:
-    """Return the files that `project_file` skips: any user can create one in a parent directory such as /tmp."""
+    """Return the files that `project_file` skips: any user can create one in a directory such as /tmp."""
     found: list[Path] = []
     for path in _project_files(folder):
         if not _is_foreign(path):

@@ -29,7 +29,6 @@ class PortFinding(NamedTuple):
 
 
 def port_findings(config: ClientConfig) -> Iterator[PortFinding]:
-    """Yield the findings about the ports of a config."""
     protocol = config.security_protocol
     for endpoint in config.bootstrap_servers:
         if endpoint.port in OTHER_SERVICES:

@@ -62,10 +62,7 @@ class Sources(NamedTuple):
 
 
 def split_references(text: str) -> Iterator[str | Reference]:
-    """Yield the pieces of a value in order: unescaped texts, and references.
-
-    Raises: ValueError: a reference is not closed or of an unknown kind.
-    """
+    """Yield the unescaped texts and references of a value. Raises: ValueError: an invalid reference."""
     at = 0
     while (found := text.find("${", at)) >= 0:
         if text[found - 1 : found] == "$" and found > at:
@@ -216,7 +213,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _of_command(command: str, sources: Sources) -> str:
-    """Return the output of a command, whose stderr is inherited, so that users see its errors."""
+    """Return the output of a command, whose stderr is inherited for its errors."""
     import subprocess  # deferred import: takes 5ms
 
     with subprocess.Popen(

@@ -71,9 +71,7 @@ class Store(NamedTuple):
 
 
 def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:
-    """Return the user's file or, with `project`, the nearest project file upwards, perhaps new in the working
-    directory.
-    """
+    """Return the user's file or, with `project`, the nearest project file, by default in the working directory."""
     if not project:
         return Store(require_user_file(environ), False, environ, clock)
     folder = working_folder()
@@ -83,6 +81,6 @@ def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> St
 
 
 def store_of(name: str, files: Files, environ: Mapping[str, str], clock: Clock) -> Store | None:
-    """Return the file that has a profile, preferably the project file, or None."""
+    """Return the file that has a profile, preferably the project file."""
     found = next((file for file in files.in_order() if name in file.content.profiles), None)
     return None if found is None else Store(found.path, found.is_project, environ, clock)

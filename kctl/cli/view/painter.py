@@ -1,7 +1,7 @@
 """Painter: lines on a terminal that are repainted, one frame per write.
 
-rich measures and cuts lines; the painter moves the cursor, hidden while it paints and always restored. Frames are
-never wider than the terminal. rich is imported with the first line (docs/decisions, 7).
+rich, imported with the first line (docs/decisions, 7), cuts the lines. The cursor is hidden in the meantime and always
+restored.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Colors of table cells, and tables of frames, which omit columns on narrow terminals.
 
-Red is wrong, yellow may become wrong, green works. `formats/rows.py` has tables that are printed once.
+Red is wrong, yellow may become wrong, green works.
 """
 
 from collections.abc import Callable, Collection, Sequence

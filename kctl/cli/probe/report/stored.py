@@ -1,7 +1,6 @@
 """Probe and trace files in object stores.
 
-A URL is one object, or a folder with all JSON files below it, since shells expand no patterns there. Credentials and
-endpoints come from the environment of the process.
+A URL is one object, or a folder with all JSON files below it, since shells expand no patterns there.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Suggested timeouts of a place, and the share of healthy attempts that would expire. Pure.
 
 1. Each node (for requests: each API of each node) needs its quantile. The slowest one decides for the place.
-2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count.
-   Other expired attempts count as longer than all completed ones.
+2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count. Others
+   count as longer than all completed ones.
 3. The quantile is multiplied by the headroom and rounded up. With too few samples, it is twice the slowest success.
 """
 

@@ -1,6 +1,6 @@
 """Stacked bar of each address on a time axis: duration of each phase, and a mark for the connect timeout. Pure.
 
-Each phase has a fixed color, and its name if there is room. Unfinished phases have a lighter block.
+Each phase has a color, and its name if there is room. Unfinished phases have a lighter block.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Live frame of a probe: a row for each address with its bar, recent events, and the next timeout. Pure.
 
-The frame fits the terminal: the worst addresses are first, and the rest is counted.
+If it exceeds the terminal, the worst addresses are first, and the rest is counted.
 """
 
 from collections.abc import Sequence

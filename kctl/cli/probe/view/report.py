@@ -1,4 +1,4 @@
-"""Reports of a probe on stdout, as lines or objects. `live.py` has the reports that repaint."""
+"""Reports of a probe on stdout, as lines or objects."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

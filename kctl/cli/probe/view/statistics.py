@@ -1,6 +1,6 @@
 """Latency statistics of a repeated probe, by address. Pure.
 
-Each number of milliseconds is counted, so percentiles are exact, and timeouts bound the memory.
+Each number of milliseconds is counted: percentiles are exact, and timeouts bound the memory.
 """
 
 import math
