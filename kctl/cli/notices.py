@@ -74,23 +74,23 @@ class Waits:
     def __init__(self, now_ms: int) -> None:
         self._lock = threading.Lock()
         self._progress_at_ms = now_ms
-        """When a connection became ready or a response arrived last."""
+        """Instant at which a connection last became ready or a response arrived."""
         self._attempts: dict[int, _Attempt] = {}
         self._connections: dict[int, int] = {}
-        """How many connections each attempt has: a silent broker gets a second one, which is replaced at intervals."""
+        """Number of connections of each attempt: a silent broker gets a second one, replaced at intervals."""
         self._endings: dict[str, _Ending] = {}
-        """The last error at each address that has not become ready since."""
+        """Last error at each address, until a connection becomes ready."""
         self._requests: dict[tuple[int, int], _Request] = {}
         self._ready: dict[str, int] = {}
-        """The time of the first connection to each address."""
+        """Time of the first connection to each address, in ms."""
         self._unused: set[int] = set()
-        """The attempts of ready connections on which no response has come yet."""
+        """Attempts of ready connections without a response so far."""
         self._throttled: dict[str, int] = {}
-        """When the pause ends that the broker at each address has asked for."""
+        """Instant at which each address ends its throttling."""
         self._useless: set[str] = set()
-        """The addresses whose last connection was lost unused: that the next one is ready is no progress."""
+        """Addresses whose last connection was lost unused, so that a ready one is no progress."""
         self._others: dict[object, tuple[str, int]] = {}
-        """What requests that are not the client's have not got yet, and since when."""
+        """Pending requests to other services, and their start."""
 
     def on_event(self, event: Event) -> None:
         with self._lock:

@@ -35,7 +35,7 @@ class interrupted_after:
         self._doing = doing
         self._calls = calls
         self._worked_ms: int | None = None
-        """CPU time of this thread when the time was over."""
+        """CPU time of this thread at the timeout."""
         self._insistence = Insistence(_Overdue, self._may_interrupt)
 
     def __enter__(self) -> None:

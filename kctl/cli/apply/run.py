@@ -63,7 +63,7 @@ class ApplyOutcome:
         self.results: dict[ApplyChange, str] = dict.fromkeys(changes, NOT_DONE)
         self.errors: list[KafkaError] = []
         self._noted: set[int] = set()
-        """Identities of the errors in `errors`: one timeout can be the error of many topics."""
+        """IDs of the errors in `errors`: one timeout can be the error of many topics."""
 
     def count(self, result: str) -> int:
         return sum(each == result for each in self.results.values())

@@ -45,30 +45,30 @@ class GroupReading(Reading, RebalanceListener):
     ) -> None:
         super().__init__(common, config, consumer, output, limits)
         self.commit_error: KafkaError | None = None
-        """Why the latest commit failed; None when it did not."""
+        """Error of the latest commit; None after success."""
         self._specs: Sequence[OffsetSpec] = ()
         self._exit_at_end = False
         self._starts_itself = False
         self._is_assigned = False
         self._is_start_noted = False
         self._held: dict[TopicPartition, Held] = {}
-        """The partitions that are paused until their bounds are known."""
+        """Partitions paused until their bounds are known."""
         self._snapshots: dict[TopicPartition, int | None] = {}
-        """The end of each partition that was ever ours; it stays the same when the partition comes back."""
+        """End of each partition that was ever assigned; stays when the partition returns."""
         self._written_to: dict[TopicPartition, int] = {}
-        """What was handed to the output since the last flush."""
+        """Next offsets of unflushed output."""
         self._uncommitted: dict[TopicPartition, int] = {}
-        """What has left this process and is not committed yet."""
+        """Flushed offsets that no commit has sent yet."""
         self._unbegun: set[TopicPartition] = set()
-        """Partitions that may be without a commit, and whose first position is not known yet."""
+        """Partitions that may have no commit, and whose first position is unknown."""
         self._latest_commits: dict[TopicPartition, int] = {}
-        """The last offset that was given to a commit since the partition is ours, however that went."""
+        """Offset of the last commit of each assigned partition, whatever its result."""
         self._confirmed: dict[TopicPartition, int] = {}
-        """The last offset that a response has confirmed."""
+        """Last offset that a response has confirmed."""
         self._commit_timer = Timer(self._clock, COMMIT_EVERY_MS)
         self._polled_at_ms = self._clock.now_ms()
         self._unreleased: BrokerError | None = None
-        """Another member has our group.instance.id, which may be this one before it was killed."""
+        """Error that another member has this group.instance.id, perhaps this one before it was killed."""
         self._unreleased_timer = Timer(self._clock, FOREVER_MS)
 
     def join(

@@ -66,7 +66,7 @@ class Reading:
         self._writer = ChunkWriter(output, DataOut(self._report.stdout), limits.records, skip)
         self._timers = ReadingTimers(self._clock, config.default_api_timeout_ms, limits.idle_ms)
         self._faults = WaitingWords()
-        """What is wrong with some partitions, as it was looked at last."""
+        """Faults of some partitions at the last check."""
         self._look_at_ms = 0
         self._is_rested = False
         self._read_from: set[TopicPartition] = set()

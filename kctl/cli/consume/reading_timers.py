@@ -23,7 +23,7 @@ class ReadingTimers:
         self._limit_ms = limit_ms
         self._idle_ms = idle_ms
         self._fault_started_at_ms: int | None = None
-        """Since when something has been wrong, without a break of CALM_MS, and nothing has come."""
+        """Start of a fault without a break of CALM_MS or a fetched record."""
         self._fault_seen_ms = 0
         self.start()
 

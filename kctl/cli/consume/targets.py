@@ -27,7 +27,7 @@ class Targets:
         self.cut: set[TopicPartition] = set()
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._lookups: list[BoundsLookup] = []
-        """Of partitions that are to be read as soon as their bounds are known."""
+        """Lookups of partitions to read when their bounds are known."""
         self._all_lookups: list[BoundsLookup] = []
 
     def set(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:

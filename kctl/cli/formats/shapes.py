@@ -31,11 +31,10 @@ def base64_parts(*, null: bytes) -> list[Part]:
 def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
     """Return one JSON object per record, from which the record can be restored.
 
-    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`. Bytes that are not UTF-8
-    are
-    `{"base64":"..."}`. A decoded key or value is JSON, with the schema `{"id":7,"type":"AVRO"}`, or null, in
-    `key_schema`
-    or `value_schema`.
+    `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`.
+
+    Bytes that are not UTF-8 are `{"base64":"..."}`. A decoded key or value is JSON, with the schema
+    `{"id":7,"type":"AVRO"}`, or null, in `key_schema` or `value_schema`.
     """
     form = DecodedForm(sides, is_ascii=for_terminal) if sides.decodes else JsonForm(is_ascii=for_terminal)
     schemas = [

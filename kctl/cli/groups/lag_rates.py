@@ -48,7 +48,7 @@ class LagSamples:
         self._missing = 0
         self._trends: dict[Key, deque[int | None]] = {}
         self.totals: deque[tuple[int, int]] = deque(maxlen=MOST_LOOKS)
-        """Instant and lag of all partitions together, of the last looks."""
+        """Instant in ms and total lag of the last samples."""
 
     @property
     def are_complete(self) -> bool:

@@ -25,10 +25,10 @@ class Outcomes:
         self._announced: set[TopicPartition] = set()
         self.delivered = 0
         self.delivered_at_ms: int | None = None
-        """When records were delivered last."""
+        """Instant of the last delivery."""
         self.undelivered = 0
         self.is_hopeless = False
-        """Records failed by what the next ones will meet, too."""
+        """Whether an error also affects following records."""
         self.oldest_ms: int | None = None
         self._failed: deque[SendFuture | SettledRows] = deque()
 

@@ -56,7 +56,7 @@ class RecordSender:
         self._delivery_timeout_ms = config.delivery_timeout_ms
         self._is_transactional = config.transactional_id is not None
         self._topics: set[str] = set()
-        """Those whose metadata was there once. What is lost of it later is waited for by the records themselves."""
+        """Topics whose metadata arrived once; later losses are part of the delivery of records."""
 
     def send(
         self,

@@ -107,16 +107,16 @@ class _Producing:
         self._inputs = Inputs(request.files, common.environment.stdin, request.form, config.max_request_size)
         self._outcomes = Outcomes(self._runtime.clock.now_ms, self._announce)
         self._announced: set[str] = set()
-        """Causes that were reported when they happened."""
+        """Causes that were already reported."""
         self._undelivered = undelivered
         self._in_hand: InputRecord | Block | None = None
-        """What was read and not yet taken by the producer as a whole."""
+        """Record or block that the producer has not accepted completely."""
         self._read_to = ""
-        """The place of the last record that was read, while there may be more."""
+        """Place of the last record read, if more may follow."""
         self._unsent_bytes = 0
-        """Of the block that --rate holds back."""
+        """Unsent bytes of a block that --rate delays."""
         self._sent_before = 0
-        """How many records were taken before the block in hand."""
+        """Number of accepted records before `_in_hand`."""
         self._ending: Ending | None = None
         self._is_closing = self._keeps_memory = False
         self._config = config

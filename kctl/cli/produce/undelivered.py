@@ -40,7 +40,7 @@ class UndeliveredFile:
     def __init__(self, name: str) -> None:
         self.name = name
         self.records = 0
-        """How many the system has taken."""
+        """Number of flushed records."""
         self._buffered = 0
         self._error = ""
         self._file = _make(name)

@@ -88,7 +88,7 @@ class Painter:
         self._columns_now = columns
         self._colour = colour
         self._painted: list[int] = []
-        """The columns of the lines that are on the terminal now."""
+        """Widths of the lines on the terminal, in columns."""
         self._columns = 0
         self._hides_cursor = False
         self._echo = echo

@@ -81,7 +81,7 @@ class StatusLine:
         self._painter = Painter(self._write, self._columns, colour=colour, stream=stream, echo=self._echo)
         self._is_at_line_start = True
         self._below_data: Text | None = None
-        """The line that data has taken away, to be painted below the data."""
+        """Line removed for data, to repaint below it."""
         self._line: Text | None = None
         self._paint_at_ms = 0
 
@@ -245,7 +245,7 @@ class SendStatus(ProgressStatus):
         self._stop = driver.waiter()
         self._is_stopping = False
         self._left = ""
-        """What a signal handler left to be shown."""
+        """Text that a signal handler left to show."""
         if self._line.is_shown:
             environment.closing_notice.show = self._leave
         self._task = driver.spawn(self._run, "status") if self._line.is_shown else None
