@@ -95,7 +95,7 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
 
 
 def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
-    """Wait, as `wait_for_brokers`, until brokers report the config values. A broker's own configs: only that broker.
+    """Wait, as `wait_for_brokers`, until brokers report the values; for broker configs, only that broker.
 
     Resources that a broker does not describe are not waited for.
     """

@@ -64,7 +64,7 @@ PHRASES = {
     "brokers logdirs": "brokers log-dirs",
     "sandbox tell": "sandbox fault",
 }
-"""Commands of other tools and former names, by the kctl command and subcommand with equal arguments."""
+"""Commands of other tools and former names, and the kctl commands with the same arguments."""
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "topics": {
         "--list": "list", "--describe": "describe", "--create": "create", "--alter": "alter", "--delete": "delete",

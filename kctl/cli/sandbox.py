@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = Commands(no_args_is_help=True)
 
 MOST_NODES = 250
-"""Maximum brokers of a sandbox, repeated here because --help does not import the sandbox."""
+"""Maximum brokers of a sandbox, repeated because --help does not import the sandbox."""
 _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 

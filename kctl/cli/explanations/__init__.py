@@ -1,4 +1,4 @@
 """Catalog of exit codes, faults and limits. No I/O and no heavy imports.
 
-Sources of `kctl explain` and pages of the site; the fault lab compares it with output of kctl.
+Source of `kctl explain` and pages of the site; the fault lab compares it with output of kctl.
 """

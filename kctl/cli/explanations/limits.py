@@ -30,14 +30,13 @@ class Limit(NamedTuple):
 
     @property
     def client(self) -> str:
-        """Kind of client that has the limit, or "every"."""
+        """Return the kind of client that has the limit, or "every"."""
         if self.kind is None:
             return self.only or "every"
         return "every" if self.kind.KIND == "client" else self.kind.KIND
 
     @property
     def default_text(self) -> str:
-        """Default as users write durations."""
         if self.kind is None:
             return self.default
         default: int = self.kind.PROPERTIES[self.name].default

@@ -12,7 +12,7 @@ class DecodedSide(Protocol):
 
     @property
     def failed(self) -> int:
-        """Number of failures."""
+        """Return the number of failures."""
         ...
 
     def conditions(self) -> list[Condition]:

@@ -48,7 +48,7 @@ class Inputs:
 
     @property
     def total_bytes(self) -> int | None:
-        """Size of all inputs, or None if unknown."""
+        """Return the size of all inputs, or None if unknown."""
         total = 0
         for name in self._names:
             try:

@@ -107,5 +107,5 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
 
 
 def place_of(file: PurePath) -> str:
-    """Return the directory name of a file, or the file name without a directory."""
+    """Return the name of a file's directory, or of the file if there is none."""
     return file.parent.name or file.name.partition(".json")[0]
