@@ -85,9 +85,7 @@ E = TypeVar("E", bound=RaisedByHandler)
 class Insistence(Generic[E]):
     """Raises an exception in the main thread, again if Python drops it: if nothing refers to it.
 
-    Args:
-        make: makes the exception.
-        may_raise: whether it may be raised in the given frame; if not, retry after AGAIN_MS.
+    Args: may_raise: whether it may be raised in the given frame; if not, retry after AGAIN_MS.
     """
 
     AGAIN_MS = 20

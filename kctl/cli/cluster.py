@@ -81,7 +81,7 @@ def describe(common: Common) -> int:
 
 
 def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
-    """Return the active controller; None if it is not reported in time or not to this user."""
+    """Return the active controller; None if the controllers do not report it to this user in time."""
     from kctl.client.errors import KafkaError
 
     if described.controller_id >= 0:

@@ -64,13 +64,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command or command group.
-
-    Attributes:
-        path: from the root: ("kctl", "groups", "list").
-        summary: its line in a list of commands.
-        text: its paragraphs.
-    """
+    """One command or command group; `path`: from the root, such as ("kctl", "groups", "list")."""
 
     path: tuple[str, ...]
     summary: str

@@ -44,7 +44,7 @@ class RawStream(Protocol):
 
 
 class DataOut:
-    """A buffer before an unbuffered stream, flushed if it is full, when the command is idle, and at the end."""
+    """A buffer before a stream, flushed when full, when the command is idle, and at the end."""
 
     def __init__(self, stream: RawStream, *, flush_bytes: int = FLUSH_BYTES) -> None:
         self._stream = stream

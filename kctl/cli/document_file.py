@@ -15,9 +15,9 @@ LONGEST_SHOWN = 80
 
 
 def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None = None) -> bytes:
-    """Return the content of a file or pipe, or of `stdin` if that is given and the path is `-`.
+    """Return the content of a file or pipe, or of `stdin` if given and the path is `-`.
 
-    Raises: CommandError: it cannot be read, is larger than `largest_bytes`, or is empty.
+    Raises: CommandError: it is unreadable, larger than `largest_bytes`, or empty.
     """
     source = stdin if path == STDIN else None
     name = str(path) if source is None else "stdin"

@@ -205,9 +205,9 @@ def system_environment() -> Environment:
 
 
 def _open_what_is_closed() -> None:
-    """Open /dev/null for closed streams, since a later socket would get their descriptors and the output.
+    """Open /dev/null for closed streams, since a later socket would get their descriptors.
 
-    Reads from stdin and writes to stdout fail then, as on closed streams.
+    Reads from stdin and writes to stdout still fail.
     """
     for descriptor in (0, 1, 2):
         try:

@@ -15,7 +15,7 @@ from kctl.grammar.topics import INTERNAL, TopicWords, parse_partitions, parse_to
 def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
     """Return the partitions of each TOPIC[:P,P-P]; None for all partitions.
 
-    Args: where: the option or argument that an error shows.
+    Args: where: option or argument for errors.
     Raises: click.BadParameter: a text is invalid.
     """
     found: dict[str, list[int] | None] = {}

@@ -148,10 +148,10 @@ def merge_settings(
         command_config: a Java .properties file, or None.
         profile: properties of the chosen profile, or None.
         file_flag: option of the file, for its errors.
-        keeps_login: use the profile's logins for any address; otherwise for their own addresses only.
+        keeps_login: use the profile's logins for any address, not only their own.
 
     Raises:
-        ConfigError: a malformed or secret -X, an unreadable or malformed file, a user without a password.
+        ConfigError: a malformed or secret -X, an invalid file, a user without a password.
     """
     of_file = read_settings_file(command_config, file_flag)
     file, variables, given, of_flags, lowest = (

@@ -54,7 +54,7 @@ class Declaration(NamedTuple):
 def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
     """Read the file at `path`, or stdin if it is `-`.
 
-    Raises: CommandError: the file cannot be read or is invalid. The message has file and line.
+    Raises: CommandError: unreadable or invalid; the message has file and line.
     """
     name = name_of(path)
     data = read_document(Path(path), LARGEST_FILE_BYTES, stdin)

@@ -14,7 +14,7 @@ PROTECTED = "_"
 
 
 class Kind(Enum):
-    """Kinds of changes, in the order in which kctl makes them. Deletions are last."""
+    """Kinds of changes, in the order of execution."""
 
     CREATE = "create"
     CONFIGS = "configs"
@@ -47,7 +47,7 @@ class ApplyChange(NamedTuple):
 
 
 class FoundTopic(NamedTuple):
-    """Topic of the cluster. `configs` has the configs that are set on it, and is empty for undeclared topics."""
+    """Topic of the cluster; `configs`: configs set on it, empty for undeclared topics."""
 
     partitions: int
     replication_factor: int

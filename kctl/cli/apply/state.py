@@ -12,7 +12,7 @@ from kctl.client.errors import BrokerError
 
 
 def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, FoundTopic]:
-    """Return all topics by name, including the configs of declared topics.
+    """Return all topics by name, with configs of declared topics.
 
     Args: declared: names; None for all topics that are not internal.
     Raises: KafkaError: a topic or its configs cannot be described.

@@ -75,8 +75,7 @@ class Figures(NamedTuple):
 
     Attributes:
         size_bytes: keys and values, uncompressed.
-        elapsed_us: from the start to the last record.
-        failed: undelivered records.
+        elapsed_us: until the last record.
     """
 
     kind: Kind

@@ -14,9 +14,7 @@ _HEAD_BYTES = 1000
 def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> None:
     """Write a script atomically.
 
-    Args:
-        mark: text that a replaceable file has in its first bytes.
-        force: replace any file.
+    Args: mark: text in the first bytes of replaceable files.
     Raises: CommandError: the file is from another program, or cannot be written.
     """
     try:

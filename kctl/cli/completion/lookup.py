@@ -90,7 +90,7 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
 
 
 def _look_up(kind: str, given: "Given", names: "LastNames", writing: int) -> Never:
-    """Request and cache the names in a separate session, so that the shell neither waits for it nor kills it."""
+    """Request and cache the names in a separate session, so that the shell does not kill the process."""
     cancel_all()
     _end_after(LOOK_UP_MS, b"")
     try:

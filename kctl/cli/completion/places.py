@@ -64,7 +64,7 @@ class CommandSpec(NamedTuple):
     """Command for completion.
 
     Attributes:
-        path: words after kctl, separated by spaces; empty for kctl itself.
+        path: words after kctl; empty for kctl itself.
         arguments: completions of the arguments; the last can be repeated.
     """
 

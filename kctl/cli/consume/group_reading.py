@@ -313,7 +313,7 @@ class GroupReading(Reading, RebalanceListener):
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
         """Repeat failed offsets in the next commit, unless a newer commit is pending or the partition was lost since.
 
-        A partition that was lost and reassigned continues at the group's offset, which an old commit could move back.
+        A reassigned partition continues at the group's offset, which an old commit could move back.
         """
         self.commit_error = error
         if error is None:

@@ -22,11 +22,9 @@ def choose_partitions(
 ) -> list[TopicPartition]:
     """Return the wanted partitions of each topic; all if none is given.
 
-    Args:
-        specs: each must select a partition.
-        may_be_none: patterns need not match yet.
+    Args: may_be_none: patterns need not match yet.
     Raises:
-        CommandError: a wanted partition is missing, a spec selects none, or no topic matches.
+        CommandError: a partition is missing, a spec selects none, or no topic matches.
         BrokerError: a topic does not exist or is not authorized.
     """
     found = {topic: partitions_of(consumer, topic) for topic in topics.names}

@@ -13,9 +13,7 @@ CALM_MS = 2000
 class ReadingTimers:
     """Timers of one reading.
 
-    Args:
-        limit_ms: maximum wait for an end, or for the end of a fault.
-        idle_ms: maximum time without a record.
+    Args: limit_ms: maximum wait for an end, or for the end of a fault.
     """
 
     def __init__(self, clock: Clock, limit_ms: int, idle_ms: int) -> None:

@@ -53,12 +53,7 @@ class TailReading(Reading):
     _skipped_at: frozenset[tuple[str | None, int | None, int]] = frozenset()
 
     def start_tail(self, partitions: Sequence[TopicPartition], count: int, *, follows: bool) -> None:
-        """Look up the ends of the partitions.
-
-        Args:
-            count: number of records over all partitions.
-            follows: continue with later records.
-        """
+        """Look up the ends of the partitions, to read `count` records over all of them."""
         self._count = count
         self._follows = follows
         self._order = {tp: order for order, tp in enumerate(partitions)}

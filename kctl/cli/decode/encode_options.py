@@ -15,9 +15,7 @@ LOCAL = ("avro", "protobuf", "json", "msgpack")
 class EncodeRequest(NamedTuple):
     """Encoding of keys and values; None leaves them unchanged.
 
-    Attributes:
-        json_schema: JSON Schema file to register.
-        registers: register the schema of the file first.
+    Attributes: json_schema: JSON Schema file to register. registers: register the file's schema first.
     """
 
     key: str | None = None

@@ -26,10 +26,10 @@ class Encoding:
         self._value = value
 
     def encode(self, record: InputRecord, topic: str) -> InputRecord:
-        """Return the record with encoded key and value. Null is unchanged.
+        """Return the record with encoded key and value; null is unchanged.
 
         Raises:
-            CommandError: a key or value does not fit its schema. The message has the place of the record.
+            CommandError: data does not fit its schema; the message has the place.
             KafkaError: from the registry.
         """
         key = self._side(KEY, self._key, record.key, record.key_schema, record, topic)

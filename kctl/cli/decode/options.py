@@ -24,9 +24,7 @@ class LocalSchemas(NamedTuple):
 class DecodeRequest(NamedTuple):
     """Formats of keys and values; None leaves them unchanged.
 
-    Attributes:
-        is_strict: fail if a key or value cannot be decoded.
-        jq: program for each record.
+    Attributes: is_strict: fail if data cannot be decoded. jq: program for each record.
     """
 
     key: str | None = None

@@ -27,7 +27,7 @@ def has_registry(common: Common) -> bool:
 def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAccess:
     """Return the registry of the settings.
 
-    Args: one_timeout: all calls share the API timeout, otherwise each call has its own.
+    Args: one_timeout: all calls share the API timeout.
     Raises: ConfigError: the URL is missing, or a setting is invalid.
     """
     clock = common.environment.clock

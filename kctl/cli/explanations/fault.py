@@ -10,12 +10,12 @@ class Fault(NamedTuple):
     """Failure of a cluster or connection.
 
     Attributes:
-        number: stable number, for links.
+        number: stable, for links.
         code: exit code if the fault fails the call.
         reason: pattern of the message.
         hint: pattern of the hint; empty if the message is sufficient.
         shown_by: test that causes the fault.
-        not_shown: reason why no test causes it.
+        not_shown: reason why no test does.
     """
 
     number: int

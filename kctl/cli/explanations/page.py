@@ -14,7 +14,6 @@ class Page(NamedTuple):
     Attributes:
         kind: exit code, error, broker error, property, limit, topic config, fault or finding.
         name: name for `kctl explain`.
-        means: meaning and causes.
         try_: fixes.
         lists: headings, each with names and titles of other pages.
         also: reference to another meaning of the name.

@@ -27,7 +27,7 @@ class RecordOutput:
 
     Args:
         head: output before the first record.
-        null: output of a null key or value, unless its field has its own.
+        null: output of a null key or value, by default.
         conditions: filters of records.
     """
 

@@ -160,7 +160,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
 def code_of(look: LagLook, code: int) -> int:
     """Return the exit code of a sample, given the code of its errors.
 
-    With a threshold, 3 means that a partition is above it. Otherwise an unknown lag has the code of its error.
+    With a threshold, 3 means that a partition is above it; otherwise an unknown lag has the code of its error.
     """
     if look.is_above:
         return ExitCode.PARTIAL_FAILURE

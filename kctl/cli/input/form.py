@@ -88,11 +88,10 @@ class Form(NamedTuple):
     """Format of an input, by default lines.
 
     Attributes:
-        template: template for reading.
         is_whole: each file is one record.
         key: key of records without one.
         encoded: `key` and `value` if a schema encodes them; in jsonl they can be any JSON.
-        by_record: `key` and `value` if they are encoded only in records that specify a schema.
+        by_record: `key` and `value` if only records that specify a schema are encoded.
     """
 
     form: InputForm = InputForm.LINES

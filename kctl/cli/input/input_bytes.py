@@ -33,9 +33,7 @@ class BytesRead:
 class InputBytes:
     """Input stream that is consumed from the front.
 
-    Args:
-        name: name for messages.
-        longest_bytes: maximum size of one piece.
+    Args: longest_bytes: maximum size of one piece.
     """
 
     def __init__(self, source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None) -> None:

@@ -34,9 +34,7 @@ def widen_pipe(stream: BufferedIOBase) -> None:
 class Inputs:
     """All inputs of a command.
 
-    Args:
-        names: files; `-` or an empty list is stdin.
-        longest_bytes: maximum size of a record.
+    Args: names: files; `-` or an empty list is stdin.
     """
 
     def __init__(self, names: Sequence[str], stdin: BufferedIOBase, form: Form, longest_bytes: int) -> None:

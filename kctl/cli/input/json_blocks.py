@@ -59,7 +59,6 @@ class JsonBlock(NamedTuple):
     """Consecutive JSON lines of one stream, as columns.
 
     Attributes:
-        name: name of the stream.
         numbers, offsets: line of each record, from 1, and its offset, from 0.
         end: end offset of the last line.
         keys, topics, partitions, timestamps_ms, headers: None if no record has one.

@@ -115,7 +115,7 @@ def read_chunks(
 ) -> Iterator[tuple[int, int, Lines | list[bytes]]]:
     """Yield number and offset of the first content, and at least one content between delimiters.
 
-    Raises: CommandError: a content exceeds `longest_bytes`, after all contents before it.
+    Raises: CommandError: as read_line_blocks.
     """
     number, offset = 1, 0
     chunks = _split(source, longest_bytes, delimiter, progress or BytesRead())

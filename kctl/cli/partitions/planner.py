@@ -25,8 +25,8 @@ class Goal(NamedTuple):
     Attributes:
         racks: allowed brokers with their racks, or None.
         leaving: brokers that keep no replica.
-        only: move all replicas to the brokers of `racks`, and balance these brokers.
-        replication_factor: of each partition; None leaves it unchanged.
+        only: move all replicas to the brokers of `racks`, and balance them.
+        replication_factor: None leaves it unchanged.
     """
 
     racks: Mapping[int, str | None]

@@ -112,10 +112,7 @@ def other_rates(admin: Admin, keys: Collection[TopicPartition], brokers: Collect
 class ThrottleRemoval(NamedTuple):
     """Result of the removal of a throttle.
 
-    Attributes:
-        was_set: a throttle existed.
-        failed: errors.
-        left_on: brokers that are down and keep their rates.
+    Attributes: left_on: brokers that are down and keep their rates.
     """
 
     was_set: bool

@@ -44,9 +44,7 @@ class ProbeRequest(NamedTuple):
     Attributes:
         cert_warn_ms: remaining validity below which a certificate is a finding.
         resolve: host:port:ip texts.
-        sni: server name for TLS.
         rounds: None until an interrupt.
-        interval_ms: time between the starts of two rounds.
         template: template of --write-out.
     """
 

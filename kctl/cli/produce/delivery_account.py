@@ -29,8 +29,8 @@ def report_account(
 
     Args:
         oldest_ms: age of the oldest undelivered record when it failed.
-        is_taken_back: all records were in a transaction that is not committed.
-        announced: causes that were already reported and are not repeated.
+        is_taken_back: the transaction of all records is not committed.
+        announced: causes that were already reported.
     """
     failed = _failed(result)
     if is_taken_back:

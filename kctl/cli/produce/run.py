@@ -455,7 +455,7 @@ class _Producing:
     def _report_in_hand(self, accepted: int) -> None:
         """Report the first record that was read but not accepted; write it and the rest of its block to the file.
 
-        Args: accepted: number that the producer accepted, which may exceed `sent` after a signal.
+        Args: accepted: number of accepted records, which may exceed `sent` after a signal.
         """
         in_hand, taken = self._in_hand, accepted - self._sent_before
         if in_hand is None or taken >= (1 if isinstance(in_hand, InputRecord) else len(in_hand.values)):

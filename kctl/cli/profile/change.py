@@ -208,7 +208,7 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
     """Parse the values of -X. Secrets must be references, because other users can see the command line.
 
-    Raises: ConfigError: a value is not key=value, or is a literal secret.
+    Raises: ConfigError: not key=value, or a literal secret.
     """
     found: dict[str, str] = {}
     for text in overrides:

@@ -50,8 +50,8 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
     """Print the settings of a command with the given options.
 
     Args:
-        origin: include defaults, and the source of each value.
-        named: profile that the command line specifies by name.
+        origin: include defaults and sources.
+        named: profile that the command line selects.
     """
     chosen = common.profile
     where = {} if chosen is None else {chosen.origin: f"{chosen.origin} ({chosen.file.path})"}

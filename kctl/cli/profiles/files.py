@@ -31,12 +31,7 @@ class Content(NamedTuple):
 
 
 class ProfileFile(NamedTuple):
-    """Profile file with its content.
-
-    Attributes:
-        mode: permissions.
-        is_project: the file is in a project, not in the user's configuration.
-    """
+    """Profile file with its content, of a project or the user's configuration; `mode`: permissions."""
 
     path: Path
     raw: bytes
@@ -71,11 +66,7 @@ def read_bytes(path: Path) -> tuple[bytes, int] | None:
 
 
 def read_content(raw: bytes, name: str) -> Content:
-    """Parse the bytes of a profile file.
-
-    Args: name: name of the file in errors.
-    Raises: ConfigError: with line and column, or the invalid key.
-    """
+    """Parse the bytes of a profile file. Raises: ConfigError: with line and column, or the invalid key."""
     document = _parse(raw, name)
     for key in document:
         if key not in TOP_LEVEL:

@@ -52,7 +52,7 @@ class Sources(NamedTuple):
 
     Attributes:
         folder: directory of the profile file.
-        ask: function that prompts and returns the input.
+        ask: prompts and returns the input.
     """
 
     environ: Mapping[str, str]

@@ -28,9 +28,7 @@ def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock
 
     If the path is a symbolic link, its target is replaced.
 
-    Args:
-        make: function of the current content (None without a file) that returns the new one. If it raises, the file is
-            unchanged.
+    Args: make: returns the new content for the current one (None without a file). If it raises, the file is unchanged.
     Raises:
         CommandError: the file cannot be written.
         ConfigError: another process holds the lock.

@@ -28,7 +28,7 @@ def waterfall(
     Args:
         limit_ms: --api-timeout.
         width: columns of the terminal.
-        more: number of spans that are not shown.
+        more: number of hidden spans.
     """
     elapsed_ms = max(1, ended_at_ms - started_at_ms)
     columns = max(_LEAST_BAR, width - _LABEL_COLUMNS - _TIME_COLUMNS - 4)

@@ -156,9 +156,7 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
 def led_partitions(
     admin: Admin, wanted: Mapping[str, list[int] | None], broker: int | None = None
 ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
-    """Return partitions with a leader, and errors of partitions without a leader.
-
-    With `broker`, return only the partitions that it leads.
+    """Return partitions with a leader, and errors of others; with `broker`, only the partitions that it leads.
 
     Args: wanted: partition numbers by topic, None for all of a topic; empty for all topics.
     Raises:

@@ -72,7 +72,7 @@ class Painter:
     Args:
         write: writes to the terminal immediately; columns: returns its present width.
         stream: stream of the terminal, if Ctrl-Z restores it.
-        echo: echo of the terminal, off within the context.
+        echo: switched off within the context.
     """
 
     def __init__(

@@ -68,7 +68,7 @@ def reading_line(figures: ReadFigures) -> "Text":
 class StatusLine:
     """The status line of a terminal.
 
-    Attributes: is_shown: whether the line is shown at all.
+    Attributes: is_shown: whether there is a terminal to show it.
     Args: keeps_echo: users may type the input of the command, or of an earlier one in a pipe.
     """
 

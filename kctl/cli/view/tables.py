@@ -61,7 +61,7 @@ def fitting_table(
     """Return the lines of a table that fits a frame; empty without rows.
 
     Args:
-        kept: columns that are always shown; others are dropped from the end if the table is too wide.
+        kept: columns to keep; others are dropped from the end if the table is too wide.
         shortened: columns whose values are cut if it is still too wide.
     """
     texts = {column: [heading(column), *(cell(row[column], column) for row in rows)] for column in columns}

@@ -23,12 +23,7 @@ from kctl.why.table import FINDINGS, kinds_of
 
 
 class Aim(NamedTuple):
-    """Subject of a diagnosis.
-
-    Attributes:
-        subject: name in the result.
-        scopes: scopes of the findings to check.
-    """
+    """Subject of a diagnosis, with its name and the scopes of findings."""
 
     subject: str
     selection: Selection

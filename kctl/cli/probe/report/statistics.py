@@ -53,7 +53,7 @@ class Histogram:
     def quantile_ms(self, share: float, count: int | None = None) -> int | None:
         """Return the duration within which this share of `count` attempts completed, or None if fewer completed.
 
-        Args: count: number of attempts; None for the completed ones.
+        Args: count: None for the completed attempts.
         """
         rank = max(1, math.ceil(share * (sum(self.completed.values()) if count is None else count) - 1e-9))
         for bucket in sorted(self.completed):

@@ -39,9 +39,7 @@ def stored_files(url: StoreUrl, properties: Mapping[str, object]) -> list[Stored
     """Return the files of a URL.
 
     Args: properties: Kafka properties, for their timeouts.
-    Raises:
-        CommandError: no file exists, or too many.
-        StoreError, LakesMissingError: from the store.
+    Raises: CommandError: no file exists, or too many. StoreError, LakesMissingError: from the store.
     """
     timeouts = StoreTimeouts.of(properties)
     folder, _, name = url.rpartition("/")

@@ -28,13 +28,7 @@ MOST_TIMES = 20
 
 
 class Scale(NamedTuple):
-    """Time axis of the bars.
-
-    Attributes:
-        ms: end of the axis, which starts at 0.
-        limit_ms: connect timeout.
-        is_logarithmic: give short times more room.
-    """
+    """Time axis of the bars, from 0 to `ms`; `is_logarithmic` gives short times more room."""
 
     ms: int
     limit_ms: int

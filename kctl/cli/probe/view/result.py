@@ -29,7 +29,7 @@ class ProbeResult(NamedTuple):
     Attributes:
         number: counts from 1.
         started_at_ms: on the clock of events.
-        wall_ms: time of the diagnosis, since the epoch.
+        wall_ms: since the epoch.
     """
 
     number: int
