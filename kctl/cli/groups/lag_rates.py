@@ -101,7 +101,7 @@ class LagSamples:
 def _window(samples: Sequence[_Sample]) -> tuple[_Sample, _Sample] | None:
     """Return the ends of the window for rates, or None if it is too short.
 
-    It ends at the last commit, unless that is older than twice the mean interval.
+    It begins and ends at commits, unless the last is older than twice the mean interval.
     """
     commits = [now for before, now in pairwise(samples) if now.committed > before.committed]
     if len(commits) <= LEAST_INTERVALS and samples[-1].at_ms - samples[0].at_ms < WINDOW_MS:

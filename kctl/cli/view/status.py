@@ -68,8 +68,8 @@ def reading_line(figures: ReadFigures) -> "Text":
 class StatusLine:
     """The status line of a terminal.
 
-    Attributes: is_shown: whether there is a terminal to show it.
-    Args: keeps_echo: users may type the input of the command, or of an earlier one in a pipe.
+    Attributes: is_shown: whether the line may appear; false after close().
+    Args: keeps_echo: keep the echo, as users may type the input of the command, or of an earlier one in a pipe.
     """
 
     def __init__(self, environment: Environment, *, wanted: bool, keeps_echo: bool = False) -> None:
