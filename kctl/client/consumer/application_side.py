@@ -46,9 +46,9 @@ class ApplicationSide:
     """Application side of one consumer.
 
     Attributes:
-        group: part for the group; None without a group.id.
+        group: None without a group.id.
         closing: timer of close(), once called.
-        close_result: result of close(); None while the consumer is open.
+        close_result: None while the consumer is open.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class ApplicationSide:
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
-        """Return the position, from the sources of a poll: explicit reset, committed offset, reset policy.
+        """Return the position: explicit reset, committed offset, or reset policy, as a poll finds it.
 
-        The first call queries the positions of all other partitions too.
+        The first call also starts the queries of all other positions.
         """
         self.data.settle()
         state = self.subscription.state(topic_partition)
@@ -167,7 +167,7 @@ class ApplicationSide:
     # --- the poll ---------------------------------------------------------------------------------------------------
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
-        """Wait until `take` returns a result, and serve the group during the wait."""
+        """Wait until `take` returns a result, and serve the group in the meantime."""
         if self._is_polling:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         group = self.group
@@ -296,9 +296,9 @@ class ApplicationSide:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def close(self, timer: Timer, on_close: OnClose | None) -> CloseResult:
-        """Close once, even if a listener or callback raises; further calls return the first result.
+        """Close once, even if a listener or callback raises; later calls return the first result.
 
-        After a KeyboardInterrupt, a further call waits for the rest of the close, or shortens it.
+        After a KeyboardInterrupt, another call waits for the rest of the close, with a new timer.
         """
         if self.close_result is None:
             self.data.settle()

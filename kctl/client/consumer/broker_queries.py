@@ -64,7 +64,7 @@ class BrokerQueries:
         self._ask(call, what, metadata_request(call.topics), partial(read_topics, call.topics), METADATA)
 
     def ask_client_instance_id(self, call: AskClientInstanceId) -> None:
-        """Query the client instance id; a request with the null id lets the broker choose one."""
+        """Query the client instance id; the request's null id lets the broker choose one."""
         if self._client_instance_id is not None:
             self._report(CallDone(call.call_id, self._client_instance_id, None))
         else:
@@ -142,7 +142,7 @@ class BrokerQueries:
 
 
 def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
-    """Return the partitions of each topic by number. If all topics were requested, failed ones are left out."""
+    """Return the partitions of each topic by number; if all topics were requested, leave out failed ones."""
     assert isinstance(response, MetadataResponse)
     topics = described_topics(response)
     if isinstance(topics, KafkaError):

@@ -75,7 +75,7 @@ class FetchedChunk(NamedTuple):
 
 
 class BatchWalk(NamedTuple):
-    """Result of walking batch headers: the offset after the last complete batch, and its end in the buffer."""
+    """Result of a walk over batch headers: offset after the last complete batch, and its end in the buffer."""
 
     next_offset: int
     end: int
@@ -100,8 +100,8 @@ _SHORTEST_V0 = 26
 def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | None = None) -> BatchWalk:
     """Find the ends of the batches in `data[start:limit]` by their headers.
 
-    Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta; in v0 and v1 the
-    leading offset is the last one. Batches before `fetch_offset` do not change `next_offset`.
+    Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta; in v0 and v1 it is
+        the leading offset. Batches before `fetch_offset` do not change `next_offset`.
     """
     size = len(data) if limit is None else limit
     next_offset, at, last_at, last_offset = fetch_offset, start, -1, -1
@@ -130,7 +130,7 @@ def _leader_epoch(data: bytes, at: int) -> int:
 
 
 def base_offset_behind(data: bytes, at: int) -> int | None:
-    """Return the base offset of the next batch after the one at `at`; None if damage hides it."""
+    """Return the base offset of the batch after the batch at `at`; None if damage hides it."""
     if len(data) - at < _LENGTH_FROM:
         return None
     length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)[1]

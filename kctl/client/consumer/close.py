@@ -21,7 +21,7 @@ OnClose = Literal["leave", "remain"]
 
 
 def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
-    """Return whether a close leaves the group: unless "remain" is requested, or the member is static."""
+    """Return whether a close leaves the group: "leave", or by default unless the member is static."""
     is_static = group.metadata.group_instance_id is not None
     return group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
 
@@ -31,7 +31,6 @@ def close(
 ) -> tuple[CloseResult, BaseException | None]:
     """Release the partitions, let the network thread commit and leave the group, and join it, within the timer.
 
-    Args: on_close: "leave" or "remain"; None leaves unless the member is static.
     Returns: the result, and the exception of a rebalance listener or callback.
     Source: KIP-102, KIP-345, KIP-1092.
     """
@@ -66,10 +65,8 @@ def close(
 class GroupClose:
     """The group's part of a close on the network thread: commits, then LeaveGroup.
 
-    Attributes:
-        report: result; None until done.
-        deadline_at_ms: deadline of the current step.
-    Source: KIP-102. Each step has at most request.timeout.ms, so that a close without a limit ends.
+    Attributes: report: None until done. deadline_at_ms: deadline of the current step.
+    Source: KIP-102. Each step has at most request.timeout.ms, so a close without a limit ends.
     """
 
     def __init__(

@@ -1,6 +1,4 @@
-"""Consumer: the public blocking API. It checks arguments and creates timers; `application_side.py` carries out the
-calls.
-"""
+"""Consumer: public blocking API of `application_side.py`; checks arguments and creates timers."""
 
 import logging
 import math
@@ -48,8 +46,8 @@ _THREADS_OF_ASYNCIO = "asyncio_"
 
 ConsumerRecord = Record
 OnPoll = Callable[[Sequence[ConsumerRecord]], object]
-"""Gets the records that `poll` is about to return, or the next record of a loop. Runs on the thread of the call, and
-must not call the consumer. The call raises the exceptions of this function, and the records come again."""
+"""Function that gets the records `poll` is about to return, or the next record of a loop. It runs on the calling thread
+and must not call the consumer. If it raises, so does the call, and the records are returned again."""
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
@@ -57,23 +55,23 @@ Timeout = float | timedelta | None
 class Consumer(NotCopied):
     """Kafka consumer.
 
-    Only one thread at a time may use it: calls during a call of another thread raise ConcurrentModificationError.
-    `wakeup()` may be called from any thread and from signal handlers. A network thread does the I/O until close().
+    Only one thread at a time may use it; calls during the call of another thread raise ConcurrentModificationError. Any
+    thread or signal handler may call `wakeup()`. A network thread does the I/O until close().
 
-    Errors of all calls: ValueError for invalid arguments; IllegalStateError after close(). Calls that wait also raise
+    All calls raise ValueError for invalid arguments and IllegalStateError after close(). Calls that wait also raise
     WakeupError; ApiTimeout (except poll and close); AuthenticationError, TlsError, or WrongPeerError if no broker
-    accepts the connection; UnsupportedVersionError. KeyboardInterrupt may end any call; the consumer stays usable, and
-    the next call returns the records of the interrupted one.
+    accepts the connection; UnsupportedVersionError. After a KeyboardInterrupt the consumer stays usable, and the next
+    call returns the records of the interrupted one.
 
-    Iteration (`for record in consumer`) returns one record at a time: commits and close() commit the records returned,
-    and the next poll or loop returns the rest. If a `with` block raises, the last records returned (one of a loop, all
-    of a poll) are not committed.
+    Iteration (`for record in consumer`) returns one record at a time: commits cover the records returned, and the next
+    poll or loop returns the rest. If a `with` block raises, its last records (one of a loop, all of a poll) are not
+    committed.
     Args:
         config: Kafka property names and values, or a parsed ConsumerConfig.
         runtime: clock, threads, and sockets; None for the system's.
         events: called with every connection event, on the network thread.
         prefetch_bytes: limit of fetched data of all partitions.
-        max_decompressed_bytes: limit of a decompressed batch; batches are decompressed one by one.
+        max_decompressed_bytes: limit of one decompressed batch.
         on_poll: a hook; see `OnPoll`. It does not get the chunks of `poll_chunk`.
     """
 
@@ -116,7 +114,7 @@ class Consumer(NotCopied):
         """Subscribe to topics as a member of the group, from the next poll on.
 
         Args:
-            topics: names, or a compiled pattern that full names of current and future topics match.
+            topics: names, or a compiled pattern that must match full names of current or future topics.
             listener: callbacks for assignment changes; replaces the previous listener.
         Raises: IllegalStateError: no group.id, or partitions are assigned manually. ValueError: invalid topic name.
         """
@@ -133,7 +131,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def unsubscribe(self) -> None:
-        """Revoke all partitions and leave the group; calls the listener, and does not wait."""
+        """Revoke all partitions and leave the group, without waiting; calls the listener."""
         self._check_open()
         if self._side.group is not None:
             self._side.group.unsubscribe()
@@ -150,12 +148,12 @@ class Consumer(NotCopied):
     def commit_sync(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
-        """Commit and wait; the callbacks of all earlier commit_async calls run before it returns.
+        """Commit and wait; callbacks of earlier commit_async calls run first.
 
         Args: offsets: next offset to read of each partition; None for the positions, or for the stored offsets with
             enable.auto.offset.store=false.
         Raises:
-            CommitFailedError: the group has assigned the partitions to others, which read the records again.
+            CommitFailedError: the partitions belong to other members, which read the records again.
             ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that are not retriable.
         Source: KIP-266. Differs: waits for a rebalance in which this member keeps its partitions.
         """
@@ -181,11 +179,10 @@ class Consumer(NotCopied):
 
     @for_one_user
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        """Set the offsets of later commits: automatic ones, the one of close, and commits without offsets.
+        """Set the offsets of later commits without offsets, including automatic ones and the commit of close.
 
-        Sends nothing. Requires enable.auto.offset.store=false. Commits with offsets replace the stored offsets of their
-        partitions; unassigned partitions lose them. In `on_partitions_revoked` use `commit_sync`: the last automatic
-        commit was sent before.
+        Sends nothing. Commits with offsets replace the stored offsets of their partitions; unassigned partitions lose
+        them. In `on_partitions_revoked` use `commit_sync`: the last automatic commit was sent before.
         Args: offsets: next offset to read of each partition.
         Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.
         Source: librdkafka; not in Java.
@@ -217,7 +214,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
-        """Request a rebalance of the group, carried out by the next polls; no effect during a rebalance."""
+        """Request a rebalance, which the next polls carry out; no effect during a rebalance."""
         self._need_group("enforce_rebalance").rejoin(reason)
 
     @property
@@ -231,8 +228,8 @@ class Consumer(NotCopied):
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
         """Read exactly these partitions; partitions that stay assigned keep their position.
 
-        Args: topic_ids: required topic ids by name: if a topic was deleted and recreated, nothing is read, and
-            `waiting_for()` reports it. Topics without an id are not checked.
+        Args: topic_ids: required id by topic name. A topic deleted and recreated is not read (see `waiting_for`).
+            Topics without an id are not checked.
         Differs: `topic_ids` is not in Java.
         """
         self._check_open()
@@ -246,7 +243,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop reading these partitions; others keep their position, and unassigned ones are ignored.
+        """Stop reading these partitions; unassigned ones are ignored.
 
         Differs: not in Java, where `assign` of the rest costs time for each remaining partition.
         """
@@ -261,9 +258,9 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
-        """Set the position, from the next poll on, without waiting.
+        """Set the position, from the next poll on.
 
-        Args: end_offset: end of fetching, until the next seek. The last batch may return records beyond it.
+        Args: end_offset: end of fetching until the next seek. The last batch may return records beyond it.
         Differs: `end_offset` is not in Java.
         """
         self._check_open()
@@ -274,7 +271,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the first record of these partitions (None: all assigned) at the next poll."""
+        """Set the position to the first record at the next poll (None: all assigned partitions)."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
     @for_one_user
@@ -286,7 +283,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the committed offset of these partitions (None: all assigned) at the next poll.
+        """Set the position to the committed offset at the next poll (None: all assigned partitions).
 
         Records read since are returned again, for example after an aborted transaction. Without a commit,
         auto.offset.reset applies.
@@ -299,16 +296,16 @@ class Consumer(NotCopied):
 
     @for_one_user
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the position of each assigned partition, with the leader epoch for a commit, without waiting.
+        """Return the known position of each assigned partition, with the leader epoch for a commit, without waiting.
 
-        Partitions without a position are left out. Raises: IllegalStateError: no group.id.
+        Raises: IllegalStateError: no group.id.
         Differs: not in Java.
         """
         return dict(self._need_group("positions").positions())
 
     @for_one_user
     def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
-        """Query the ends of the assigned partitions, and return the lag of each position.
+        """Query the ends of the assigned partitions, and return the lag of each position, in offsets.
 
         Raises: ApiTimeout. InvalidOffsetError: no position and auto.offset.reset=none.
         Differs: Java returns the lag of one partition, without a request.
@@ -321,7 +318,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
-        """Return the offset of the next record to be returned; queries it if unknown.
+        """Return the offset of the next record; queries it if unknown.
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
         Source: KIP-266. Differs: an unassigned partition is an IllegalStateError, as in later versions of Java.
@@ -331,9 +328,9 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return the lag of the position behind the end visible with isolation.level, without waiting.
+        """Return the lag of the position behind the end visible with isolation.level, in offsets, without waiting.
 
-        None if position or end is unknown; a poll or `end_offsets` sets the end. Compacted offsets count.
+        None if position or end is unknown; a poll or `end_offsets` sets the end.
         Raises: IllegalStateError: not assigned.
         Source: KIP-666. Differs: Java also queries the end.
         """
@@ -341,10 +338,9 @@ class Consumer(NotCopied):
         return self._side.current_lag(topic_partition)
 
     def metrics(self) -> dict[str, float]:
-        """Return the consumer's counters since its creation, by Kafka's metric names.
+        """Return the consumer's counters since its creation, by Kafka's metric names; any thread, even after close().
 
-        Never waits. Any thread may call it, even during a poll and after close(). Metrics without a measurement are
-        NaN. Rates are differences of two totals.
+        Metrics without a measurement are NaN. Rates are differences of two totals.
         Returns:
             records-consumed-total: records returned, except by poll_chunk().
             bytes-consumed-total: compressed bytes of fetched batches.
@@ -380,8 +376,8 @@ class Consumer(NotCopied):
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Raises no timeout error; fetches stay in flight. An error is raised again after retry.backoff.ms. Records of a
-            partition are in offset order, and the position is after them.
+        Fetches stay in flight. An error is raised again after retry.backoff.ms. Records of a partition are in offset
+        order, and the position is after them.
         Raises:
             IllegalStateError: no subscription and no assignment.
             CorruptBatchError: with topic, partition, and offset; another poll retries, a seek skips the batch.
@@ -405,9 +401,8 @@ class Consumer(NotCopied):
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None at the timeout.
 
-        For conversion to bytes or columns without record objects: `chunk.reader(stop_offset).output(plan)`. The
-        position is after the chunk; to stop earlier, seek to `reader.next_offset`. Raises as `poll`; the reader reports
-        damaged batches.
+        To convert it without record objects: `chunk.reader(stop_offset).output(plan)`. The position is after the chunk;
+        to stop earlier, seek to `reader.next_offset`. Raises as `poll`, but the reader reports damaged batches.
         """
         result = self._poll_chunk(timeout)
         if result is None:
@@ -437,7 +432,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
-        """Return, for each assigned partition, why no records arrive, without waiting."""
+        """Return why no records arrive, for each assigned partition, without waiting."""
         return self._side.waiting_for()
 
     @for_one_user
@@ -446,9 +441,7 @@ class Consumer(NotCopied):
         return self._side.waiting_for_group()
 
     def wakeup(self) -> None:
-        """Let the current or next blocking call raise WakeupError. May be called from any thread and from signal
-        handlers.
-        """
+        """Let the current or next blocking call raise WakeupError; any thread or signal handler."""
         if self._one_user.is_forked:
             self._one_user.refuse()
         self._side.mailbox.wakeup()
@@ -482,7 +475,7 @@ class Consumer(NotCopied):
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the end offset of each partition that is visible with isolation.level."""
+        """Return the end offset of each partition visible with isolation.level."""
         ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
         self._side.learn_ends(ends)
         return ends
@@ -507,17 +500,18 @@ class Consumer(NotCopied):
     def look_up_offsets(
         self, timestamps_ms: Mapping[TopicPartition, int | datetime], *, log_end: bool = False
     ) -> OffsetLookup:
-        """Start to query offsets by time, EARLIEST_TIMESTAMP, or LATEST_TIMESTAMP; see `OffsetLookup`."""
+        """Start a query of offsets by time, EARLIEST_TIMESTAMP, or LATEST_TIMESTAMP; see `OffsetLookup`."""
         self._check_open()
         return self._side.lookups.start(_instants(timestamps_ms), reads_uncommitted=log_end)
 
     @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
-        """Return the id of this client in the cluster; requested once.
+        """Return the id of this client in the cluster; queried only the first time.
 
         Raises:
             IllegalStateError: enable.metrics.push=false.
-            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, has no client metrics, or is silent.
+            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, has no client metrics, or does not
+                respond.
         Source: KIP-714. Differs: no metrics are sent; the timeout is optional.
         """
         if not self._config.enable_metrics_push:
@@ -533,8 +527,8 @@ class Consumer(NotCopied):
             timeout: for all steps together, 30s by default; 0 sends the requests without waiting. With math.inf, each
                 step with a response has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
-        Returns: the result; further calls return it again.
-        Raises: exceptions of rebalance listeners and commit callbacks; never a timeout. wakeup() does not interrupt it.
+        Returns: the result, also for further calls.
+        Raises: exceptions of rebalance listeners and commit callbacks; never a timeout or WakeupError.
         Source: KIP-102, KIP-1092.
         """
         timer = Timer(self._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
@@ -547,7 +541,7 @@ class Consumer(NotCopied):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, the last records returned and not committed count as not processed."""
+        """Close; after an exception, the last records returned count as not processed."""
         if self._one_user.is_forked:
             return
         if kind is not None:
@@ -577,17 +571,15 @@ class Consumer(NotCopied):
         return self._side.poll(self._side.data.pop_chunk, timer)
 
     def _show(self, records: Sequence[ConsumerRecord], result: PollResult) -> None:
-        """Pass records to the hook, before the application has them."""
         assert self._on_poll is not None
         self._on_poll(records)
         if self._side.data.result is not result:
             raise IllegalStateError("on_poll must not call the consumer")
 
     def _note_first_poll(self) -> None:
-        """Warn about `asyncio.to_thread(consumer.poll)`.
+        """Warn about `asyncio.to_thread(consumer.poll)`: asyncio drops the records if the coroutine is cancelled.
 
-        If the coroutine is cancelled, asyncio drops the records of the poll. The consumer cannot detect it: the next
-        poll looks like one after processed records.
+        The consumer cannot detect the loss: the next poll looks like a poll after processed records.
         """
         self._is_unpolled = False
         if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):

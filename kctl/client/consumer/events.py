@@ -38,7 +38,6 @@ class StartFetch(NamedTuple):
     Attributes:
         leader_epoch: of the record before `offset`, if known, to detect log truncation.
         topic_id: required topic id; NO_TOPIC_ID: any.
-        end_offset: end of fetching.
         is_after_error: the application received an error of this partition and did not move the position.
     """
 
@@ -79,7 +78,7 @@ class Pause(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """The application has consumed the chunks up to `next_offset`, so that more can be fetched; repeatable."""
+    """The application has consumed the chunks up to `next_offset`; repeatable."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -107,7 +106,7 @@ class AskOffsets(NamedTuple):
     """Query offsets by timestamp; the result is `OffsetsAnswer`.
 
     Attributes:
-        is_background: no call waits: a `LookupNews` reports each partition.
+        is_background: no call waits; a `LookupNews` reports each partition.
         reads_uncommitted: use the end of the log, regardless of isolation.level.
     """
 
@@ -128,7 +127,7 @@ class AbandonCall(NamedTuple):
 
 
 class TryAgain(NamedTuple):
-    """The application has raised the error that no broker accepts the client; try again."""
+    """Retry: the application has raised the error that no broker accepts the client."""
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
@@ -173,7 +172,7 @@ class Truncated(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """Paused partitions use memory that others need: drop unread data, which is fetched again later."""
+    """A paused partition uses memory that others need: drop its unread data, which is fetched again later."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -215,9 +214,7 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """News of a background query about a partition: its offset (None: none found), an error, or the reason of its
-    wait.
-    """
+    """Report of a background query about a partition: offset (None: not found), error, or reason to wait."""
 
     call_id: int
     topic_partition: TopicPartition
@@ -236,7 +233,7 @@ class CallDone(NamedTuple):
 
 
 class NetworkFailed(NamedTuple):
-    """No broker accepts the client, and waiting does not help; None: this is over."""
+    """No broker accepts the client, and waiting does not help; `error` None: this is over."""
 
     error: KafkaError | None
 

@@ -1,8 +1,8 @@
 """FetchedData: fetched data that was not yet returned, decoded on the application thread.
 
-Partitions alternate, one chunk each. A poll only reads ahead: `PollResult` has the records and, as `Run`s, the
-positions after them. Positions move when `PollResult.given` is set to the number of records returned, so an interrupted
-poll is repeated, and an early exit from a loop loses nothing.
+Partitions alternate, one chunk each. `PollResult` has the records of a poll and, as `Run`s, the positions after them.
+Positions move only after `PollResult.given` is set: an interrupted poll is repeated, and an early exit from a loop
+loses no records.
 """
 
 from collections import OrderedDict, deque
@@ -27,7 +27,7 @@ class Delivery:
 
     Attributes:
         decoded: next records to return.
-        is_decoded: True if there are no further records.
+        is_decoded: there are no further records.
         decompressed_bytes: decompressed size for the last poll.
     """
 
@@ -46,7 +46,7 @@ class Delivery:
         return self.chunk.epoch
 
     def fill(self, limit: int) -> None:
-        """Decode up to `limit` records into `decoded`, fewer of large batches.
+        """Decode up to `limit` records into `decoded`, at most those of the next batches read.
 
         Raises: CorruptBatchError: the next records are damaged, and `decoded` is empty.
         """
@@ -64,7 +64,7 @@ class Delivery:
                 return
 
     def _decode(self, limit: int) -> None:
-        """Decode up to `limit` records; an interrupted reader is replaced."""
+        """Decode up to `limit` records with the reader, or with a new one after an interrupt."""
         reader, self._reader = self._reader, None
         if reader is None:
             reader = self.chunk._replace(fetch_offset=self._next_offset).reader()
@@ -83,9 +83,9 @@ class Run(NamedTuple):
 
     Attributes:
         start, end: their range in the records of the poll.
-        first_offset: offset of the first one.
-        next_offset, leader_epoch: position after them.
-        is_last: True if the chunk is used up.
+        first_offset: offset of the first record.
+        next_offset, leader_epoch: position after the records.
+        is_last: the chunk is used up.
         rest: decoded records that are not part of the poll.
     """
 
@@ -106,8 +106,8 @@ class PollResult:
         records: in order; the caller of poll() may change the list.
         chunk: undecoded chunk instead of records.
         count: number of records, or 1 for a chunk.
-        given: number of records returned; grows one by one in a loop over the consumer.
-        is_one_by_one: True in a loop over the consumer.
+        given: number of records returned so far.
+        is_one_by_one: the poll is part of a loop over the consumer.
     """
 
     __slots__ = ("chunk", "count", "given", "is_one_by_one", "records", "runs")
@@ -156,10 +156,10 @@ class FetchedData:
                 queue.append(failure)
 
     def truncated(self, event: Truncated) -> None:
-        """Handle a truncated log: drop fetched data, and reset the position if it is affected.
+        """Drop fetched data of a truncated log, and reset the position if it is affected.
 
-        Source: KIP-320. With a reset policy the position returns to the first differing offset; if that is unknown, the
-        policy decides.
+        Source: KIP-320. With a reset policy, the position returns to the first differing offset; if it is unknown, the
+            policy applies.
         """
         tp = event.topic_partition
         state = self._subscription.current(tp, event.epoch)
@@ -179,7 +179,7 @@ class FetchedData:
             self.drop(tp)
 
     def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Drop the unread records of a paused partition; they are fetched again after resume."""
+        """Drop the unread records of a paused partition; resume fetches them again."""
         state = self._subscription.current(topic_partition, epoch)
         if state is not None and state.paused:
             self._subscription.refetch(topic_partition)
@@ -194,9 +194,9 @@ class FetchedData:
     # --- delivery ---------------------------------------------------------------------------------------------------
 
     def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
-        """Return up to `limit` records, or None; positions move when they are returned.
+        """Return up to `limit` records, or None; positions move after the records are returned.
 
-        Fewer after OUTPUT_BYTES of decompressed batches. Data without records is skipped until the timer expires.
+        Returns fewer after OUTPUT_BYTES of decompressed batches. Skips data without records until the timer expires.
         Raises: the error of the next partition, if no record comes before it.
         """
         while True:
@@ -232,7 +232,7 @@ class FetchedData:
                 self._on_error(*failed)
 
     def pop_chunk(self) -> PollResult | None:
-        """Return the next chunk undecoded, or None; the position moves when it is returned.
+        """Return the next chunk undecoded, or None; the position moves after it is returned.
 
         Raises: the error of the next partition.
         """
@@ -274,7 +274,7 @@ class FetchedData:
         return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 
     def _settle_run(self, run: Run) -> None:
-        """Move one position; a used-up chunk frees memory and lets other partitions follow."""
+        """Move one position. If the chunk is used up, release its memory and move the partition to the back."""
         delivery, chunk = run.delivery, run.delivery.chunk
         tp = chunk.topic_partition
         state = self._subscription.current(tp, chunk.epoch)
@@ -311,7 +311,7 @@ class FetchedData:
         self._in_hand = {}
 
     def _turns(self) -> Iterator[tuple[TopicPartition, Delivery | PartitionFailed]]:
-        """Yield the next item of each partition that is not paused, then the second ones, and so on."""
+        """Yield the next item of each partition that is not paused, then the second items, and so on."""
         depth, deepest = 0, 1
         while depth < deepest:
             for tp, queue in self._queues.items():
@@ -325,7 +325,7 @@ class FetchedData:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, tp: TopicPartition, error: KafkaError) -> None:
-        """Apply the reset policy to an offset out of range, otherwise raise; the next poll retries the position."""
+        """Apply the reset policy to an offset out of range; raise other errors, which the next poll retries."""
         state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:
@@ -343,7 +343,7 @@ class FetchedData:
         raise error
 
     def _failed_by(self, error: KafkaError) -> list[TopicPartition]:
-        """Return the partitions that come next with this error: one error of a topic or a group fails many."""
+        """Return the partitions whose next item is this error: an error of a topic or group fails many."""
         return [
             tp
             for tp, queue in self._queues.items()
@@ -354,7 +354,7 @@ class FetchedData:
         ]
 
     def _retry(self, tp: TopicPartition) -> None:
-        """Have the position of a failed partition tried again, after the back-off."""
+        """Let the next poll retry a failed partition, after the backoff."""
         self._subscription.refetch(tp, is_after_error=True)
         self.drop(tp)
 

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class OffsetLookup(NotCopied):
-    """Background query of offsets; each partition has its result when its leader responds; without a timeout.
+    """Background query of offsets, without a timeout; each partition has its own result.
 
-    Partitions without a responding leader do not delay others. Results arrive during `poll` and `poll_chunk`, which
+    A leader that does not respond delays only its partitions. Results arrive during `poll` and `poll_chunk`, which
     return early and empty; `close` ends the query. Not in Java.
     Attributes:
         found: offsets; None without a record at or after the timestamp.
         failed: errors that are not retriable.
-        waiting: reported reasons of missing results.
+        waiting: reasons of missing results.
     """
 
     def __init__(self, asked: Iterable[TopicPartition], cancel: Callable[[], None]) -> None:
@@ -80,7 +80,7 @@ class OffsetLookup(NotCopied):
 
 
 class Lookups:
-    """Requests to the cluster; each raises ApiTimeout when its timer ends."""
+    """Requests to the cluster; blocking ones raise ApiTimeout at the end of their timer."""
 
     def __init__(self, mailbox: ConsumerMailbox) -> None:
         self._mailbox = mailbox
@@ -90,7 +90,7 @@ class Lookups:
     # --- in the background --------------------------------------------------------------------------------------------
 
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
-        """Start a background query; its results appear when reports are drained.
+        """Start a background query; its results appear after `drain`.
 
         Args: reads_uncommitted: use the end of the log, regardless of isolation.level.
         """
@@ -154,7 +154,7 @@ class Lookups:
         return UUID(bytes=cast(bytes, answer))
 
     def position(self, topic_partition: TopicPartition, timestamp_ms: int, timer: Timer) -> int:
-        """Return the start offset of a partition by timestamp; its end without a later record."""
+        """Return the first offset at or after a timestamp; the end if no such record exists."""
         for wanted_ms in (timestamp_ms, LATEST_TIMESTAMP):
             found = self.offsets({topic_partition: wanted_ms}, timer)[topic_partition]
             if found is not None:

@@ -1,6 +1,6 @@
 """ConsumerMailbox: mailbox of a consumer, with reports of its network thread.
 
-KeyboardInterrupt is safe after any call: an event leaves its queue after handling, and handlers accept it twice.
+KeyboardInterrupt is safe after any call: events leave their queue after handling, and handlers accept them twice.
 """
 
 from collections import deque
@@ -39,13 +39,13 @@ class CloseReport(NamedTuple):
 class ConsumerMailbox(Mailbox[ToNetwork]):
     """Data shared by the application thread and the network thread of a consumer.
 
-    Args: on_report: weak reference to the handler of reports, called on the application thread. The network thread also
-        has this mailbox, and must not keep alive a listener that refers to its consumer.
+    Args: on_report: weak reference to the handler of reports, called on the application thread. A strong one would let
+        the network thread keep alive a listener that refers to its consumer.
     Attributes:
         waiter: wakes the application.
         reports: appended by the network thread.
         close_report: set by the network thread at its end.
-        wants_room: set by the network thread if it could fetch more after the application consumes data.
+        wants_room: set by the network thread if consumed data would let it fetch more.
     """
 
     CLIENT = "consumer"
@@ -77,7 +77,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all((event,))
 
     def post_all(self, events: Iterable[ToNetwork | Call | CallInterrupted]) -> None:
-        """Post events, and wake the network thread for them and for quiet ones, if any."""
+        """Post events, and wake the network thread if events (or earlier quiet ones) need it."""
         for event in events:
             self.post_quietly(event)
         if self._is_unannounced:
@@ -88,7 +88,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced = self._is_unannounced_until_wait = False
 
     def post_each(self, events: deque[ToNetwork]) -> None:
-        """Post the events of a queue; each leaves the queue afterwards, so it may be posted twice."""
+        """Post the events of a queue, each before it is removed: an interrupt may post it twice."""
         while events:
             if isinstance(events[0], Forget):  # the next fetch leaves the partition out: no wake-up
                 self.post_until_wait(events[0])
@@ -109,12 +109,14 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             self._is_unannounced = True
 
     def post_until_wait(self, event: ToNetwork) -> None:
-        """Post an event that can also wait for a `wait`: a poll that has records does not wake the loop."""
+        """Post an event that can wait for the next `wait` of the application."""
         self._is_unannounced_until_wait = True
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether no close, nudge or consumption is to be handled: other events were announced, or can wait."""
+        """Return whether no pending close, nudge or consumption needs the loop: other events were announced, or can
+        wait.
+        """
         return not self._close_requests and not self._is_nudged and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def query(self, question: Callable[[int], Question], timer: Timer) -> object:
         """Post a query and return its result.
 
-        Raises: ApiTimeout at the end of the timer, errors of `look`, and the error of the query.
+        Raises: ApiTimeout, errors of `look`, and the error of the query.
         """
         call = Query(question(self.next_call_id()), timer, self.waiter)
         self.ask(call)
@@ -189,8 +191,8 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
         """Let the loop end within the timer and join it; return whether it has ended.
 
-        Waits for the last steps of the thread unless the timeout is 0. If a step expired, returns at the end of the
-        timer.
+        Gives the thread LOOP_GRACE_MS more for its last steps, unless the timeout is 0. If a step expired, returns at
+        the end of the timer.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

@@ -1,4 +1,4 @@
-"""Counters of a consumer, each written by one thread and read by any. Snapshots never block."""
+"""Counters of a consumer, each written by one thread; reads by any thread never block."""
 
 import math
 from collections.abc import Iterable

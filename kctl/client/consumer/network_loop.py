@@ -1,6 +1,6 @@
 """NetworkLoop: network thread of a consumer, with its request managers and event handlers.
 
-Application threads use only `counts`.
+The application thread calls only `counts`.
 """
 
 import sys
@@ -57,7 +57,7 @@ EARLIER_QUESTIONS = "earlier requests"
 
 
 class OpenCall(NamedTuple):
-    """A blocking call, the manager that handles it, and the time breakdown at its start."""
+    """A blocking call, its manager, and the time breakdown at its start."""
 
     query: Query
     manager: CallManager
@@ -126,7 +126,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return the group coordinator client, None without a group.id. Deferred import: a tenth of all imports."""
+        """Return the group coordinator client; None without a group.id. Deferred import: a tenth of all imports."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -231,7 +231,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._offsets.resolve(event)
 
     def _reset(self, event: ResolvePosition) -> None:
-        """Find the position of a partition without committed offset by timestamp; its topic may be new."""
+        """Query a position without a committed offset by timestamp; its topic may be new to the metadata."""
         self._offsets.resolve(event)
         self._has_new_wishes = True
 
@@ -325,7 +325,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._has_news = True
 
     def _report_waits(self) -> None:
-        """Report all collected waits; the application reads them on demand, so they need no wake-up."""
+        """Report all collected waits, without a wake-up: the application reads them on demand."""
         if self._waits:
             waits, self._waits = self._waits, []
             self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))

@@ -1,6 +1,6 @@
 """OffsetQueries: finds offsets by timestamp at the leaders, with retries.
 
-For calls such as `end_offsets`, which have a deadline, and for positions of assigned partitions, which have none.
+Calls such as `end_offsets` have a deadline; positions of assigned partitions have none.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ class OffsetQuery:
 
 
 class OffsetCall:
-    """A blocking call, a background query, or the positions: open queries, and results."""
+    """Open queries and results of a blocking call, a background query, or the positions."""
 
     __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
 
@@ -181,7 +181,7 @@ class OffsetQueries:
         return by_leader
 
     def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
-        """Report the wait for the leader, unless an attempt has failed: its error stays until a success."""
+        """Report the wait for the leader, unless an attempt has failed: the error stays until a success."""
         for query in queries:
             query.since_ms = now_ms if query.since_ms is None else query.since_ms
             if query.error is None:
@@ -259,7 +259,7 @@ class OffsetQueries:
             self._wait(query, error, no_leader_reason(error))
 
     def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
-        """Return whether newer metadata than the call lacks the partition.
+        """Return whether metadata newer than the call lacks the partition.
 
         Differs: Java retries until the deadline of the call; kctl does so for positions only.
         """
@@ -310,7 +310,7 @@ class OffsetQueries:
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
     def _end_query(self, call: OffsetCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
-        """Report one partition of a background query, which ends with the last one."""
+        """Report one partition of a background query; after the last one, end the query."""
         del call.queries[query.topic_partition]
         self._report(LookupNews(query.call_id, query.topic_partition, result))
         if not call.queries:

@@ -32,9 +32,7 @@ class _Partition:
 
     Attributes:
         entries: in offset order, from the first record that is not done.
-        by_offset: entries by offset.
-        next_offset: offset after the last record before which all are done, or None.
-        leader_epoch: of that record.
+        next_offset, leader_epoch: of the last record before which all are done; the offset is after it, or None.
         unfinished: number of entries that are not done.
     """
 
@@ -48,7 +46,7 @@ class _Partition:
         self.unfinished = 0
 
     def add(self, offset: int, leader_epoch: int) -> None:
-        """Append a record; an earlier offset replaces all entries from there on, because the consumer went back."""
+        """Append a record; it replaces entries from its offset on, because the consumer went back."""
         while self.entries and self.entries[-1].offset >= offset:
             entry = self.entries.pop()
             del self.by_offset[entry.offset]
@@ -79,7 +77,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
     """Offsets to commit if worker threads process records out of order.
 
     The consumer's thread calls `add` for each record of a poll, in order; workers call `done` in any order. `offsets`
-    returns the offset up to which all records of a partition are done: after a restart, later done records are
+    returns the offset up to which all records of a partition are done. After a restart, later done records are
     repeated, and none is lost. A record that is never done blocks its partition.
 
     As the listener of `subscribe`, it forgets revoked partitions.
@@ -142,9 +140,9 @@ class OffsetTracker(NotCopied, RebalanceListener):
     def wait_done(
         self, topic_partitions: Iterable[TopicPartition] | None = None, timeout: float | timedelta | None = None
     ) -> bool:
-        """Wait until all records of some partitions are done; return whether they are.
+        """Wait until all records of some partitions (None: all) are done; return whether they are.
 
-        For listeners that commit before a revocation: `wait_done`, `commit_sync(offsets())`, then
+        Listeners that commit before a revocation call `wait_done`, `commit_sync(offsets())`, then
         `on_partitions_revoked` of this class. Only one thread may wait.
         Args: timeout: in seconds; None for no limit.
         """

@@ -1,7 +1,7 @@
 """OneUser: restricts a consumer to one thread at a time.
 
-Calls within a call (listener, callback, signal handler) are allowed. No lock is used: a KeyboardInterrupt could leave
-it held.
+Calls within a call (listener, callback, signal handler) are allowed. It has no lock: a KeyboardInterrupt could leave it
+held.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class OneUser:
         return self.held_by.get(_USER)
 
     def _after_fork(self) -> None:
-        """Let every guarded call raise, by replacing `caller`, so that calls need no check."""
+        """Let every guarded call raise, by replacing `caller`; guarded calls need no extra check."""
         self.is_forked = True
         self.caller = self.refuse
 

@@ -1,7 +1,7 @@
 """Subscription: assigned partitions and the application's position in each, on the application thread.
 
-It collects `changes` for the network thread. KeyboardInterrupt is safe after any call: decisions are made without calls
-in between, and changes leave one by one.
+KeyboardInterrupt is safe after any call: decisions are made without calls in between, and `changes` for the network
+thread are removed one by one.
 """
 
 from collections import deque
@@ -56,7 +56,7 @@ class PartitionState:
         """Invalid position that is being replaced."""
         self.lost_by = ResetCause.OUT_OF_RANGE
         self.damage: tuple[int, int] | None = None
-        """First offset of the damaged batch at the position, which was raised, and of the next batch."""
+        """Base offset of the damaged batch that was raised, and of the batch after it."""
         self.is_after_error = False
         """True if the last attempt from this position raised an error."""
         self.reset_timestamp_ms: int | None = None
@@ -72,7 +72,7 @@ class PartitionState:
         """Last known end offset that is visible with isolation.level."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
-        """Return why no records arrive; `is_fetched`: records are ready to be returned."""
+        """Return why no records arrive. Args: is_fetched: records are ready to be returned."""
         if self.paused:
             return PAUSED
         if is_fetched:
@@ -125,7 +125,7 @@ class Subscription:
         return [tp for tp, state in self._partitions.items() if state.paused]
 
     def state(self, topic_partition: TopicPartition) -> PartitionState:
-        """Return the state of a partition. Raises IllegalStateError if it is not assigned."""
+        """Return the state of a partition; raises IllegalStateError if it is not assigned."""
         state = self._partitions.get(topic_partition)
         if state is None:
             raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
@@ -139,9 +139,9 @@ class Subscription:
     # --- decisions of the application -------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
-        """Set the assignment and return removed partitions; partitions that stay keep position and pause.
+        """Set the assignment and return removed partitions; others keep position and pause.
 
-        Args: topic_ids: of topics assigned by id; a partition whose id changed does not stay.
+        Args: topic_ids: required ids by name. A partition whose topic id changed is removed.
         """
         wanted = {tp: topic_ids.get(tp.topic, NO_TOPIC_ID) for tp in topic_partitions}
         before = self._partitions
@@ -226,7 +226,7 @@ class Subscription:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition, *, is_after_error: bool = False) -> None:
-        """Fetch from the position again, after a backoff if the application received an error."""
+        """Fetch from the position again, after a backoff if the application got an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.is_after_error = is_after_error
         state.epoch = epoch
@@ -271,8 +271,8 @@ class Subscription:
     def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:
         """Return the changes for the network thread; the caller removes posted ones.
 
-        Called when data is wanted, so that assign() followed by seek() queries no offset. Partitions without a seek and
-        without a policy (None: `none`) stay `unpositioned`.
+        Called when data is wanted, so assign() followed by seek() queries no offset. Without a seek and a policy (None:
+        `none`), partitions stay `unpositioned`.
         """
         for tp in list(self._unsettled):
             state = self._partitions[tp]
@@ -288,7 +288,7 @@ class Subscription:
         return self._changes
 
     def resolve_others(self, topic_partition: TopicPartition, reset_policy_timestamp_ms: int | None) -> None:
-        """Find the positions of all partitions except one that has no query yet; start no fetch."""
+        """Start to find the other positions if this partition has no query yet; start no fetch."""
         if self.state(topic_partition).stage is Stage.UNPOSITIONED:
             for tp in list(self._unsettled):
                 state = self._partitions[tp]

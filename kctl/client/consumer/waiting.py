@@ -57,10 +57,9 @@ NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
 
 
 class WaitReason(NamedTuple):
-    """Reason of a wait; `str` is the text for people.
+    """Reason of a wait; `str` returns its text.
 
     Attributes:
-        kind: kind of wait.
         text: text for people.
         node_id: the awaited broker, if any.
         cause: the last error, if any.
@@ -77,6 +76,6 @@ class WaitReason(NamedTuple):
         return self.text
 
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
-        """Return this reason, with the start time of the earlier one if they are equal."""
+        """Return this reason, with the start time of the earlier one if kind and text are equal."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
         return self._replace(started_at_ms=earlier.started_at_ms) if is_same and earlier is not None else self
