@@ -1,5 +1,4 @@
-"""GroupSide: listener, commits, and assignment changes, on the application thread. Changes are applied only in
-polls.
+"""GroupSide: listener, commits, and assignment changes, on the application thread; changes are applied only in polls.
 """
 
 from collections import deque
@@ -46,17 +45,13 @@ class RebalanceListener:
     """
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle partitions that are about to be revoked. They are still assigned, so their offsets can be
-        committed.
-        """
+        """Handle partitions about to be revoked; their offsets can still be committed."""
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle the end of a rebalance with these new partitions. A seek sets their position."""
+        """Handle the end of a rebalance with these new partitions; a seek sets their position."""
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle partitions that others may already read, so their offsets cannot be committed. Calls
-        `on_partitions_revoked` by default.
-        """
+        """Handle partitions that others may already read: no commits. Calls `on_partitions_revoked` by default."""
         self.on_partitions_revoked(topic_partitions)
 
 
@@ -123,7 +118,7 @@ class GroupSide:
 
     @property
     def may_deliver(self) -> bool:
-        """True if the session is valid, or partitions are not assigned by the group."""
+        """True if the session is valid, or the group does not assign the partitions."""
         return self.subscribed is None or self._clock.now_ms() < self._session_until_ms
 
     # --- subscription -----------------------------------------------------------------------------------------------
@@ -150,7 +145,7 @@ class GroupSide:
             raise error
 
     def release_all(self) -> BaseException | None:
-        """Commit if automatic, call the listener, and release everything; return the listener's exception."""
+        """Commit if automatic, call the listener, release everything, and return the listener's exception."""
         self._data.settle()
         held = self._subscription.assignment
         error = None
@@ -170,7 +165,7 @@ class GroupSide:
     # --- inside poll ------------------------------------------------------------------------------------------------
 
     def poll_began(self) -> None:
-        """Report the start of a poll; immediately without partitions, because the group may wait for this member."""
+        """Report the start of a poll; immediately without partitions: the group may wait for this member."""
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -201,14 +196,11 @@ class GroupSide:
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """Instant of the next work of `advance` without an event."""
+        """Instant at which `advance` has work even without an event."""
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Apply a change: commit and report revoked partitions, then report added ones.
-
-        After an exception, the next poll continues with the interrupted step.
-        """
+        """Apply a change; after an exception, the next poll continues with the interrupted step."""
         update = self._update
         if update is None or update.change is not change:
             update = self._update = self._update_for(change)
@@ -281,7 +273,7 @@ class GroupSide:
         return {tp: offset for tp, offset in stored.items() if offset is not None}
 
     def _replace_stored(self, offsets: Offsets) -> None:
-        """Replace stored offsets by committed ones, so that a later automatic commit does not go back."""
+        """Replace stored offsets by committed ones, so a later automatic commit does not go back."""
         for tp in offsets:
             if tp in self._subscription and self._subscription.state(tp).stored is not None:
                 self._subscription.state(tp).stored = offsets[tp]
@@ -366,7 +358,7 @@ class GroupSide:
 def _call(
     method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
 ) -> None:
-    """Call a method of the listener and keep its exception, even KeyboardInterrupt: the change must be completed."""
+    """Call a method of the listener; keep even a KeyboardInterrupt, because the change must be completed."""
     try:
         method(partitions)
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied

@@ -51,9 +51,8 @@ class ClassicRequests:
     Attributes:
         joined_topics: topics of the last JoinGroup.
         join_timeout_ms, heartbeat_timeout_ms: timeouts of the responses.
-    Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member,
-    with an immediate response, has less; a heartbeat has at most half of session.timeout.ms, to detect a silent
-    coordinator in time.
+    Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member
+        has less; a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in time.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
@@ -75,7 +74,7 @@ class ClassicRequests:
         return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
-        """Store the last assignment, for sticky assignors at the next join."""
+        """Store the last assignment for sticky assignors at the next join."""
         self._previous, self._previous_generation = assigned, generation
 
     def lost(self) -> None:
@@ -89,7 +88,7 @@ class ClassicRequests:
         owned: tuple[TopicPartition, ...],
         reason: str,
     ) -> JoinGroupRequest:
-        """Raises: IllegalStateError: an assignor of the application failed."""
+        """Return a JoinGroup request. Raises: IllegalStateError: an assignor of the application failed."""
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
@@ -134,7 +133,6 @@ class Joined:
     Attributes:
         protocol: name of the chosen assignor.
         members: subscriptions of all members, for the leader; otherwise empty.
-        topics: topics of all members.
         counts: partition counts of the assignment; None before it, or if another process did not record them.
         keeps_assignment: this member leads, and the coordinator keeps the assignment of an earlier process (KIP-814).
     """
@@ -151,7 +149,7 @@ class Joined:
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse, assignors: Mapping[str, Assignor]) -> "Joined":
-        """Raises: RemoteProtocolError: a subscription is invalid, or this leader cannot assign."""
+        """Decode a response. Raises: RemoteProtocolError: invalid subscription, or this leader cannot assign."""
         is_leader = response.leader == response.member_id
         members = {
             each.member_id: decode_subscription(each.metadata, each.group_instance_id)
@@ -167,8 +165,8 @@ class Joined:
     def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:
         """Return the encoded assignments of all members; empty unless this member assigns.
 
-        A static leader adds the counts to its own assignment, which the coordinator keeps, so that its next process
-        knows them. It adds none while partitions are unassigned between two rounds of a cooperative rebalance.
+        A static leader adds the counts to its own assignment, for its next process. It adds none between two rounds of
+        a cooperative rebalance, while partitions are unassigned.
         Source: KIP-814. Differs: Java's returning leader never assigns partitions that were added while it was down.
         Raises: IllegalStateError: an assignor of the application failed.
         """
@@ -183,17 +181,14 @@ class Joined:
         return encoded
 
     def assigned(self, assignment: bytes) -> tuple[TopicPartition, ...]:
-        """Return the partitions of this member's assignment. Raises: RemoteProtocolError: the bytes are invalid."""
+        """Return the partitions of this member. Raises: RemoteProtocolError: invalid bytes."""
         if self.keeps_assignment:
             self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
         return tuple(decode_assignment(assignment))
 
 
 class TopicChoice:
-    """Topics of a subscription over time.
-
-    Attributes: subscription: the application's subscription.
-    """
+    """Topics of a subscription over time."""
 
     def __init__(self, subscription: Subscribe, metadata: Metadata, *, exclude_internal: bool) -> None:
         self.subscription = subscription
@@ -219,7 +214,7 @@ class TopicChoice:
         )
 
     def foreign(self, assigned: Iterable[TopicPartition]) -> list[str]:
-        """Return the topics of an assignment that the subscription does not have."""
+        """Return the assigned topics that are not subscribed."""
         topics = {tp.topic for tp in assigned}
         pattern = self.subscription.pattern
         if pattern is None:
@@ -228,7 +223,7 @@ class TopicChoice:
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the partition counts of existing topics; None if one is unknown."""
+    """Return the partition counts of existing topics; None if the metadata lacks a topic."""
     known = metadata.cluster.topics
     if any(topic not in known for topic in topics):
         return None

@@ -35,7 +35,7 @@ class Rebalance:
     """Rebalances of one member.
 
     Args:
-        foreign: returns the topics of an assignment that the subscription does not have.
+        foreign: returns the assigned topics that are not subscribed.
         on_assigned: receives the partitions, and the send time of SyncGroup.
         on_refused: receives the error of a group that does not know the member.
         on_failed: receives errors that are not retriable.
@@ -86,13 +86,13 @@ class Rebalance:
 
     @property
     def is_incomplete(self) -> bool:
-        """True if the assignment is an incomplete one of an earlier process of a static leader."""
+        """True for a static leader whose earlier process left no complete assignment."""
         return self._joined is not None and self._joined.keeps_assignment and self._joined.counts is None
 
     def outdated(self, topics: tuple[str, ...] | None) -> str:
-        """Return why the assignment is out of date; empty if it is not.
+        """Return why the assignment is out of date, or an empty string.
 
-        Args: topics: current wanted topics; None if unknown.
+        Args: topics: wanted topics; None if unknown.
         """
         joined = self._joined
         if joined is None:
@@ -135,7 +135,7 @@ class Rebalance:
 
     @property
     def _is_new(self) -> bool:
-        """True if the group responds with a member id first, immediately."""
+        """True if the group first responds with a member id."""
         return not self._place.member_id and self._config.group_instance_id is None
 
     def _are_connected(self) -> bool:
@@ -217,7 +217,7 @@ class Rebalance:
         self._on_assigned(assigned, sent_at_ms)
 
     def _join_without(self, foreign: list[str], now_ms: int) -> None:
-        """Drop an assignment with topics that were not subscribed, and join again; repeatedly only after a back-off.
+        """Drop an assignment with topics that were not subscribed, and join again; repeatedly only after a backoff.
 
         Source: Java. Differs: Java repeats it without a pause.
         """

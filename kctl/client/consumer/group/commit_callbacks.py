@@ -52,7 +52,7 @@ class CommitCallbacks:
             self._ended.pop(commit_id, None)
 
     def end(self, late: KafkaError) -> bool:
-        """Fail the commits in flight; return whether all commits had succeeded."""
+        """Fail the commits in flight; return whether all commits have succeeded."""
         if self._open or any(error is not None for _, error in self._ended.values()):
             self._has_failed = True
         self._ended.update({commit_id: (commit, late) for commit_id, commit in self._open.items()})

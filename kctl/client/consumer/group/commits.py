@@ -1,7 +1,6 @@
 """CommitManager: commits offsets in order, one request at a time.
 
-No commit overtakes an earlier one, and when a commit_sync is done, all earlier commits have ended. Commits are retried
-until their own deadline.
+When a commit_sync is done, all earlier commits have ended. Commits are retried until their own deadline.
 """
 
 from collections import deque
@@ -107,7 +106,7 @@ class CommitManager:
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
-        """Call `action` when all earlier commits have ended; they are retried until then."""
+        """Call `action` when all earlier commits, which are now retried, have ended."""
         self.insist()
         self._queue.append(action)
         self._run_actions()
@@ -131,7 +130,7 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit when the consumer closes; the cause is its own last error."""
+        """Fail every commit at the close of the consumer, each with its own last error as cause."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
@@ -184,7 +183,7 @@ class CommitManager:
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
 
     def _leave_out_lost(self, commit: PendingCommit) -> None:
-        """After a new generation, keep only partitions that the member still has."""
+        """Keep only partitions that the member has in the new generation."""
         held = self._membership.held
         lost = [tp for tp in commit.left if tp not in held]
         for tp in lost:
@@ -193,7 +192,7 @@ class CommitManager:
             commit.gone = not_a_member(commit.error)
 
     def _leave_out_former(self, commit: PendingCommit) -> None:
-        """Leave out partitions of deleted topics whose name is used by another topic."""
+        """Leave out partitions of deleted topics whose name another topic uses."""
         if self._ids_for(commit):
             return  # the coordinator checks the id
         for tp in list(commit.left):
@@ -298,7 +297,7 @@ class CommitManager:
     def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int, *, is_outdated: bool) -> None:
         """Retry in the next generation if the member keeps its partitions, otherwise fail.
 
-        During a join, only its response tells. Commits use another connection, so they may learn of a new generation
+        During a join, its response decides. Commits use another connection, so they may learn of a new generation
         before the member does, as with KIP-848 epochs.
         """
         identity = self._identity_for(commit)
@@ -356,7 +355,6 @@ class CommitManager:
 
 
 def not_a_member(cause: KafkaError | None) -> CommitFailedError:
-    """Return the error of a commit by a consumer that is not a member of the group."""
     why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
     return CommitFailedError(
         f"the offsets cannot be committed: the group has assigned the partitions to other members{why}; "

@@ -60,7 +60,7 @@ Found = dict[TopicPartition, OffsetAndMetadata | None]
 class CommittedManager:
     """Open queries of committed offsets, with retries.
 
-    Args: reset: receives positions without a committed offset, to find them by timestamp.
+    Args: reset: receives positions without a committed offset.
     """
 
     def __init__(

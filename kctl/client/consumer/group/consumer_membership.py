@@ -1,8 +1,8 @@
-"""ConsumerMembership: group member by ConsumerGroupHeartbeat (KIP-848); the broker assigns the partitions.
+"""ConsumerMembership: group member by ConsumerGroupHeartbeat; the broker assigns the partitions.
 
 Source: KIP-848, KIP-1082 (client-generated member id), Java's ConsumerMembershipManager. Differs: the broker always
-matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id, where
-Java compares names.
+    matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id, where
+    Java compares names.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,10 +38,7 @@ LEAST_INTERVAL_MS = 10
 
 
 class ConsumerMembership(Membership):
-    """A member by the consumer protocol.
-
-    Args: entropy: source of the member id, which never changes.
-    """
+    """A member by the consumer protocol. Args: entropy: source of the member id, which never changes."""
 
     TRANSITIONS = CONSUMER
 
@@ -122,7 +119,7 @@ class ConsumerMembership(Membership):
     def _advance(self) -> None:
         """Reconcile the assignment, except while a heartbeat reports owned partitions.
 
-        Partitions that such a heartbeat leaves out count as revoked after its response.
+        Partitions that this heartbeat leaves out count as revoked after its response.
         """
         if self._place.state is not MemberState.ABSENT and self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
@@ -218,7 +215,7 @@ class ConsumerMembership(Membership):
             self._fail(error)
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Report everything in the next heartbeat, because the last one or its response may be lost."""
+        """Report everything in the next heartbeat: the last one or its response may be lost."""
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
         self._contents.forget()

@@ -40,9 +40,7 @@ logger = logging.getLogger("kctl.client.consumer")
 class GroupCoordinatorClient:
     """Network side of a consumer with a group.id.
 
-    Attributes:
-        managers: in the order of polling; the coordinator is last, when it is known who needs it.
-        handlers: by event type.
+    Attributes: managers: in the order of polling; the coordinator is last, when it is known who needs it.
     """
 
     def __init__(
@@ -98,7 +96,7 @@ class GroupCoordinatorClient:
     def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
         """Return the requests of a close without time: commits, then LeaveGroup, in order on one connection.
 
-        Source: KIP-102: close(0) tries to commit and leave without waiting for responses.
+        Source: KIP-102.
         """
         requests = self.commits.unsent(now_ms)
         if is_leaving:
@@ -147,7 +145,7 @@ class GroupCoordinatorClient:
         )
 
     def _report_commit(self, event: Report) -> None:
-        """Pass on the end of a commit; publish failures of automatic ones, for which no caller waits."""
+        """Pass on the end of a commit; publish failures of automatic commits, for which no caller waits."""
         if isinstance(event, CommitDone):
             automatic = self._automatic.pop(event.commit_id, None)
             if automatic is not None and event.error is not None:

@@ -1,7 +1,7 @@
 """Events between application and network thread about the group.
 
-Each change of the assignment is a numbered `AssignmentChanged`, which the application applies in poll and confirms by
-`ChangeApplied`. Until then the partitions belong to this member.
+The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then the
+partitions belong to this member.
 """
 
 import re
@@ -49,7 +49,7 @@ class Unsubscribe(NamedTuple):
 
 
 class ChangeApplied(NamedTuple):
-    """The application has applied the change, and has stopped reading removed partitions."""
+    """The application has applied the change, and no longer reads removed partitions."""
 
     number: int
 
@@ -73,7 +73,7 @@ class CommitSync(NamedTuple):
 
     Attributes:
         as_member: the group assigned the partitions, so the commit requires membership.
-        topic_ids: of the assignment or of the records read: recreated topics are not committed.
+        topic_ids: of the assignment or the records read, so recreated topics are not committed.
     """
 
     call_id: int
@@ -84,7 +84,7 @@ class CommitSync(NamedTuple):
 
 
 class CommitAsync(NamedTuple):
-    """Commit; the result is `CommitDone`. Retried only with `may_retry`."""
+    """Commit, with retries only if `may_retry`; the result is `CommitDone`."""
 
     commit_id: int
     offsets: Offsets
@@ -107,7 +107,7 @@ class AskCommitted(NamedTuple):
 
 
 class AssignmentChanged(NamedTuple):
-    """New assignment of this member; numbers grow, and each is confirmed by `ChangeApplied`.
+    """New assignment of this member; numbers grow, and `ChangeApplied` confirms each.
 
     Attributes:
         owned: all partitions after the change.
@@ -126,7 +126,7 @@ class AssignmentChanged(NamedTuple):
 
 
 class GroupFailed(NamedTuple):
-    """The group rejects this member, and retries do not help; the next poll tries again."""
+    """The group rejects this member, and retries do not help; the next poll retries."""
 
     error: KafkaError
 
@@ -150,7 +150,7 @@ class MemberChanged(NamedTuple):
 
 
 class SessionConfirmed(NamedTuple):
-    """The group keeps this member at least until then; later, no records of its partitions are returned."""
+    """The group keeps this member at least until then; later, its records are not returned."""
 
     until_ms: int
 

@@ -17,14 +17,14 @@ Slots = dict[bytes, tuple[int, ...]]
 
 
 class Changes(NamedTuple):
-    """Contents of a heartbeat beyond the member's identity; None if left out."""
+    """Contents of a heartbeat in addition to the member's identity; None if left out."""
 
     subscription: Subscribe | None
     owned: Slots | None
 
 
 class HeartbeatContents:
-    """Builder of a member's heartbeats. Source: KIP-848, KIP-1082 (client-generated member id)."""
+    """Builder of a member's heartbeats. Source: KIP-848, KIP-1082."""
 
     def __init__(self, config: ConsumerConfig, group_id: str, member_id: str) -> None:
         self._config = config
@@ -38,7 +38,7 @@ class HeartbeatContents:
         self._confirmed = Changes(None, None)
 
     def forget_owned(self) -> None:
-        """Report the owned partitions again: the coordinator expects it after each assignment."""
+        """Report the owned partitions again, which the coordinator expects after each assignment."""
         self._confirmed = self._confirmed._replace(owned=None)
 
     def confirm(self, changes: Changes) -> None:

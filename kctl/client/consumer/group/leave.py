@@ -1,4 +1,4 @@
-"""GroupLeave: request that ends a membership, with retries until the group confirms it or the deadline.
+"""GroupLeave: request that ends a membership, retried until the group confirms it or the deadline.
 
 It uses the connection for prompt requests: a held JoinGroup must not delay it.
 """
@@ -28,10 +28,7 @@ LeaveRequest = LeaveGroupRequest | ConsumerGroupHeartbeatRequest
 
 
 class GroupLeave:
-    """End of one membership.
-
-    Attributes: outcome: None while in progress, then whether the group has confirmed it.
-    """
+    """End of one membership. Attributes: outcome: None in progress, then whether the group confirmed it."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Membership: group member, common part of the classic and the consumer protocol (KIP-848).
 
-A membership is a request manager that sends through the `Coordinator` and reports `AssignmentChanged`, `GroupFailed`,
+It is a request manager that sends through the `Coordinator` and reports `AssignmentChanged`, `GroupFailed`,
 `GroupWaiting`, and `MemberChanged`.
 
 Invariant against duplicate reads: owned partitions stay in joins and heartbeats until `applied` confirms the
@@ -46,7 +46,7 @@ class MemberIdentity(NamedTuple):
     """Identity for commits, which the coordinator checks.
 
     Attributes:
-        member_id, generation: as known to the group; generation is the member epoch with KIP-848.
+        generation: member epoch with KIP-848.
         incarnation: grows when the member has lost everything; commits are limited to one incarnation.
     """
 
@@ -57,19 +57,14 @@ class MemberIdentity(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Reason of a lost membership, as text and as the broker's error, if any."""
+    """Reason of a lost membership; error: of the broker, if any."""
 
     reason: str
     error: KafkaError | None = None
 
 
 class MemberPlace:
-    """State of one member in its group.
-
-    Attributes:
-        state: state in the table of its protocol.
-        member_id, generation, incarnation: as in MemberIdentity.
-    """
+    """State of one member in its group; see MemberIdentity."""
 
     def __init__(
         self, transitions: Transitions, group_id: str, instance_id: str | None, report: Callable[[MemberChanged], None]
@@ -116,7 +111,7 @@ class AssignmentReports:
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """Owned partitions, including removed ones that the application has not released."""
+        """Owned partitions, and removed ones that the application has not released."""
         return frozenset(self._owned if self.is_applied else (*self._owned, *self._former))
 
     def send(
@@ -184,7 +179,6 @@ class Membership(ABC):
 
     @property
     def incarnation(self) -> int:
-        """Number of times the member has lost everything; see MemberIdentity."""
         return self._place.incarnation
 
     @property
@@ -199,7 +193,7 @@ class Membership(ABC):
 
     @property
     def has_left(self) -> bool | None:
-        """Result of `leave` or `remain`: None while in progress, then whether the group has confirmed it."""
+        """Result of `leave` or `remain`: None in progress, then whether the group confirmed it."""
         return True if self._leave is None else self._leave.outcome
 
     def poll(self, now_ms: int) -> Poll:
@@ -246,11 +240,11 @@ class Membership(ABC):
             self._join("the application polls")
 
     def poll_ended(self, at_ms: int) -> None:
-        """Record the end of a poll, which starts max.poll.interval.ms."""
+        """Start the count of max.poll.interval.ms."""
         self._liveness.poll_ended(at_ms)
 
     def leave(self, deadline_at_ms: int) -> None:
-        """Leave the group permanently, until the deadline; see `has_left`. A later subscription is possible."""
+        """Leave the group until the deadline; see `has_left`. A later subscription is possible."""
         self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
         self._end()
 
@@ -270,7 +264,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _advance(self) -> None:
-        """Do work without requests; called first in each poll."""
+        """Do work without requests, first in each poll."""
 
     @abstractmethod
     def _polls(self) -> tuple[Callable[[int], Poll], ...]:
@@ -278,7 +272,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
-        """Send LeaveGroup if the group knows the member; a static one may keep its place."""
+        """Leave if the group knows the member; a static member may keep its place."""
 
     @abstractmethod
     def _lose(self, loss: Loss) -> None:
@@ -290,7 +284,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _wait_reason(self) -> WaitingFor:
-        """Return why the group gives no records; empty if it does."""
+        """Return why the group gives no records, or an empty reason."""
 
     # --- shared steps -----------------------------------------------------------------------------------------------
 
@@ -298,7 +292,7 @@ class Membership(ABC):
         self._place.move(MemberEvent.JOIN)
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop and report the error; the next poll joins again after a backoff, except for a fenced instance id."""
+        """Stop and report the error; the next poll joins after a backoff, except for a fenced instance id."""
         self._lose(Loss(str(error), error))
         is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
         self._backoff.refused(fatal=error if is_fatal else None)
@@ -321,7 +315,7 @@ class Membership(ABC):
             self._report(GroupWaiting(*waiting))
 
     def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
-        """Return the cause of a wait: for a repeated step of joining, the error of its last attempt."""
+        """Return the cause of a wait; for a repeated step of joining, the error of its last attempt."""
         before, before_kind, _ = self._waiting
         if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
             self._failed_step = before, cause

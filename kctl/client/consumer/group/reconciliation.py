@@ -1,7 +1,6 @@
 """Reconciliation: partitions of a KIP-848 member, from the group's target to the applied assignment, by topic id.
 
-Changes are reported to the application one at a time; removed partitions stay in the heartbeats until the change is
-applied.
+Changes are reported to the application one at a time; until then, removed partitions stay in the heartbeats.
 """
 
 from kctl.client.cluster import TopicPartition
@@ -37,7 +36,7 @@ class Reconciliation:
         self._names.want([*self._target, *(self.reported or ())])
 
     def forget_target(self) -> None:
-        """Wait for the next assignment: a request whose response was lost may have changed it."""
+        """Wait for the next assignment: a request without a response may have changed the target."""
         self._target = None
 
     def applied(self, number: int) -> bool:
@@ -71,7 +70,7 @@ class Reconciliation:
         self.reported = None
 
     def forget(self) -> None:
-        """Forget target and applied partitions; names of reported topics are kept."""
+        """Forget target and applied partitions, but not the reported ones."""
         self._target = None
         self._applied = {}
         self._names.want(())
@@ -82,7 +81,7 @@ class Reconciliation:
         self._reports.is_applied = True
 
     def _send(self, wanted: Slots, *, is_lost: bool = False) -> None:
-        """Report the partitions by topic name, with topic ids, including new ids of recreated topics."""
+        """Report the partitions by topic name, with the new ids of recreated topics."""
         names = self._names.known()
         gone = [topic_id for topic_id in self.reported or () if topic_id not in wanted]
         owned = [TopicPartition(names[topic_id], number) for topic_id, numbers in wanted.items() for number in numbers]

@@ -43,8 +43,8 @@ class Heartbeat:
 class Session:
     """Time until which the group certainly keeps this member, from the send time of confirmed heartbeats.
 
-    Later the group may have reassigned the partitions, so no records are returned until the coordinator confirms the
-    membership.
+    Later, records are not returned until the coordinator confirms the membership: the group may have reassigned the
+    partitions.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
@@ -110,13 +110,13 @@ class JoinBackoff:
         self.failures += 1
 
     def asked_again(self, now_ms: int) -> None:
-        """Record a requested rejoin, which is immediate the first times."""
+        """Record a requested rejoin; the first AT_ONCE have no backoff."""
         self._asked_again += 1
         if self._asked_again > AT_ONCE:
             self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
-        """Record an error that is raised to the application; the wait begins with the next `advance`."""
+        """Record an error that the application gets; the backoff begins with the next `advance`."""
         self._is_refused = True
         self.fatal = fatal
 
@@ -133,7 +133,7 @@ class JoinBackoff:
         self._is_due = self.fatal is not None
 
     def advance(self, now_ms: int) -> KafkaError | None:
-        """Begin the wait after a rejection; return the fatal error if it is due."""
+        """Begin the backoff after a rejection; return the fatal error if it is due."""
         if self._is_refused:
             self._is_refused = False
             self.failed(now_ms)
