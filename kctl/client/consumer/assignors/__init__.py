@@ -19,7 +19,7 @@ _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 
 def assignor_by_name(name: str) -> Assignor:
-    """Return Kafka's assignor with this name on the wire. Raises KeyError."""
+    """Return Kafka's assignor with this name on the wire; raise KeyError."""
     return _BY_NAME[name]
 
 

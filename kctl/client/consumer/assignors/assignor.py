@@ -1,6 +1,4 @@
-"""Assignor: protocol of partition assignment by the leader of a classic group, its types, and Kafka's order of
-members.
-"""
+"""Assignor: protocol of partition assignment in a classic group, its types, and Kafka's order of members."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
@@ -72,7 +70,7 @@ def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
 
 
 def code_units(text: str) -> bytes:
-    """Return a key that sorts strings as Java does, by UTF-16 code units."""
+    """Return a sort key by UTF-16 code units, as in Java."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

@@ -8,7 +8,7 @@ from kctl.client.consumer.assignors.assignor import Assignment, MemberSubscripti
 
 
 class RangeAssignor:
-    """Assigns a range of each topic's partitions to each subscriber; the first ones get one more if needed.
+    """Assigns a range of each topic's partitions to each subscriber; the first ones may get one more.
 
     Topics with equal partition counts and members are assigned alike, for joins by key.
     Source: Java RangeAssignor. Differs: racks are ignored (KIP-881).
@@ -33,7 +33,7 @@ class RangeAssignor:
 
 
 class RoundRobinAssignor:
-    """Assigns partitions of all topics in turn, skipping members that do not subscribe to the topic.
+    """Assigns partitions of all topics in turn to the members that subscribe to the topic.
 
     Source: Java RoundRobinAssignor.
     """

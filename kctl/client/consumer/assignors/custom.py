@@ -43,10 +43,7 @@ def assignment_of(
 
 
 def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation: int) -> bytes:
-    """Return the user data of a member for an assignor.
-
-    Raises: IllegalStateError: the assignor raised, or its result is not bytes.
-    """
+    """Return the user data of a member. Raises: IllegalStateError: the assignor raised, or returned no bytes."""
     try:
         found = assignor.subscription_user_data(owned, generation)
         if not isinstance(found, bytes):

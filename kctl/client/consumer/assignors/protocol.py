@@ -1,4 +1,4 @@
-"""Encoding of subscriptions and assignments that members of a classic group exchange by JoinGroup and SyncGroup."""
+"""Encoding of subscriptions and assignments that members of a classic group exchange."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,7 @@ NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
-    """Encode the subscription of a member for JoinGroup, without its instance id.
-
-    Raises: LocalProtocolError: a value does not fit.
-    """
+    """Encode a subscription, without its instance id. Raises: LocalProtocolError: a value does not fit."""
     owned = [
         consumer_protocol_subscription.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(subscription.owned).items()
@@ -56,10 +53,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
 def encode_assignment(
     topic_partitions: Iterable[TopicPartition], user_data: bytes = b"", version: int = NEWEST_VERSION
 ) -> bytes:
-    """Encode the assignment of one member.
-
-    Raises: LocalProtocolError: a value does not fit.
-    """
+    """Encode the assignment of one member. Raises: LocalProtocolError: a value does not fit."""
     assigned = [
         consumer_protocol_assignment.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(topic_partitions).items()
@@ -69,10 +63,7 @@ def encode_assignment(
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """Decode an assignment; empty bytes are an empty assignment.
-
-    Raises: RemoteProtocolError: the bytes are invalid.
-    """
+    """Decode an assignment; empty bytes are an empty one. Raises: RemoteProtocolError: invalid bytes."""
     if not data:
         return []
     message = decode_member_data(ConsumerProtocolAssignment, data)
@@ -86,7 +77,7 @@ def decode_assignment_user_data(data: bytes) -> bytes:
 
 
 def encode_partition_counts(counts: dict[str, int]) -> bytes:
-    """Encode partition counts as user data of a static leader's assignment, for the next process of that leader."""
+    """Encode partition counts as user data of a static leader's assignment, for its next process."""
     return encode_assignment(TopicPartition(topic, count) for topic, count in counts.items())
 
 

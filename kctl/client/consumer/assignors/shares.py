@@ -1,7 +1,7 @@
 """Even assignments in which members keep as many partitions as possible.
 
 If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths of subscribers
-to a member with at least two partitions less; without such a path the shares are optimal. Short paths come first,
+to a member with at least two partitions less; without such paths the shares are optimal. Short paths come first,
 because each step moves a partition.
 """
 
@@ -16,8 +16,8 @@ from kctl.client.consumer.assignors.assignor import Assignment
 def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[TopicPartition]]) -> Assignment:
     """Return shares that differ by at most one, moving as few partitions as possible.
 
-    Of n members and p partitions, p % n members get one more: first those that own one more already, then those that
-    reach the smaller share first. Free partitions are assigned in turn.
+    Of n members and p partitions, p % n members get one more: first the members that own one more already, then the
+    members that reach the smaller share first. Free partitions are assigned in turn.
     Args:
         partitions: all partitions, in the order of assignment.
         owned: by member id, in the order of members; contains all members.
@@ -91,7 +91,7 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Assign each free partition to the subscriber with the fewest; partitions with fewest subscribers first."""
+        """Assign each free partition, those with fewest subscribers first, to the subscriber with fewest partitions."""
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:
@@ -113,7 +113,7 @@ class Shares:
                     has_changed = True
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
-        """Return the shortest path to a member with at least two partitions less, preferring the one with fewest."""
+        """Return the shortest path to a member with at least two partitions less, if possible the smallest."""
         floor = min(self._size.values())
         ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}
@@ -135,7 +135,7 @@ class Shares:
     def _neighbours(
         self, givers: list[str], came_by: dict[str, Step], seen_topics: dict[str, None], start: str
     ) -> Iterator[str]:
-        """Yield the members that can receive a partition from the givers, and record how."""
+        """Yield the members that can receive a partition from the givers; record the step to each."""
         for giver in givers:
             for topic, held in self._held[giver].items():
                 if not held or topic in seen_topics:

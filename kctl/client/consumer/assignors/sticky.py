@@ -56,7 +56,7 @@ class Claims:
     def kept(
         self, topics_of: Mapping[str, Iterable[str]], partitions_of: Mapping[str, int]
     ) -> dict[str, list[TopicPartition]]:
-        """Return the owned partitions of each member that exist and that it subscribes to."""
+        """Return each member's owned partitions that exist and to which it subscribes."""
         kept: dict[str, list[TopicPartition]] = {}
         for member_id, owned in self._owned.items():
             wanted = dict.fromkeys(topics_of[member_id])
@@ -101,10 +101,7 @@ class StickyAssignor:
 
 
 def previous_claim(user_data: bytes) -> Claim:
-    """Decode a member's claim.
-
-    Invalid user data is an empty claim, as in Java: only this member loses its partitions.
-    """
+    """Decode a member's claim; invalid user data is an empty claim, as in Java."""
     for version in (1, 0):  # the bytes have no version; the older one is shorter
         try:
             message, _ = codec.decode_header(StickyUserData, user_data, version)
@@ -154,7 +151,7 @@ class CooperativeStickyAssignor:
 
 
 def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) -> bool:
-    """Return whether the member is the only owner of the partition, or it has none."""
+    """Return whether the partition is unclaimed, or claimed by this member without dispute."""
     claimants = claims.claimants.get(topic_partition)
     return not claimants or (member_id in claimants and topic_partition not in claims.disputed)
 

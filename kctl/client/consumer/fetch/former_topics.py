@@ -1,4 +1,4 @@
-"""FormerTopics: topics that were deleted and recreated while they were read. Source: KIP-516 (topic ids).
+"""FormerTopics: topics that were deleted and recreated while they were read (KIP-516).
 
 A position of the former topic is invalid in the current one.
 """
@@ -18,7 +18,7 @@ class FormerTopics:
         self._ids: set[bytes] = set()
 
     def has(self, tp: TopicPartition, state: FetchState) -> bool:
-        """Return whether position or metadata belong to a former topic, so that nothing is fetched; report it."""
+        """Return whether position or metadata belong to a former topic, which is not fetched; report it."""
         if state.topic_id != NO_TOPIC_ID:
             is_former = not self._leaders.is_the_one(tp.topic, state.topic_id)
             if is_former:
@@ -39,7 +39,7 @@ class FormerTopics:
     def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
         """Return the topic ids of positions; if they differ, the former one.
 
-        Args: states: None for partitions that are not read, which have the current id.
+        Args: states: None for partitions that are not read; they have the current id.
         """
         ids: dict[str, bytes] = {}
         for tp, state in states:

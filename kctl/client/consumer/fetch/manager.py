@@ -220,7 +220,7 @@ class FetchManager:
     ) -> bool:
         """Add a fetch for each ready node within the memory budget; return whether to poll again immediately.
 
-        Memory is shared by the number of partitions. A node gets at least half its share or one partition's maximum,
+        Nodes share the memory by their partitions. Each gets at least half its share or one partition's maximum,
         because brokers send whole batches even for smaller limits.
         """
         is_due_again = is_out_of_room = False
@@ -444,7 +444,7 @@ class FetchManager:
         has_newer: bool,
         now_ms: int,
     ) -> None:
-        """Handle an error of a partition: go to the leader or a newer leader, retry, or fail."""
+        """Handle an error of a partition: read from the leader or a newer leader, retry, or fail."""
         error = broker_error(data.error_code, f"fetch {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):

@@ -1,4 +1,4 @@
-"""FetchState: fetch state of one assigned partition. FetchInFlight: a fetch on the wire."""
+"""FetchState and FetchInFlight: fetch state of one assigned partition, and a fetch on the wire."""
 
 from collections import deque
 from collections.abc import Callable
@@ -157,11 +157,11 @@ class FetchInFlight(NamedTuple):
     Attributes:
         epochs: by partition.
         wanted_bytes: sum of the limits of its partitions.
-        rack: rack in the request, for follower selection.
-        reserved_bytes: limit of the response.
-        early_before_ms: empty responses before this instant are early.
+        rack: for follower selection.
         cluster: metadata on which it is based.
         may_repeat: the next fetch is equal unless a partition or the metadata changes.
+        reserved_bytes: limit of the response.
+        early_before_ms: empty responses before this instant are early.
     """
 
     epochs: dict[TopicPartition, int]
@@ -175,7 +175,7 @@ class FetchInFlight(NamedTuple):
 
 
 def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: int) -> int:
-    """Return how much of a partition may be held while more is fetched: a whole response if memory allows."""
+    """Return the most bytes of a partition that may be held while more is fetched."""
     has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
     return partition_bytes if has_room else max(0, partition_bytes - 1)
 

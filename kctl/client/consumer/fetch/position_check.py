@@ -37,7 +37,7 @@ class PositionCheck:
         reports: PartitionReports,
         current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
     ) -> None:
-        """Args: current: releases the partitions of a request, returns the ones that still need the response."""
+        """Args: current: releases the partitions of a request; returns those whose state still needs the response."""
         self._request_timeout_ms = config.request_timeout_ms
         self._leaders = leaders
         self._reports = reports
@@ -49,7 +49,7 @@ class PositionCheck:
         return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
 
     def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:
-        """Return the request to a ready leader; if the leader is too old, count all as checked and return None."""
+        """Return the request to a ready leader; None if the leader is too old, and all count as checked."""
         if not self._leaders.speaks(node_id, OffsetForLeaderEpochRequest, FIRST_VERSION_FOR_CONSUMERS):
             for _, state, info in entries:
                 state.checked_epoch = info.leader_epoch

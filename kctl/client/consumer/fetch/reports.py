@@ -37,7 +37,7 @@ class PartitionReports:
     ) -> None:
         """Report the reason of a wait if it is new; an empty reason means that records arrive.
 
-        While a connection or metadata is awaited, the error of the last attempt stays the cause.
+        The error of the last attempt stays the cause while a connection or metadata is awaited.
         """
         state.cause = cause or (state.cause if kind in (WaitKind.CONNECTION, WaitKind.METADATA) else None)
         cause = state.cause
@@ -55,7 +55,7 @@ class PartitionReports:
     ) -> int:
         """Report partitions with overdue fetches; return the instant of the next check.
 
-        Args: in_flight: in the order in which they were sent.
+        Args: in_flight: in the order of sending.
         """
         for node_id, fetch in in_flight.items():
             overdue_at_ms = fetch.sent_at_ms + self._overdue_after_ms
@@ -89,7 +89,7 @@ class PartitionReports:
         self.wait(tp, state, "")
 
     def request_return(self, partitions: Mapping[TopicPartition, FetchState], prefetch_bytes: int) -> None:
-        """If paused partitions hold most of the memory, request the application to drop their data."""
+        """If paused partitions hold half of the memory, request the application to drop their data."""
         paused = [(tp, state) for tp, state in partitions.items() if state.paused and state.buffered_bytes > 0]
         if sum(state.buffered_bytes for _, state in paused) * 2 < prefetch_bytes:
             return
@@ -108,7 +108,7 @@ class PartitionReports:
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Retry after the backoff with newer metadata, or fail the partition if the error is not retriable."""
+        """Retry after the backoff with newer metadata; fail the partition if the error is not retriable."""
         if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
@@ -117,7 +117,7 @@ class PartitionReports:
         self.wait(tp, state, str(error), WaitKind.REFUSED, error)
 
     def retry_at_ms(self, state: FetchState, now_ms: int) -> int:
-        """Return when the partition may be fetched; begin the pause after an error that the application has found."""
+        """Return when the partition may be fetched; begin the backoff after an error that the application got."""
         if state.is_after_error:
             state.is_after_error = False
             if state.retry_at_ms <= now_ms:

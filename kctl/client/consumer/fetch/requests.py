@@ -1,6 +1,6 @@
 """FetchRequests: Fetch requests to nodes, in flight and to be repeated.
 
-An empty fetch is repeated unchanged, at a constant cost, until a partition or the metadata changes.
+Empty fetches are repeated unchanged, at a constant cost, until a partition or the metadata changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,9 +25,8 @@ class FetchRequests:
     """Fetches of all nodes, at most one for each.
 
     Attributes:
-        in_flight: fetches on the wire, by node, in the order in which they were sent.
+        in_flight: fetches on the wire, by node, in the order of sending.
         idle: fetches to be repeated, by node.
-        sessions: fetch sessions of the nodes.
     """
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, on_answer: Callable[[int, Answer], None]) -> None:
@@ -135,7 +134,7 @@ class FetchRequests:
     # --- repetition -------------------------------------------------------------------------------------------------
 
     def keep(self, node_id: int, fetch: FetchInFlight, response: FetchResponse) -> bool:
-        """Keep an empty fetch for repetition and return True; return False if its partitions need handling."""
+        """Return whether an empty fetch is kept for repetition; otherwise its partitions need handling."""
         brought_nothing = not response.error_code and not response.responses and self.sessions.of(node_id).is_open
         is_kept = fetch.may_repeat and brought_nothing
         if is_kept:

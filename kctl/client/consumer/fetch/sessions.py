@@ -1,7 +1,7 @@
-"""FetchSessions: fetch sessions with brokers, so that requests contain only changes.
+"""FetchSessions: fetch sessions with brokers, for requests that contain only changes.
 
 Source: KIP-227, KIP-516. After a failure, the next request contains everything, opens a new session, and closes the old
-one.
+    one.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -68,7 +68,6 @@ class FetchSession:
         session_id: NO_SESSION without one.
         is_full: the last request contained all partitions, so its response does as well.
         names: topics of the session by id.
-        uses_topic_ids: requests contain topic ids.
     """
 
     def __init__(self) -> None:
@@ -80,7 +79,7 @@ class FetchSession:
         self._known: dict[TopicPartition, AskedPartition] = {}
 
     def begin(self, wanted: Mapping[TopicPartition, AskedPartition], *, uses_topic_ids: bool) -> Difference:
-        """Return the contents of the next request, so that exactly the wanted partitions are fetched."""
+        """Return the contents of the next request, to fetch exactly the wanted partitions."""
         if uses_topic_ids != self.uses_topic_ids:
             self._epoch = OPENING_EPOCH
             self.uses_topic_ids = uses_topic_ids
@@ -111,7 +110,6 @@ class FetchSession:
         return Difference(self.session_id, self._epoch, [], [])
 
     def _continues(self, was: AskedPartition, asked: AskedPartition) -> bool:
-        """Return whether a partition stays in the session; a recreated topic does not."""
         return asked.topic_id == was.topic_id or not self.uses_topic_ids
 
     def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
@@ -136,7 +134,7 @@ class FetchSession:
             self.failed()
 
     def failed(self) -> None:
-        """Close the session with the next request, which opens a new one: its state is unknown."""
+        """Let the next request close the session, whose state is unknown, and open a new one."""
         self._epoch = OPENING_EPOCH
 
     def _forget(self) -> None:
@@ -202,7 +200,7 @@ class SessionsClose:
 
 
 def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopic]:
-    """Return partitions in the form of a request, in order; adjacent ones of a topic are grouped."""
+    """Return partitions in request form, in order, grouped if adjacent ones have the same topic."""
     topics: list[FetchTopic] = []
     for tp, asked in wanted.items():
         if not topics or (topics[-1].topic, topics[-1].topic_id) != (tp.topic, asked.topic_id):
@@ -228,5 +226,5 @@ def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[For
 
 
 def all_have_ids(wanted: Mapping[TopicPartition, AskedPartition]) -> bool:
-    """Return whether all topics have ids, so that the newest versions of Fetch can be used."""
+    """Return whether all topics have ids, which the newest versions of Fetch need."""
     return all(asked.topic_id != NO_TOPIC_ID for asked in wanted.values())
