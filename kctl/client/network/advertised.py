@@ -1,8 +1,8 @@
-"""AdvertisedAddresses: distinguishes a broker that is down from one whose advertised address never worked from here.
+"""AdvertisedAddresses: distinguishes brokers that are down from brokers with an unreachable advertised address.
 
-It knows the addresses that were given as bootstrap servers or have carried a connection. The first failure at any other
-address is blamed on the broker's advertised listener, and is remembered until the address works or is no longer
-advertised, even if the client starts again from its bootstrap servers.
+Trusted addresses are bootstrap servers and addresses that have carried a connection. The first failure at any other
+address is blamed on the broker's advertised listener until the address works or is no longer advertised, even if the
+client starts again from its bootstrap servers.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from kctl.client.errors import (
 )
 
 _OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, WrongPeerError)
-"""Errors that a wrong address causes. Errors of certificates and logins have other causes."""
+"""Errors that a wrong address causes. Certificate and authentication errors have other causes."""
 
 
 def advertised_hint(cause: KafkaError) -> str:
-    """Return a hint about an advertised address that has never worked from here."""
+    """Return a hint about an advertised address that has never worked from this machine."""
     if isinstance(cause, DnsError):
         return "fix advertised.listeners of that broker, or make the name resolve here"
     if isinstance(cause, WrongPeerError):
@@ -33,9 +33,9 @@ def advertised_hint(cause: KafkaError) -> str:
 
 
 class AdvertisedAddresses:
-    """The trusted addresses of one client, and the errors of the others.
+    """Trusted addresses of one client, and errors of others.
 
-    Args: unresolved_ms: how long a name may fail to resolve until its error is not retriable; -1: forever.
+    Args: unresolved_ms: time for which a name may fail to resolve before the error is not retriable; -1: no limit.
     """
 
     def __init__(self, unresolved_ms: int = -1) -> None:
@@ -45,7 +45,7 @@ class AdvertisedAddresses:
         self._errors: dict[int, AdvertisedAddressError] = {}
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Note the current nodes: bootstrap entries (negative ids), or nodes from metadata."""
+        """Record the current nodes; bootstrap entries have negative ids."""
         self._trusted |= {(node.host, node.port): None for node in nodes if node.node_id < 0}
         advertised = {node.node_id: (node.host, node.port) for node in nodes if node.node_id >= 0}
         if advertised:
@@ -53,13 +53,13 @@ class AdvertisedAddresses:
             self._errors = {i: error for i, error in kept if advertised.get(i) == (error.host, error.port)}
 
     def worked(self, node: Node) -> None:
-        """Note that a connection to the node was ready."""
+        """Trust the address of a node whose connection was ready."""
         self._trusted[node.host, node.port] = None
         self._unresolved_since_ms.pop((node.host, node.port), None)
         self._errors.pop(node.node_id, None)
 
     def attribute(self, node: Node, error: KafkaError, now_ms: int) -> KafkaError:
-        """Return the error of a failed attempt, as an AdvertisedAddressError if the advertised address is to blame."""
+        """Return the error of a failed attempt, as an AdvertisedAddressError if the address is to blame."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
         if isinstance(error, LoginServerUnavailable):
@@ -74,10 +74,10 @@ class AdvertisedAddresses:
         return blamed
 
     def error(self, node_id: int) -> AdvertisedAddressError | None:
-        """Return the error of a broker's address if it never worked."""
+        """Return the error of a broker's address that never worked."""
         return self._errors.get(node_id)
 
     @property
     def errors(self) -> list[AdvertisedAddressError]:
-        """Errors of all such addresses, in the order of the first failures."""
+        """Errors of addresses that never worked, in the order of the first failures."""
         return list(self._errors.values())

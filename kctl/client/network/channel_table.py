@@ -1,6 +1,6 @@
 """ChannelTable: every open channel with its connection and its node.
 
-Nothing else opens and closes channels, so none is leaked.
+Only this table opens and closes channels, so none is leaked.
 """
 
 from kctl.client.clock import Clock
@@ -26,7 +26,6 @@ class ChannelTable:
         return len(self._open)
 
     def find(self, channel: int) -> tuple[NodeEntry, Connection] | None:
-        """Return the node and connection of the channel; None if it is closed."""
         return self._open.get(channel)
 
     def dial(self, entry: NodeEntry, connection: Connection, address: Address, deadline_at_ms: int) -> None:
@@ -36,24 +35,24 @@ class ChannelTable:
         self._selector.connect(connection.channel, address)
 
     def handed_over(self, connection: Connection, entry: NodeEntry) -> None:
-        """Note that the channel now belongs to another node."""
+        """Record that the channel now belongs to another node."""
         connection.target = connection.target._replace(node_id=entry.node.node_id)
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Give the connection's outgoing bytes to the selector; except in a renewal, this is a use of the channel."""
+        """Pass outgoing bytes to the selector; this counts as a use of the channel, except in a renewal."""
         outgoing = connection.pop_outgoing()
         self._selector.send(connection.channel, *outgoing)
         if outgoing and not connection.is_renewing:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the number of queued bytes of a channel that the system has not taken yet."""
+        """Return the number of queued bytes of a channel, including held requests, that the system has not accepted."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
-        """Close the channel and return its requests without a response; the client itself closes for a `reason`."""
+        """Close the channel and return its requests without a response; `reason`: the client decided to close it."""
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
         self._open.pop(connection.channel, None)  # may be missing after Ctrl-C

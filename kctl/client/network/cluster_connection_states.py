@@ -1,9 +1,6 @@
-"""ClusterConnectionStates: state, back-off and setup timeout of each node, and the round robin of nodes.
+"""ClusterConnectionStates: state, backoff, and setup timeout of each node, and the round robin of nodes. No I/O.
 
-Does no I/O; the caller gives the time.
-
-Source: KIP-601, Kafka's ClusterConnectionStates. Differs: only the wait between attempts has jitter, so a setup timeout
-of 10 s means 10 s.
+Source: KIP-601, Kafka's ClusterConnectionStates. Differs: only the backoff has jitter, the setup timeout has none.
 """
 
 from random import Random
@@ -16,8 +13,6 @@ _WITHOUT_CONNECTION = (NodeState.DISCONNECTED, NodeState.REFUSED)
 
 
 class _NodeRecord:
-    """State of one node."""
-
     __slots__ = (
         "deadline_at_ms",
         "error",
@@ -37,7 +32,7 @@ class _NodeRecord:
         """Consecutive refusals."""
         self.may_connect_at_ms = 0
         self.may_retry_refusal_at_ms = 0
-        """End of the first back-off after a refusal; a new call waits no longer."""
+        """End of the first backoff after a refusal; a new call waits no longer."""
         self.deadline_at_ms = 0
         self.error: KafkaError | None = None
 
@@ -47,8 +42,7 @@ class ClusterConnectionStates:
 
     Args:
         backoff: waits after a failed attempt or a lost connection.
-        refusal_backoff: waits after a refusal. They are longer, because no password or certificate is repaired within
-            milliseconds, and frequent attempts lock accounts.
+        refusal_backoff: longer waits after a refusal: frequent attempts lock accounts.
     """
 
     def __init__(
@@ -72,8 +66,7 @@ class ClusterConnectionStates:
     def next_node_idx(self, node_count: int) -> int:
         """Return the index of the next of `node_count` candidates: round robin from a random start.
 
-        Source: KIP-601, `nextNodeIdx`. The start is drawn once, as Kafka shuffles its bootstrap list once, so that many
-        clients do not all begin with the same node.
+        Source: KIP-601, `nextNodeIdx`. The start is random because many clients must not begin with the same node.
         """
         idx = self._next_idx % node_count
         self._next_idx += 1
@@ -104,39 +97,39 @@ class ClusterConnectionStates:
         return record is not None and record.state in _WITHOUT_CONNECTION and now_ms < record.may_connect_at_ms
 
     def may_connect_at_ms(self, node_id: int) -> int:
-        """Return the instant from which the node may be dialled again."""
+        """Return the earliest instant of the node's next attempt."""
         record = self._records.get(node_id)
         return 0 if record is None else record.may_connect_at_ms
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """Return the timeout of the node's next attempt: doubled for each consecutive failed setup, up to the max."""
+        """Return the timeout of the node's next attempt, doubled for each consecutive failed setup, up to the maximum.
+        """
         record = self._records.get(node_id)
         doublings = 0 if record is None else min(record.setup_failures, 32)
         return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
 
     def connecting(self, node_id: int, start_at_ms: int) -> int:
-        """Note that an attempt starts, and return its deadline."""
+        """Start an attempt, and return its deadline."""
         record = self._records.setdefault(node_id, _NodeRecord())
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.CONNECTING)
         record.deadline_at_ms = start_at_ms + self.setup_timeout_ms(node_id)
         return record.deadline_at_ms
 
     def deadline_at_ms(self, node_id: int) -> int:
-        """Return the deadline of the current attempt."""
         return self._records[node_id].deadline_at_ms
 
     def ready(self, node_id: int) -> None:
-        """Note that the node is ready; reset its back-off and setup timeout."""
+        """Record that the node is ready; reset its backoff and setup timeout."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
         record.failed_attempts = record.setup_failures = record.refusals = 0
         record.error = None
 
     def disconnected(self, node_id: int, now_ms: int, error: KafkaError) -> None:
-        """Note that the attempt failed or the connection was lost.
+        """Record that the attempt failed or the connection was lost.
 
-        A failed attempt doubles the back-off and the timeout of the next attempt; a lost connection only starts the
-        first back-off. An error that is not retriable is a refusal, which waits longer.
+        A failed attempt doubles the next backoff and timeout; a lost connection only starts the first backoff. An error
+        that is not retriable is a refusal, which waits longer.
         """
         self.failures += 1
         record = self._records[node_id]
@@ -154,21 +147,19 @@ class ClusterConnectionStates:
             record.refusals += 1
 
     def clear_refusal(self, node_id: int) -> None:
-        """Shorten the back-off of a node that refused to the first one, and forget the refusal."""
+        """Forget a refusal, and shorten its backoff to the first one."""
         record = self._records.get(node_id)
         if record is not None and record.state is NodeState.REFUSED:
             record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
             record.may_connect_at_ms = min(record.may_connect_at_ms, record.may_retry_refusal_at_ms)
 
     def released(self, node_id: int) -> None:
-        """Note that the client itself closed the connection or stopped the attempt: no failure, no back-off."""
+        """Record that the client ended the connection or attempt: no failure, no backoff."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
 
     def renamed(self, old_id: int, new_id: int) -> None:
-        """Move the state of a node to its new id."""
         self._records[new_id] = self._records.pop(old_id)
 
     def forget(self, node_id: int) -> None:
-        """Forget a node that left the cluster."""
         self._records.pop(node_id, None)

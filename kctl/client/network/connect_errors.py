@@ -1,6 +1,6 @@
-"""Errors of connection attempts, from the phase and the event of the system or the peer.
+"""Errors of connection attempts, by phase and event. No I/O.
 
-No I/O. Users read these texts, so each states an observation and one hint.
+Users read these texts, so each states an observation and one hint.
 """
 
 import errno
@@ -60,7 +60,7 @@ def name_peer(first_bytes: bytes) -> str:
 
 
 def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
-    """Return whether these can be the first bytes of the response to the first request: a short frame with its id."""
+    """Return whether these can be the first bytes of the first response: a short frame with its id."""
     start = bytes(1), correlation_id.to_bytes(4, signed=True)
     return start[0].startswith(first_bytes[:1]) and start[1].startswith(first_bytes[_SIZE_BYTES : _SIZE_BYTES + 4])
 
@@ -93,7 +93,7 @@ _WAITED_FOR = {
 
 
 class LoginWait(Enum):
-    """Reason why a login is not ready for the broker to be dialled."""
+    """Reason why authentication is not ready before a connection."""
 
     TOKEN = "no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker"
     TICKET = "no Kerberos ticket", "the KDC of krb5.conf does not respond, or its name does not resolve"
@@ -116,7 +116,7 @@ def expired(
     *,
     waits_for: LoginWait | None = None,
 ) -> TransportError:
-    """Return the error of an attempt that was not ready within its limit, which is the property `limit`."""
+    """Return the error of an attempt that was not ready in time; `limit` is the property with the limit."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} within {duration_text(limit_ms)} ({limit})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -125,7 +125,7 @@ def expired(
 def unfinished(
     target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, waits_for: LoginWait | None = None
 ) -> TransportError:
-    """Return the error of an attempt whose caller ran out of time before the attempt's own limit."""
+    """Return the error of an attempt whose caller ran out of time before the attempt."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -134,11 +134,11 @@ def unfinished(
 def lost(
     target: Target, phase: Phase, elapsed_ms: int, error: OSError | None, received: bytes, waiting: str = ""
 ) -> TransportError:
-    """Return the error of a connection that the peer or the system ended.
+    """Return the error of a connection that the server or the system ended.
 
     Args:
         error: None if the server closed the connection without an error.
-        received: received bytes that are no complete frame.
+        received: received bytes that are not a complete frame.
         waiting: API of the caller's oldest request without a response, if any.
     """
     if phase is not Phase.READY and received:
@@ -152,13 +152,13 @@ def lost(
 
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
-    """Return the error of a server that responded to ApiVersions and closed the connection on the next request."""
+    """Return the error of a server that closed the connection on the first request after ApiVersions."""
     text = f"the server responded to ApiVersions, but closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
-    """Return the error of a server that closed the connection at the start of TLS, as a plaintext broker does."""
+    """Return the error of a server that closed the connection at the start of TLS, as plaintext brokers do."""
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)
@@ -167,13 +167,13 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
-    """Return the error of a server whose first bytes are no Kafka frame."""
+    """Return the error of a server whose first bytes are not a Kafka frame."""
     hint = "use security.protocol=SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
     return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
-    """Return the error of a server whose bytes cannot be parsed. Before it is ready, it may not be Kafka."""
+    """Return the error of a server with invalid bytes; before the connection is ready, it may not be Kafka."""
     if phase is not Phase.READY and error.first_bytes:
         return wrong_peer(target, phase, error.first_bytes)
     error.args = (f"{target}: {error}",)
@@ -181,14 +181,14 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 
 def broken(target: Target, error: KafkaError) -> TransportError:
-    """Return the error of an accepted connection whose error would otherwise be a refusal."""
+    """Return a retriable error for an accepted connection whose error would otherwise be a refusal."""
     lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
     lost.__cause__ = error
     return lost
 
 
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
-    """Return the error of a node that lacks an API. A node without Metadata is a KRaft controller."""
+    """Return the error of a node that lacks an API; without Metadata, it is a KRaft controller."""
     if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:
         return controller(target)
     error.args = (f"{target}: {error}",)
@@ -196,7 +196,6 @@ def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVer
 
 
 def controller(target: Target) -> TransportError:
-    """Return the error of a node that is a KRaft controller and not a broker."""
     text = "it supports the Kafka protocol but not Metadata: a KRaft controller"
     return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
 
@@ -209,9 +208,9 @@ def located(target: Target, phase: Phase, error: TransportError) -> TransportErr
 
 
 def furthest_first(errors: Sequence[KafkaError]) -> list[KafkaError]:
-    """Sort errors of several nodes by phase, latest first, because that node is nearest to a working one.
+    """Sort errors of several nodes by phase, latest first: this node is nearest to a working one.
 
-    In the same phase, errors that are not retriable come first, then expired limits.
+    In one phase, errors that are not retriable come first, timeouts last.
     """
     return sorted(errors, key=_distance)
 

@@ -1,9 +1,9 @@
-"""Connection: one TCP connection to one address, as bytes in and bytes out.
+"""Connection: one TCP connection to one address, as bytes in and bytes out, without socket and clock.
 
-It goes from TCP over TLS, ApiVersions and SASL (handshake.py) to ready, and matches responses to requests. in_flight.py
-has the requests without a response, progress.py the state and the errors, session.py the lifetime of the SASL session.
-It has no socket and no clock: its owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and
-closes it at a deadline. An error that it raises ends the connection.
+It passes from TCP over TLS, ApiVersions, and SASL (handshake.py) to ready, and matches responses to requests.
+in_flight.py has the requests without a response, progress.py the state and the errors, session.py the lifetime of the
+SASL session. Its owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a
+deadline. An error that it raises ends the connection.
 """
 
 from collections.abc import Callable
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
 BEFORE_READY_MAX_BYTES = 524_288
-"""Largest frame before the node is ready, as sasl.server.max.receive.size, because the peer may not be Kafka."""
+"""Largest frame before the node is ready, as sasl.server.max.receive.size: the server may not be Kafka."""
 
 MAX_FETCH_BYTES = 2**31 - 1 - 8
-"""Largest frame while a Fetch is in flight: the largest array of a JVM. fetch.max.bytes is no limit, because the first
-batch is sent whatever its size. Source: KIP-74.
-"""
+"""Largest frame while a Fetch is in flight: the largest array of a JVM. fetch.max.bytes does not limit the first batch
+(KIP-74)."""
 
 
 class Arrived(NamedTuple):
-    """A response that arrived, with its request."""
+    """A response with its request."""
 
     request: InFlight
     response: Response
@@ -61,10 +60,10 @@ class Connection:
         notes: ListenerNotes,
     ) -> None:
         """Args:
-        request_timeout_ms: for each request of the handshake, and of the renewal of a SASL session after the
-            requests in flight.
-        jitter: a random number from 0 to 1.
-        notes: shared by all connections to the same listener.
+        request_timeout_ms: for each request of the handshake, and of the renewal of a SASL session after the requests
+        in flight.
+        jitter: returns a random number from 0 to 1.
+        notes: shared by all connections to one listener.
         """
         self.channel = channel
         self.target = target
@@ -88,7 +87,7 @@ class Connection:
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """True if the broker ended TLS. Its TCP connection may stay open, but no more bytes follow."""
+        """True if the broker ended TLS: TCP may stay open, but no more bytes follow."""
         return self._transport.is_closed_by_peer
 
     @property
@@ -101,17 +100,16 @@ class Connection:
 
     @property
     def versions(self) -> NodeVersions | None:
-        """The node's API versions, after its ApiVersions response."""
         return self._handshake.versions
 
     @property
     def mechanisms_offered(self) -> tuple[str, ...]:
-        """The node's SASL mechanisms, after its SaslHandshake response, even if it refused."""
+        """The node's SASL mechanisms, after its SaslHandshake response, even after a rejection."""
         return self._handshake.mechanisms_offered
 
     @property
     def next_read_bytes(self) -> int:
-        """Most bytes to read next, so that a large response is read in one piece; 0: any number, as in TLS."""
+        """Size of the next read, to read a large response in one piece; 0: any size, as in TLS."""
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
     def next_read_place(self) -> memoryview | None:
@@ -124,7 +122,7 @@ class Connection:
         return self._transport.channel is None and self._frames.is_inside_large
 
     def tls_channel(self) -> "TlsChannel | None":
-        """Return the TLS channel, to inspect certificates and parameters; None without TLS."""
+        """Return the TLS channel, for its certificates and parameters; None without TLS."""
         return self._transport.channel
 
     def pop_outgoing(self) -> list[bytes]:
@@ -133,12 +131,12 @@ class Connection:
         return outgoing
 
     def pop_arrived(self) -> list[Arrived]:
-        """Remove and return the responses that came before the bytes for which `receive` raised an error."""
+        """Remove and return the responses that came before an error of `receive`."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the first request expires or is abandoned, or the session must be renewed."""
+        """Return when the first request expires or is abandoned, or the session must be renewed."""
         session, nearest_ms = self._session, self.in_flight.next_deadline_at_ms()
         return session.renew_at_ms if session.renew_at_ms < nearest_ms and session.state is None else nearest_ms
 
@@ -156,8 +154,7 @@ class Connection:
         """Process received bytes and return the completed responses.
 
         Raises:
-            KafkaError: TLS, authentication or protocol failure; the connection has ended. `pop_arrived` returns the
-                responses that came before.
+            KafkaError: TLS, authentication, or protocol failure, which ends the connection; see `pop_arrived`.
         """
         self.progress.has_heard = True
         try:
@@ -205,7 +202,7 @@ class Connection:
         on_done: OnDone | None,
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        """Queue one request; `receive` returns its response. A request with `on_done` waits for a running renewal."""
+        """Queue one request, whose response `receive` returns. Requests with `on_done` wait for a running renewal."""
         correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,
@@ -244,17 +241,15 @@ class Connection:
 
     @property
     def is_renewing(self) -> bool:
-        """True during the renewal of the SASL session."""
         return self._session.is_renewing
 
     def is_renewal_due(self, now_ms: int) -> bool:
-        """Return whether the session is about to end and no renewal is running."""
         return self.is_ready and self._session.is_due(now_ms)
 
     def renew_session(self, now_ms: int) -> None:
-        """Authenticate again, after the requests in flight; callers' requests wait from now on.
+        """Authenticate again, after the requests in flight; later requests of callers wait.
 
-        Raises: KafkaError: there are no credentials for it; the connection has ended.
+        Raises: KafkaError: no credentials; the connection has ended.
         """
         self._session.state = ConnectionState.SASL_HANDSHAKE
         try:
@@ -270,9 +265,9 @@ class Connection:
         self._ask(state, now_ms)
 
     def _ask(self, state: ConnectionState, now_ms: int) -> None:
-        """Send the request of a step of the handshake. Its request.timeout.ms begins when it is the oldest in flight.
+        """Send the request of a step of the handshake; its timeout begins when it is the oldest in flight.
 
-        The responses to callers' earlier requests come before the one of a renewal.
+        In a renewal, the responses to callers' earlier requests come first.
         """
         request, version = self._handshake.next_request(state)
         answered_by_ms = max(now_ms, self.in_flight.last_deadline_at_ms())
@@ -296,7 +291,7 @@ class Connection:
             self._arrived.append(Arrived(request, response))
 
     def _on_own_response(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
-        """Take the next step of the handshake, or of a renewal, which repeats its SASL part."""
+        """Advance the handshake, or a renewal, which repeats its SASL part."""
         renewed = self._session.state
         state = self._handshake.on_response(renewed or self.progress.state, response)
         if renewed is not None:

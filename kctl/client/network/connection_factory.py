@@ -44,7 +44,7 @@ class ConnectionFactory:
     ) -> None:
         """Args:
         sni: server name for TLS instead of the dialled one.
-        watches_certificate_requests: whether channels notice that the peer requests a client certificate.
+        watches_certificate_requests: channels detect that the server requests a client certificate.
         """
         self._config = config
         self._entropy = entropy
@@ -67,7 +67,7 @@ class ConnectionFactory:
             self._mechanism("")  # invalid credentials raise here and not in a network thread
 
     def read_files(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read changed certificates and get a token or ticket for `host`, outside the network thread.
+        """Read changed certificates and get a token or ticket for `host`, in a helper thread.
 
         Returns: None if there is nothing to read or get.
         """
@@ -83,13 +83,13 @@ class ConnectionFactory:
         return resolver.run(work, on_done) if works else None
 
     def get_login(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Get a token or ticket for `host`, outside the network thread. Returns: None if the login needs neither."""
+        """Get a token or ticket for `host` in a helper thread; return None if none is needed."""
         fetched = self._fetched
         return None if fetched is None else resolver.run(partial(fetched.get_for, host), on_done)
 
     @property
     def waits_for(self) -> LoginWait | None:
-        """The part of a login for which `read_files` may wait."""
+        """Part of the authentication for which `read_files` may wait."""
         if self._fetched is None:
             return None
         return LoginWait.TOKEN if self._tickets is None else LoginWait.TICKET
@@ -100,7 +100,6 @@ class ConnectionFactory:
             self._fetched.advance(now_ms, on_done)
 
     def next_deadline_at_ms(self) -> int:
-        """Return when the next token or ticket is due."""
         return FOREVER_MS if self._fetched is None else self._fetched.next_deadline_at_ms()
 
     def connection(
@@ -115,8 +114,8 @@ class ConnectionFactory:
     ) -> Connection:
         """Return a connection to `address`, in state TCP.
 
-        Args: instead: another security protocol than the configured one, to test whether the peer supports it, without
-        credentials and without a check of its certificate.
+        Args: instead: security protocol to test instead of the configured one, without credentials and certificate
+            check.
         """
         return Connection(
             channel,
@@ -173,7 +172,7 @@ class ConnectionFactory:
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:
-    """Return the socket options. Buffers that are not configured keep the system's size, which can grow."""
+    """Return the socket options; -1 for buffers that are not configured: the system may enlarge its own."""
     kind = type(config)
     return SocketOptions(
         user_timeout_ms=config.request_timeout_ms,

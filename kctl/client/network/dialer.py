@@ -1,6 +1,6 @@
 """Dialer: connects to nodes, until a connection is ready or the attempt has failed.
 
-Owns the running attempts: look-ups, the race of a name's addresses, the connect timeout. It reports the result to
+Owns the running attempts: lookups, the race of a name's addresses, the setup timeout. It reports results to
 `ClusterConnectionStates` and the node's entry.
 """
 
@@ -25,7 +25,7 @@ from kctl.client.runtime import Address, Resolver, Selectable
 
 
 class Dialer:
-    """The connection attempts of one client."""
+    """Connection attempts of one client."""
 
     def __init__(
         self,
@@ -59,29 +59,28 @@ class Dialer:
         self._racing: dict[int, NodeEntry] = {}
         """Nodes that were dialled without a caller that needs them; their attempts may have ended since."""
         self._looked_up: deque[NodeEntry | None] = deque()
-        """Nodes whose look-up has ended, None for a token or ticket in advance; helper threads append to it."""
+        """Nodes with a finished lookup, None for a token or ticket in advance; helper threads append to it."""
         self._last_number = 0
         self.attempts = 0
         """Number of attempts so far."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether an attempt is under way."""
         return bool(self._attempting)
 
     @property
     def has_news(self) -> bool:
-        """Whether a helper thread has ended a look-up since `advance_looked_up`."""
+        """True if a helper thread has finished a lookup since `advance_looked_up`."""
         return bool(self._looked_up)
 
     @property
     def connecting(self) -> KeysView[int]:
-        """The ids of the nodes with a running attempt."""
+        """Ids of the nodes with a running attempt."""
         return self._attempting.keys()
 
     @property
     def under_way(self) -> list[NodeEntry]:
-        """The nodes with a running attempt, in the order of their start."""
+        """Nodes with a running attempt, in the order of their start."""
         return list(self._attempting.values())
 
     @property
@@ -113,7 +112,6 @@ class Dialer:
         return self._factory.waits_for if attempt.is_reading else None
 
     def start(self, entry: NodeEntry) -> None:
-        """Start an attempt at a node that may be dialled."""
         node = entry.node
         now_ms = self._clock.now_ms()
         limit_ms = self._states.setup_timeout_ms(node.node_id)
@@ -139,12 +137,12 @@ class Dialer:
         self._advance(entry, entry.attempt, now_ms)
 
     def _on_looked_up(self, entry: NodeEntry | None) -> None:
-        """Continue all attempts after ended look-ups, and dial due addresses."""
+        """Queue a finished lookup for `advance_looked_up`, and wake the poll; any thread."""
         self._looked_up.append(entry)
         self._selector.wakeup()
 
     def advance_looked_up(self, now_ms: int) -> None:
-        """Continue with the attempts whose look-up has ended; start to get the next token or ticket if it is due."""
+        """Continue the attempts whose lookup has finished; start to get the next token or ticket if it is due."""
         self._factory.advance(now_ms, partial(self._on_looked_up, None))
         while self._looked_up:
             entry = self._looked_up.popleft()
@@ -152,7 +150,7 @@ class Dialer:
                 self._advance(entry, entry.attempt, now_ms)
 
     def next_login_at_ms(self) -> int:
-        """Return when the next token or ticket is due; what else is due is in the timers of the nodes."""
+        """Return when the next token or ticket is due; other deadlines are in the timers of the nodes."""
         return self._factory.next_deadline_at_ms()
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
@@ -166,20 +164,20 @@ class Dialer:
         self._idle_expiry.connected(connection.channel, now_ms)
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
-        """Note that one address failed; the attempt fails with its last address."""
+        """Record that one address failed; the attempt fails with its last address."""
         elapsed_ms = now_ms - connection.progress.started_at_ms
         self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
 
     def abandon_racing(self) -> None:
-        """Close every connection that is not ready by its deadline."""
+        """Abandon the attempts at nodes that no caller needs."""
         racing, self._racing = self._racing, {}
         for entry in racing.values():
             if not entry.is_wanted:
                 self.abandon(entry, "lost the race")
 
     def expire_connecting(self, now_ms: int) -> None:
-        """Abandon every connection that is not ready by its deadline."""
+        """Close every connection that is not ready by its deadline."""
         for channel in self._idle_expiry.evict_connecting(now_ms):
             found = self._channels.find(channel)
             if found is None:
@@ -193,7 +191,7 @@ class Dialer:
             self._ended(entry, connection, error, now_ms)
 
     def run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Do the due work of a node: end handshakes without a response, dial the next address, end a look-up."""
+        """Do the due work of a node: expire handshakes, dial the next address, end a lookup."""
         for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
             self._expire_handshake(entry, connection, now_ms)
         if entry.attempt is not None:

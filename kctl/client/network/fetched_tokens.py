@@ -1,8 +1,6 @@
-"""FetchedTokens: OAUTHBEARER tokens from a token endpoint or a callback of the application, which take time to get.
+"""FetchedTokens: OAUTHBEARER tokens from a token endpoint or a callback; renewed.py decides when to get them.
 
-renewed.py decides when they are fetched and renewed.
-
-Source: KIP-768, KIP-255. Differs: Java has a thread for each login; here the network loop starts the helper.
+Source: KIP-768, KIP-255. Differs: Java has a thread for each login; the network loop starts the helper.
 """
 
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from kctl.client.security.sasl.oauthbearer import Token, credentials_of, token_e
 
 
 class FetchedTokens(Renewed[AccessToken]):
-    """The token of one client, the same for all brokers.
+    """The token of one client, for all brokers.
 
     Args:
         fetch: gets a token; blocks, and raises KafkaError.
@@ -35,16 +33,16 @@ class FetchedTokens(Renewed[AccessToken]):
         """Return the current token.
 
         Raises:
-            AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the endpoint did not respond. This is no refusal: the next connection tries again.
+            AuthenticationError: no valid token, with the reason.
+            LoginServerUnavailable: the endpoint did not respond; the next connection retries.
         """
         return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)
 
 
 def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
-    """Return the tokens of a config with a callback or an HTTP token endpoint; None for all other configs.
+    """Return the tokens of a config with a callback or an HTTP token endpoint; None for other configs.
 
-    Raises: ConfigError: the endpoint's URL, its client id or its secret is missing or invalid.
+    Raises: ConfigError: the endpoint's URL, its client id, or its secret is missing or invalid.
     """
     if not config.uses_sasl or config.sasl_mechanism != "OAUTHBEARER":
         return None

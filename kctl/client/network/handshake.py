@@ -1,7 +1,6 @@
-"""Handshake: the first requests of a new connection: ApiVersions, then SASL. Does no I/O.
+"""Handshake: the first requests of a new connection: ApiVersions, then SASL. No I/O.
 
-ApiVersions comes before authentication, as brokers allow, so that one exchange is enough for the SASL requests and all
-later ones.
+ApiVersions comes before authentication, as brokers allow, so one exchange covers SASL and later requests.
 
 Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java sends ApiVersions a second time after SASL.
 """
@@ -25,14 +24,13 @@ if TYPE_CHECKING:
 
 _MOST_MECHANISMS = 5
 _ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends the password to the server"
-"""Anybody between client and broker can refuse all other mechanisms to get a password."""
+"""Anybody between client and broker can reject all other mechanisms to get a password."""
 
 
 class Handshake:
-    """The conversation of one connection until it is ready."""
+    """Handshake of one connection. Args: new_mechanism: makes a mechanism for one authentication; None without SASL."""
 
     def __init__(self, new_mechanism: "Callable[[], SaslMechanism] | None") -> None:
-        """Args: new_mechanism: returns a mechanism for one authentication; None without SASL."""
         self.versions: NodeVersions | None = None
         self.mechanisms_offered: tuple[str, ...] = ()
         self.session_lifetime_ms = 0
@@ -47,7 +45,6 @@ class Handshake:
         return self._new_mechanism is not None
 
     def next_request(self, state: ConnectionState) -> tuple[Request, int]:
-        """Return the request of `state`, and its version."""
         if state is ConnectionState.APIVERSIONS:
             software = {"client_software_name": "kctl", "client_software_version": VERSION}
             if self._api_versions_version < 3:
@@ -68,7 +65,7 @@ class Handshake:
         """Process a response and return the next state.
 
         Raises:
-            AuthenticationError: the broker refused the mechanism or the credentials, or did not prove its identity.
+            AuthenticationError: the broker rejected the mechanism or the credentials, or did not prove its identity.
             RemoteProtocolError: ApiVersions failed.
         """
         if state is ConnectionState.APIVERSIONS:

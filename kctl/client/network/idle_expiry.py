@@ -1,10 +1,10 @@
-"""IdleExpiryManager: channels whose connect or idle timeout has passed.
+"""IdleExpiryManager: channels whose setup or idle timeout has passed. No I/O; the caller closes them.
 
-It has two maps, as in KIP-601: `lru_connecting` has the channels that are not ready, each with a deadline;
-`lru_connected` has the ready ones, by last use. A heap orders the deadlines of the first map and of channels that
-have left it. Each poll evicts all expired channels of both. Does no I/O; the caller closes the channels.
+As in KIP-601, `lru_connecting` has the deadlines of channels that are not ready, and `lru_connected` the last uses of
+ready ones. A heap orders the deadlines; it may have channels that are no longer connecting. Each poll evicts all
+expired channels.
 
-Differs: Kafka's selector closes at most one idle connection per poll, and its poll does not wait for connect deadlines.
+Differs: Kafka's selector closes at most one idle connection per poll, and its poll does not wait for setup deadlines.
 """
 
 from collections import OrderedDict
@@ -14,36 +14,32 @@ from kctl.client.clock import FOREVER_MS
 
 
 class IdleExpiryManager:
-    """Deadlines of all channels of one client."""
+    """Deadlines of all channels of one client. Args: max_idle_ms: negative: idle channels stay open."""
 
     def __init__(self, max_idle_ms: int) -> None:
-        """Args: max_idle_ms: connections.max.idle.ms; negative: idle channels stay open."""
         self._max_idle_ms = max_idle_ms if max_idle_ms >= 0 else FOREVER_MS
         self.lru_connecting: dict[int, int] = {}
         """Deadline by channel."""
         self._deadlines: list[tuple[int, int]] = []
-        """A heap of the instants of `lru_connecting`, each with its channel."""
+        """A heap of the deadlines of `lru_connecting`, each with its channel."""
         self.lru_connected: OrderedDict[int, int] = OrderedDict()
         """Instant of the last use by channel, oldest first."""
 
     def connecting(self, channel: int, deadline_at_ms: int) -> None:
-        """Add a channel that starts to connect."""
         self.lru_connecting[channel] = deadline_at_ms
         heappush(self._deadlines, (deadline_at_ms, channel))
 
     def connected(self, channel: int, now_ms: int) -> None:
-        """Move a channel that became ready to the other map."""
         del self.lru_connecting[channel]
         self.lru_connected[channel] = now_ms
 
     def used(self, channel: int, now_ms: int) -> None:
-        """Note traffic on a connected channel."""
+        """Record a use of a connected channel."""
         if channel in self.lru_connected:
             self.lru_connected[channel] = now_ms
             self.lru_connected.move_to_end(channel)
 
     def forget(self, channel: int) -> None:
-        """Remove a closed channel."""
         self.lru_connecting.pop(channel, None)
         self.lru_connected.pop(channel, None)
 
@@ -57,7 +53,7 @@ class IdleExpiryManager:
         return expired
 
     def _next_connecting_at_ms(self) -> int:
-        """Return the first deadline of a channel that is connecting."""
+        """Return the first deadline of a connecting channel; drop outdated ones."""
         deadlines = self._deadlines
         while deadlines and deadlines[0][1] not in self.lru_connecting:
             heappop(deadlines)
@@ -75,7 +71,7 @@ class IdleExpiryManager:
         return expired
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the first channel of either map expires."""
+        """Return the instant at which the first channel expires."""
         nearest_ms = self._next_connecting_at_ms() if self._deadlines else FOREVER_MS
         for used_at_ms in self.lru_connected.values():
             return min(nearest_ms, used_at_ms + self._max_idle_ms)

@@ -17,9 +17,9 @@ _PATIENT_API = "Produce"
 
 
 class Answer(NamedTuple):
-    """Result of a request: exactly one of `response` and `error` is set, except for a request without a response.
+    """Result of a request: `response` or `error`; neither for a request without a response.
 
-    `was_sent`: False only if certainly no byte of the request was given to a connection.
+    `was_sent`: False only if certainly no byte was passed to a connection.
     """
 
     node_id: int
@@ -37,14 +37,14 @@ class Outgoing(NamedTuple):
     """A request for a ready node; `on_done` gets its result exactly once.
 
     Attributes:
-        timeout_ms: longest time in flight: request.timeout.ms, for look-ups even if the call ends before. Its expiry
-            closes the connection (docs/decisions/0008).
+        timeout_ms: longest time in flight: request.timeout.ms, even if a lookup call ends before. Its expiry closes the
+            connection (docs/decisions/0008).
         max_version: newest version that the caller can use, if not the newest declared.
-        is_for_any: any broker can handle it, so others are tried if this one is silent.
-        wanted_until_ms: end of the call that looks something up, if the connection must survive it: the request is then
-            reported as abandoned, and stays in flight for the rest of `timeout_ms`.
+        is_for_any: any broker can handle it, so other brokers are tried if this one does not respond.
+        wanted_until_ms: end of a lookup call whose connection must survive it. The request is then reported as
+            abandoned, and stays in flight for the rest of `timeout_ms`.
         expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the system
-            has taken the bytes.
+            has accepted the bytes.
     """
 
     node_id: int
@@ -96,7 +96,7 @@ class InFlight:
         self.deadline_at_ms = deadline_at_ms
         self.wanted_until_ms = wanted_until_ms
         self.on_done = on_done
-        """None for requests of the handshake, whose responses the connection itself handles."""
+        """None for requests of the handshake, whose responses the connection handles."""
 
 
 class QueuedRequest(NamedTuple):
@@ -110,9 +110,9 @@ class QueuedRequest(NamedTuple):
 
 
 class InFlightRequests:
-    """The requests of one connection without a response, in the broker's order of responses.
+    """Requests of one connection without a response, in the broker's order of responses.
 
-    Its length counts sent requests, without those that the renewal of the SASL session holds.
+    Its length counts sent requests, but not requests held for the renewal of the SASL session.
     """
 
     def __init__(self, client_id: str) -> None:
@@ -126,7 +126,6 @@ class InFlightRequests:
 
     @property
     def oldest(self) -> InFlight:
-        """The sent request whose response is next."""
         return self._sent[0]
 
     @property
@@ -136,7 +135,7 @@ class InFlightRequests:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the requests that wait for the renewal of the session."""
+        """Bytes of requests that wait for the renewal of the session."""
         return sum(len(piece) for request in self._held for piece in request.frame)
 
     def frame(self, request: Request, version: int) -> tuple[int, list[bytes]]:
@@ -146,22 +145,20 @@ class InFlightRequests:
         return correlation_id, encode_request_pieces(request, version, correlation_id, self._client_id)
 
     def sent(self, request: InFlight) -> None:
-        """Expect the response of a request that is being sent."""
         self._sent.append(request)
 
     def hold(self, queued: QueuedRequest) -> None:
-        """Hold a request until the session is renewed."""
         self._held.append(queued)
 
     def pop_held(self) -> Iterator[QueuedRequest]:
-        """Yield the held requests in order. Each is removed only at its turn, because sending one may fail."""
+        """Yield the held requests in order, each removed only when yielded, because sending may fail."""
         while self._held:
             yield self._held.popleft()
 
     def answered_by(self, frame: bytes) -> tuple[InFlight, Response, int]:
         """Remove the request of a response frame; return it with its response and the number of surplus bytes.
 
-        Raises: RemoteProtocolError: the frame is no response to the oldest request, which stays in flight.
+        Raises: RemoteProtocolError: not a response to the oldest request, which stays in flight.
         """
         if not self._sent:
             raise RemoteProtocolError("a response to a request that was never sent", first_bytes=frame[:64])
@@ -195,31 +192,30 @@ class InFlightRequests:
         return max((each.deadline_at_ms for each in self._sent), default=0)
 
     def expired(self, now_ms: int) -> InFlight | None:
-        """Return an expired request, if any."""
         for request in self._all():
             if now_ms >= request.deadline_at_ms:
                 return request
         return None
 
     def pop_abandoned(self, now_ms: int) -> list[InFlight]:
-        """Return the requests whose calls have ended since the last look; they stay in flight until they expire."""
+        """Return the requests whose calls have ended since the last call; they stay in flight until they expire."""
         abandoned = [request for request in self._all() if now_ms >= request.wanted_until_ms]
         for request in abandoned:
             request.wanted_until_ms = FOREVER_MS
         return abandoned
 
     def throttled(self, ms: int) -> None:
-        """Extend the timeout of produce requests in flight by the throttle time, in which the broker handles none.
+        """Extend the timeout of produce requests in flight by the throttle time.
 
-        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, because it may be the
-        remaining time of their call. Records have delivery.timeout.ms, whatever happens to their requests.
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, which may be the
+            remaining time of their call; delivery.timeout.ms still limits records.
         """
         for request in self._sent:
             if request.api == _PATIENT_API:
                 request.deadline_at_ms += ms
 
     def clear(self) -> list[InFlight]:
-        """Remove all requests; return the callers' requests, which get no response."""
+        """Remove all requests; return those of callers, which get no response."""
         orphans = [request for request in self._all() if request.on_done is not None]
         self._sent.clear()
         self._held.clear()

@@ -1,4 +1,4 @@
-"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py decides when they are fetched."""
+"""KerberosTickets: the tickets of one client, one for each broker's host; renewed.py decides when to get them."""
 
 import itertools
 import os
@@ -13,13 +13,13 @@ from kctl.client.network.renewed import Renewed
 from kctl.client.runtime import Resolver
 
 Fetch = Callable[[KerberosLogin, str, str], Ticket]
-"""Takes the login, the host and the name of a memory cache; may block for any time."""
+"""Function of the login, the host, and the name of a memory cache; may block for any time."""
 
 _numbers = itertools.count(1)
 
 
 class KerberosTickets:
-    """The tickets for all brokers."""
+    """Tickets for all brokers."""
 
     def __init__(self, login: KerberosLogin, clock: Clock, fetch: Fetch = fetch_ticket) -> None:
         self._login = login
@@ -37,13 +37,13 @@ class KerberosTickets:
         """Return a context of the current ticket.
 
         Raises:
-            AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the KDC did not respond. The next connection tries again.
+            AuthenticationError: no valid ticket, with the reason.
+            LoginServerUnavailable: the KDC did not respond; the next connection retries.
         """
         return self._of(host).at_hand("GSSAPI: no ticket").context()
 
     def refresh_with(self, resolver: Resolver) -> None:
-        """Set the resolver whose helper threads fetch tickets."""
+        """Set the resolver whose helper threads get tickets."""
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
@@ -54,7 +54,6 @@ class KerberosTickets:
             ticket.advance(now_ms, on_done)
 
     def next_deadline_at_ms(self) -> int:
-        """Return when the next ticket is due."""
         return min((each.next_deadline_at_ms() for each in self._all()), default=FOREVER_MS)
 
     def _all(self) -> list[Renewed[Ticket]]:

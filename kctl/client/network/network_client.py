@@ -2,11 +2,11 @@
 
 node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, connection.py one connection,
 channel_table.py all open ones, request_table.py callers' requests, network_status.py the reasons why nothing can be
-sent. `poll` waits for the nearest of all deadlines, so each takes effect in its millisecond. It visits only the nodes
-that have I/O or are due (node_timers.py). Only `wakeup` is thread-safe. Topics and threads are unknown here.
+sent. `poll` waits for the nearest of all deadlines, and visits only nodes that have I/O or are due (node_timers.py).
+Only `wakeup` is thread-safe. It does not know topics and threads.
 
-Source: Kafka's NetworkClient, KIP-601. Differs: the connect deadline includes DNS and the ApiVersions response, and
-limits the poll's wait; nodes and addresses race.
+Source: Kafka's NetworkClient, KIP-601. Differs: the setup timeout includes DNS and the ApiVersions response, and limits
+    the poll's wait; nodes and addresses race.
 """
 
 from collections.abc import Sequence
@@ -38,16 +38,16 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
-"""Longest wait before a node that refused the client is dialled again; the first wait is reconnect.backoff.max.ms."""
+"""Longest backoff after a refusal; the first one is reconnect.backoff.max.ms."""
 
 
 class NetworkClient:
-    """The connections of one client.
+    """Connections of one client.
 
     Attributes:
         requests: callers' requests.
-        status: the reasons why nothing can be sent.
-        is_only_woken: the last poll ended by a wake-up, before any deadline: no I/O came, and no look-up ended.
+        status: reasons why nothing can be sent.
+        is_only_woken: the last poll ended by a wake-up, before any deadline, without I/O and finished lookups.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
@@ -106,7 +106,7 @@ class NetworkClient:
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
         self._awaiting_backoff: dict[int, None] = {}
-        """Requested nodes in back-off: the poll ends when they may be dialled."""
+        """Requested nodes in backoff: the poll ends when they may be dialled."""
         self.is_only_woken = False
         self._due_at_ms = self._until_ms = 0
         """The nearest deadline of the last poll, and until when it waits."""
@@ -119,7 +119,7 @@ class NetworkClient:
         self._nodes.update(nodes)
 
     def dedicate(self, node: Node) -> None:
-        """Add a separate connection to an address, under an id that no broker has, only for requests to that id."""
+        """Add a separate connection, under an id that no broker has, only for requests to that id."""
         self._nodes.dedicate(node)
 
     def ready(self, node_id: int) -> bool:
@@ -141,14 +141,13 @@ class NetworkClient:
         return entry is not None and entry.connection is not None and self._can_send(entry)
 
     def versions(self, node_id: int) -> NodeVersions | None:
-        """Return the node's API versions while it is connected."""
         entry = self._entries.get(node_id)
         return entry.connection.versions if entry is not None and entry.connection is not None else None
 
     def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
         """Return whether the node has that version of an API or a later one.
 
-        True while it is not connected: a request then fails for that reason, or the reached node refuses it.
+        True while it is not connected: the request then fails for that reason, or the node rejects it.
         """
         versions = self.versions(node_id)
         return versions is None or versions.supports(kind, at_least)
@@ -196,7 +195,7 @@ class NetworkClient:
     def poll(self, until_ms: int) -> None:
         """Do the I/O that is ready and call back for the requests that ended.
 
-        Waits for I/O, a wake-up, the instant `until_ms` (past: no wait) or `next_deadline_at_ms`, whichever is first.
+        Waits for I/O, a wake-up, `until_ms` (past: no wait), or `next_deadline_at_ms`, whichever is first.
         """
         now_ms = self.clock.now_ms()
         self._due_at_ms = until_ms if until_ms <= now_ms else self.next_deadline_at_ms()
@@ -226,8 +225,7 @@ class NetworkClient:
     def _poll_io(self, until_ms: int) -> int:
         """Wait, handle the events, and return their time.
 
-        A part of a large response (its size is read alone) concerns no caller, so the wait continues, unless there was
-        a wake-up or a response.
+        The wait continues after a part of a large response, which concerns no caller.
         """
         while True:
             happened = self.selector.poll(until_ms)
@@ -252,7 +250,7 @@ class NetworkClient:
         self.selector.wakeup()
 
     def close(self) -> None:
-        """Close everything. Requests in flight fail, and their callbacks run here. Idempotent."""
+        """Close everything; requests in flight fail, and their callbacks run before the return. Idempotent."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -302,7 +300,7 @@ class NetworkClient:
             self._end(entry, connection, connection.progress.lost(None, now_ms), now_ms)
 
     def _run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Expire connections that are not ready, requests without a response, and idle connections."""
+        """Advance the node's attempt, renew its session, and expire its requests, as far as they are due."""
         self._dialer.run(entry, now_ms)
         connection = entry.connection
         if connection is not None and connection.is_renewal_due(now_ms):
@@ -331,8 +329,8 @@ class NetworkClient:
     def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         """Handle the error that ended a connection.
 
-        If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert says
-        nothing about the client's identity. Otherwise it is a refusal of this node, and `NetworkStatus.fatal_error`
+        If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert does
+        not concern the client's identity. Otherwise it is a refusal of this node, and `NetworkStatus.fatal_error`
         decides whether calls fail. In both cases the requests in flight may be sent to another node.
         """
         if entry.connection is not connection:
@@ -371,7 +369,7 @@ class NetworkClient:
 
 
 def _states_of(config: ClientConfig, rng: Random) -> ClusterConnectionStates:
-    """Return the table of the nodes' states, with the waits of the config."""
+    """Return the table of the nodes' states, with the backoffs of the config."""
     backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, rng)
     first_ms = config.reconnect_backoff_max_ms
     refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), rng)

@@ -1,5 +1,4 @@
-"""NetworkStatus: the reasons why a client cannot send: errors of nodes, running attempts, refusals that end calls
-early.
+"""NetworkStatus: reasons why a client cannot send: errors of nodes, running attempts, refusals that end calls early.
 
 For messages and decisions of callers; it changes no connection.
 """
@@ -19,7 +18,7 @@ from kctl.client.network.request_table import RequestTable
 
 
 class NetworkStatus:
-    """The status of one client's network."""
+    """Status of one client's network."""
 
     def __init__(
         self,
@@ -43,12 +42,11 @@ class NetworkStatus:
 
     @property
     def attempts(self) -> int:
-        """Number of connection attempts so far."""
         return self._dialer.attempts
 
     @property
     def connecting(self) -> KeysView[int]:
-        """The ids of the nodes with a running connection attempt; it stays current."""
+        """Live view of the ids of the nodes with a running connection attempt."""
         return self._dialer.connecting
 
     def node_error(self, node_id: int) -> KafkaError | None:
@@ -56,7 +54,7 @@ class NetworkStatus:
         return self._states.error(node_id) or self._advertised.error(node_id)
 
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether the node has sent something on a ready connection since an instant."""
+        """Return whether the node has sent bytes on a ready connection since an instant."""
         entry = self._nodes.entries.get(node_id)
         return entry is not None and entry.heard_at_ms >= asked_at_ms
 
@@ -71,7 +69,7 @@ class NetworkStatus:
         return self._dialer.unfinished(self._clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
-        """Return an error that waiting cannot repair: a refusal of a client that no broker has ever accepted."""
+        """Return an error that waiting cannot fix: a refusal of a client that no broker has ever accepted."""
         if self._acceptance.is_final:
             return None
         members = self._nodes.members()
@@ -81,7 +79,7 @@ class NetworkStatus:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Let nodes that refused be dialled again soon, because a new call of the user is a new attempt."""
+        """Connect to nodes that refused again soon: a new call of the user is a new attempt."""
         self._bootstrap_refusal.clear()
         for node_id in self._nodes.entries:
             self._states.clear_refusal(node_id)

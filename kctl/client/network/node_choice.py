@@ -1,10 +1,10 @@
-"""NodeChoice: selects a node for requests to any node, and the next node to connect while none is ready.
+"""NodeChoice: chooses a node for requests to any node, and the next node to connect while none is ready.
 
-Knows the load and the throttling of every node; does not open or close connections. The in-flight limit is for requests
-to a certain node, such as Produce. Requests to any node (Metadata, InitProducerId, FindCoordinator, topic ids,
-telemetry) ignore it, so that a producer with full slots still gets new leaders and topics.
+It does not open or close connections. The in-flight limit is for requests to a certain node, such as Produce. Requests
+to any node (Metadata, InitProducerId, FindCoordinator, topic ids, telemetry) ignore it: a producer with full slots
+still gets new leaders and topics.
 
-Source: KIP-601's LeastLoadedNodeProvider. Differs: Java takes only a node with a free slot.
+Source: KIP-601's LeastLoadedNodeProvider. Differs: Java needs a node with a free slot.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from kctl.client.network.races import CandidateRace
 
 
 class NodeChoice:
-    """The choice among the nodes of a client's list."""
+    """Choice among the nodes of a client's list."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class NodeChoice:
         return None
 
     def all_unavailable(self) -> bool:
-        """Return whether every node is backing off, after a failure or a refusal: time to rebootstrap (KIP-899)."""
+        """Return whether every node is backing off, after a failure or a refusal."""
         now_ms = self._clock.now_ms()
         members = self._members()
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
@@ -65,7 +65,7 @@ class NodeChoice:
         return min([self._race.next_deadline_at_ms(may_start=may_start), *backed_off])
 
     def wait_ended(self) -> None:
-        """Forget that a caller waits for any node; it calls again before the next wait."""
+        """End the wait for any node; a caller that still waits calls again before the next poll."""
         self._race.is_running = False
 
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:
@@ -78,7 +78,6 @@ class NodeChoice:
         return min(ready, key=lambda e: len(e.connection.in_flight) if e.connection else 0, default=None)
 
     def _next_candidate(self) -> NodeEntry | None:
-        """Return the next node that may be dialled now."""
         members, now_ms = self._members(), self._clock.now_ms()
         for _ in members:
             entry = members[self._states.next_node_idx(len(members))]

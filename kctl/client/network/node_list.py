@@ -1,4 +1,4 @@
-"""NodeList: the nodes of a client: its current list, dedicated ones, and those that left the list.
+"""NodeList: the nodes of a client: current, dedicated, and leaving ones.
 
 Decides about the connection of a node that moves or leaves. It sends nothing and chooses no node.
 """
@@ -15,10 +15,11 @@ from kctl.client.network.refusals import Acceptance
 
 
 class NodeList:
-    """The nodes of one client, by id.
+    """Nodes of one client, by id.
 
+    Args: hang_up: closes the connection or attempt of a node, with a reason.
     Attributes:
-        entries: in the order of arrival; others only read it.
+        entries: in the order of arrival; read-only for others.
         former: dropped nodes, for messages about their last responses.
     """
 
@@ -31,7 +32,6 @@ class NodeList:
         acceptance: Acceptance,
         hang_up: Callable[[NodeEntry, str], None],
     ) -> None:
-        """Args: hang_up: closes the connection or the attempt of a node; gets the reason."""
         self.entries: dict[int, NodeEntry] = {}
         self.former: dict[int, Node] = {}
         self._states = states
@@ -44,14 +44,14 @@ class NodeList:
         """Nodes that left the list and are still entries."""
 
     def members(self) -> list[NodeEntry]:
-        """Return the nodes of the current list, without dedicated connections and nodes that left."""
+        """Return the nodes of the current list, without dedicated and leaving ones."""
         return [entry for entry in self.entries.values() if entry.is_member]
 
     def update(self, nodes: Sequence[Node]) -> None:
         """Set the list; a node that left is dropped after its last response.
 
-        Differs: a connection to a bootstrap entry is kept for the node that advertises the same host and port; Java
-        makes a second one.
+        Differs: a connection to a bootstrap entry is kept for the node that advertises its host and port; Java makes a
+            second one.
         """
         members = {node.node_id: node for node in nodes}
         self._advertised.learn(nodes)
@@ -87,7 +87,7 @@ class NodeList:
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
-        """Add a node that is new, or has the id of another at a new address, whose requests in flight fail."""
+        """Add a node. If another address had its id, hang up, and the requests in flight fail."""
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)
@@ -95,7 +95,7 @@ class NodeList:
         self.entries[entry.node.node_id] = entry
 
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
-        """Give the connection of a node that left to a new one with the same address."""
+        """Pass the connection of a node that left to a new one with its address."""
         connection = entry.connection
         if connection is None:
             return

@@ -1,8 +1,8 @@
-"""NodeTimers: the instants at which nodes are due, as a heap: a poll looks at the nearest one and at no other node.
+"""NodeTimers: the instants at which nodes are due, as a heap: a poll checks only the nearest one.
 
-A node is due when a request of its connection expires or is abandoned, when its SASL session has to be renewed, or when
-its throttling ends. `note` is called wherever one of these instants may have become earlier. Instants that become later
-(a response came, a connection ended) stay in the heap; `next_at_ms` corrects them when they are the nearest.
+A node is due when a request expires or is abandoned, when its SASL session must be renewed, or when its throttling
+ends. Code that may make one of these instants earlier calls `note`. Instants that became later stay in the heap;
+`next_at_ms` corrects them when they are the nearest.
 """
 
 from heapq import heapify, heappop, heappush
@@ -11,24 +11,24 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.network.nodes import NodeEntry
 
 LEAST_KEPT = 64
-"""Number of instants from which those that became later are removed."""
+"""Least size of the heap for the removal of outdated instants."""
 
 
 class NodeTimers:
-    """The due instants of the nodes of one client.
+    """Due instants of the nodes of one client.
 
-    Never later than the node itself says (`NodeEntry.due_at_ms`): a timer that is late would be a poll that hangs.
+    A timer is never later than `NodeEntry.due_at_ms`: with a late timer, the poll would hang.
     """
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, NodeEntry]] = []
         self._most = LEAST_KEPT
-        """Number of instants at which the heap is cleaned: a broker that throttles each response adds one each time."""
+        """Size at which the heap is cleaned: a broker that throttles each response adds one instant each time."""
         self._last_number = 0
-        """Nodes that are due at the same instant come in the order of these numbers."""
+        """Order of nodes that are due at the same instant."""
 
     def note(self, entry: NodeEntry, at_ms: int) -> None:
-        """Note that the node is due at this instant, if it is not due before."""
+        """Make the node due at this instant, unless it is due before."""
         if at_ms < entry.timer_at_ms:
             entry.timer_at_ms = at_ms
             self._last_number += 1
@@ -39,7 +39,6 @@ class NodeTimers:
                 self._most = max(LEAST_KEPT, 2 * len(self._heap))
 
     def next_at_ms(self, now_ms: int) -> int:
-        """Return the instant at which the first node is due."""
         heap = self._heap
         while heap:
             at_ms, _, entry = heap[0]
@@ -55,7 +54,7 @@ class NodeTimers:
         return FOREVER_MS
 
     def pop_due(self, now_ms: int) -> list[NodeEntry]:
-        """Return the nodes that are due, each once; the caller notes when they are due next."""
+        """Return the nodes that are due, each once; the caller then calls `note`."""
         due: list[NodeEntry] = []
         while self.next_at_ms(now_ms) <= now_ms:
             _, _, entry = heappop(self._heap)

@@ -1,7 +1,7 @@
-"""NodeEntry: one node of a client with its connection; NodeAttempt: one attempt to connect to it, with one deadline.
+"""NodeEntry: one node of a client with its connection. NodeAttempt: one attempt to connect to it.
 
-An attempt includes the look-up of the name and all its addresses. Both only keep state for network_client.py and
-dialer.py.
+An attempt includes the lookup of the name and all its addresses, with one deadline. Both only keep state for
+network_client.py and dialer.py.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -13,7 +13,7 @@ from kctl.client.runtime import Address, Lookup
 
 
 class NodeAttempt:
-    """An attempt, from the first look-up until one address is ready or all have failed."""
+    """An attempt, from the first lookup until one address is ready or all have failed."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class NodeAttempt:
         longest_delay_ms: int,
     ) -> None:
         """Args:
-        reading: the task that gets certificates or a token, and must end too, if any.
+        reading: task that gets certificates or a token, and must also end, if any.
         delay_ms: head start of an address; the first wait for a silent node.
         longest_delay_ms: longest wait between two further connections to a silent node.
         """
@@ -42,7 +42,7 @@ class NodeAttempt:
         self._delay_ms = delay_ms
         self._longest_delay_ms = longest_delay_ms
         self._second: Connection | None = None
-        """The connection that was opened because all others are silent."""
+        """Connection that was opened because all others are silent."""
         self._lookup: Lookup | None = lookup
         self._reading = reading
         self._race: AddressRace | None = None
@@ -53,11 +53,11 @@ class NodeAttempt:
 
     @property
     def is_reading(self) -> bool:
-        """True if the look-up has ended, but certificates or a token are still missing."""
+        """True if the lookup has ended, but certificates or a token are still missing."""
         return self._lookup is not None and self._lookup.done and self._reading is not None and not self._reading.done
 
     def ended_lookup(self) -> Lookup | None:
-        """Return the look-up if it has ended since the last call."""
+        """Return the lookup if it has ended since the last call."""
         if self._lookup is None or not self._lookup.done or not (self._reading is None or self._reading.done):
             return None
         lookup, self._lookup = self._lookup, None
@@ -68,11 +68,10 @@ class NodeAttempt:
         self._race = AddressRace(addresses, self._delay_ms, now_ms, longest_ms=self._longest_delay_ms)
 
     def pop_due(self, now_ms: int) -> Address | None:
-        """Return the address to dial now, if one is due."""
         return None if self._race is None else self._race.pop_due(now_ms)
 
     def _again_at_ms(self) -> int:
-        """Return when to dial again: after a head start in which no byte came and no TCP connection was established."""
+        """Return when to connect again: after a head start without a byte or an established TCP connection."""
         progress = [connection.progress for connection in self.connecting.values()]
         if self._race is None or not progress or any(each.has_heard for each in progress):
             return FOREVER_MS
@@ -89,7 +88,7 @@ class NodeAttempt:
         return None if replaced is None else self.connecting.pop(replaced.channel, None)
 
     def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
-        """Note that one address failed; return whether the whole attempt has."""
+        """Record that one address failed; return whether the whole attempt has failed."""
         ended = self.connecting.pop(channel, None)
         self.last_error = error
         if not error.retriable or now_ms >= self.deadline_at_ms:
@@ -100,7 +99,8 @@ class NodeAttempt:
         return self._race.is_exhausted
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant of the next work other than I/O: an address to dial, or the end of DNS."""
+        """Return the next instant with work other than I/O: an address to dial, a request to expire, or the end of DNS.
+        """
         if self._race is None:
             return self.deadline_at_ms
         requests = [connection.next_deadline_at_ms() for connection in self.connecting.values()]
@@ -129,11 +129,11 @@ class NodeEntry:
         self.connection: Connection | None = None
         """The ready connection, if any."""
         self.is_dedicated = is_dedicated
-        """A separate connection for one purpose: never chosen for anything else, and not part of the list."""
+        """A separate connection for one purpose: never chosen for other requests, and not part of the list."""
         self.is_member = not is_dedicated
         """False once the node has left the list; it is dropped after its last response."""
         self.is_wanted = False
-        """True if a caller needs this node, so that its attempt continues after a lost race."""
+        """True if a caller needs this node: its attempt continues after a lost race."""
         self.heard_at_ms = -1
         """Instant of the last bytes of a ready connection, including those that made it ready."""
         self.throttled_until_ms = 0

@@ -1,6 +1,6 @@
 """ConnectionProgress: the state of a connection until it is ready, and the error if it ends.
 
-Owns the state, the time of each phase, and the first received bytes, which identify a server that is no broker.
+Owns the state, the time of each phase, and the first received bytes, which identify a server that is not a broker.
 """
 
 import logging
@@ -28,7 +28,7 @@ _PHASES = {
 class ListenerNotes:
     """Facts about a listener that its connections share.
 
-    Attributes: has_answered: whether any caller's request ever got a response, so that no other login is needed.
+    Attributes: has_answered: a request of a caller got a response, so no other authentication is needed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class ListenerNotes:
         self._surplus: set[tuple[str, int]] = set()
 
     def surplus(self, target: Target, api: str, version: int, count: int) -> None:
-        """Log once per node that a response has more bytes than its version defines; Java ignores them too."""
+        """Log a response with more bytes than its version defines, once per node; Java ignores them as well."""
         where = target.host, target.port
         if where not in self._surplus:
             self._surplus.add(where)
@@ -45,11 +45,9 @@ class ListenerNotes:
 
 
 class ConnectionProgress:
-    """The states of one connection from TCP to its end.
+    """States of one connection from TCP to its end.
 
-    Attributes:
-        phases_ms: milliseconds of the completed phases.
-        phase_started_at_ms: start of the current phase.
+    Attributes: phases_ms: durations of the completed phases.
     """
 
     def __init__(
@@ -72,9 +70,9 @@ class ConnectionProgress:
         self._uses_sasl = uses_sasl
         self.phase_started_at_ms = started_at_ms
         self.has_heard = False
-        """True after the first byte from the peer."""
+        """True after the first byte from the server."""
         self._first_bytes = b""
-        """The first received bytes, until the peer has proved to be a broker."""
+        """First received bytes, until the server has proved to be a broker."""
 
     @property
     def phase(self) -> Phase:
@@ -91,7 +89,6 @@ class ConnectionProgress:
         self.state = following
 
     def close(self) -> None:
-        """Move to CLOSED, from any state."""
         self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
 
     def received(self, plain: bytes | memoryview) -> None:
@@ -99,11 +96,11 @@ class ConnectionProgress:
         self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
 
     def answered(self) -> None:
-        """Note a response: the peer is a broker, and further bytes may begin its next response."""
+        """Record a response: the server is a broker, and further bytes may begin its next response."""
         self._first_bytes = b""
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
-        """Return the error of a connection that the peer or the system ended."""
+        """Return the error of a connection that the server or the system ended."""
         elapsed_ms = now_ms - self.phase_started_at_ms
         is_stranger = not (self._notes.has_answered or self._uses_sasl)
         if self.state is ConnectionState.READY and is_stranger and self._in_flight and error is None:

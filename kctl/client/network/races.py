@@ -1,7 +1,4 @@
-"""Races: the staggered start of further nodes (CandidateRace) and of further connections to one node (AddressRace).
-
-No I/O; the caller gives the time.
-"""
+"""Races: the staggered start of connections to several nodes (CandidateRace) and to one node (AddressRace). No I/O."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -23,11 +20,10 @@ class CandidateRace:
         """True if a caller waits for any node and none is ready."""
 
     def is_due(self, now_ms: int, *, connecting: int) -> bool:
-        """Return whether to start another candidate while `connecting` of them are running."""
+        """Return whether to start another candidate; `connecting`: number of running ones."""
         return connecting == 0 or now_ms >= self._next_at_ms
 
     def started(self, now_ms: int) -> None:
-        """Note that a candidate was started."""
         self._next_at_ms = now_ms + self._delay_ms
 
     def next_deadline_at_ms(self, *, may_start: bool) -> int:
@@ -49,14 +45,14 @@ def interleave(addresses: Sequence[Address]) -> list[Address]:
 
 
 class AddressRace:
-    """The addresses of one node that were not dialled yet, and then the next address to dial again.
+    """Addresses of one node that were not dialled yet, and then the next address to dial again.
 
-    A connection that was opened during a network fault may stay dead after it. So while all connections are silent,
-    another one is opened, and the next one replaces it. The waits between them double.
+    A connection that was opened during a network fault may stay dead after it. While all connections are silent,
+    another one is therefore opened, and the next one replaces it. The waits between them double.
+    Args: longest_ms: longest wait between two further connections to silent addresses.
     """
 
     def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:
-        """Args: longest_ms: longest wait between two further connections to silent addresses."""
         self._waiting = deque(interleave(addresses))
         self._dialled: deque[Address] = deque()
         self._delay_ms = delay_ms
@@ -66,7 +62,6 @@ class AddressRace:
 
     @property
     def is_exhausted(self) -> bool:
-        """True if every address was dialled."""
         return not self._waiting
 
     def pop_due(self, now_ms: int) -> Address | None:
@@ -79,7 +74,7 @@ class AddressRace:
 
     @property
     def again_at_ms(self) -> int:
-        """Instant from which an address may be dialled again, after all were dialled."""
+        """Earliest instant to dial an address again, after all were dialled."""
         return FOREVER_MS if self._waiting or not self._dialled else self._next_at_ms
 
     def pop_again(self, now_ms: int) -> Address:
@@ -90,7 +85,7 @@ class AddressRace:
         return self._dialled[-1]
 
     def all_failed(self, now_ms: int) -> None:
-        """Note that no connection is left, so that the next address need not wait."""
+        """Let the next address start immediately: no connection is left."""
         self._next_at_ms = now_ms
 
     def next_deadline_at_ms(self) -> int:

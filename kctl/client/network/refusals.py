@@ -3,7 +3,7 @@
 BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
 resolve, or use another security protocol, and no server has responded yet. Acceptance knows which nodes have responded.
 Before the first response, a refusal (credentials, certificate, a server that is not Kafka) is most likely an error of
-the configuration, and waiting does not help. Afterwards it concerns one node, which is tried again after a back-off.
+the configuration, and waiting does not help. Later it concerns one node, which is retried after a backoff.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import NodeState
 
 _MISMATCHES = (TlsNotAnswered, SaslRequired)
-"""Errors of servers with another security protocol. A server that restarts can look like this once."""
+"""Errors of servers with another security protocol; a restarting server can cause one of them once."""
 _MISMATCH_TIMES = 2
 """Consecutive mismatches of each server before the call fails."""
 
@@ -45,13 +45,13 @@ class BootstrapRefusal:
         """Consecutive mismatches by server; errors that are not retriable count as enough of them."""
 
     def clear(self) -> None:
-        """Start again, because a new call of the user is a new attempt."""
+        """Start again: a new call of the user is a new attempt."""
         self._started_at_ms = self._error = None
         self._last.clear()
         self._mismatches.clear()
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
-        """Return the error if all servers have refused for the whole timeout, the same object each time."""
+        """Return the error if all servers have refused for the whole timeout; always the same object."""
         if self._timeout_ms < 0 or self._error is not None:
             return self._error
         servers = tuple(node_ids)
@@ -71,7 +71,6 @@ class BootstrapRefusal:
         return self._error
 
     def _note(self, node_id: int) -> None:
-        """Count the mismatches of one server."""
         error = self._states.error(node_id)
         if error is None or error is self._last.get(node_id):
             return
@@ -94,7 +93,7 @@ def _is_refusal(error: TransportError) -> bool:
 
 
 class Acceptance:
-    """The nodes' acceptance of one client, over its whole life."""
+    """Acceptance of one client by the nodes, over its whole life."""
 
     def __init__(self, states: ClusterConnectionStates) -> None:
         self._states = states
@@ -104,19 +103,19 @@ class Acceptance:
 
     @property
     def is_final(self) -> bool:
-        """Whether no refusal fails calls any more."""
+        """True if refusals no longer fail calls."""
         return self._is_given_by_broker
 
     def answered(self, node_id: int) -> None:
-        """Note that a node responded to a request; negative ids are bootstrap servers."""
+        """Record that a node responded to a request; negative ids are bootstrap servers."""
         self.is_given = True
         self._is_given_by_broker = self._is_given_by_broker or node_id >= 0
 
     def fatal_error(self, members: Sequence[NodeEntry]) -> KafkaError | None:
         """Return the refusal that ends calls early, if any.
 
-        Credentials: the first node that refuses them, until any node has responded. Other refusals need all nodes. A
-        response of a bootstrap server does not excuse brokers that all refuse, because their addresses differ.
+        Rejected credentials count from the first node, until any node has responded. Other refusals need all nodes. A
+        response of a bootstrap server does not excuse brokers that all refuse: their addresses differ.
         """
         if self._is_given_by_broker or any(entry.connection is not None for entry in members):
             return None

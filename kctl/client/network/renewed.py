@@ -1,8 +1,8 @@
-"""Renewed: a token or ticket of a login, and its replacement before it expires.
+"""Renewed: a token or ticket for authentication, and its replacement before it expires. Thread-safe.
 
-A helper thread gets it before a connection is dialled, within the connect timeout, and the next one after REFRESH_PART
-of its lifetime, so that the renewal of a session (KIP-368) finds a new one. The network thread never waits for it, and
-no connection waits for the next one while the current one is valid. Thread-safe.
+A helper thread gets the first one before a connection, within the setup timeout, and the next one after REFRESH_PART of
+its lifetime, for the renewal of a session (KIP-368). The network thread never waits for it, and no connection waits
+while the current one is valid.
 """
 
 import threading
@@ -23,9 +23,9 @@ from kctl.client.runtime import Resolver
 REFRESH_PART = 0.8
 """Part of a lifetime after which it is renewed, as Java's sasl.login.refresh.window.factor."""
 RETRY_MS = 10_000
-"""Wait after a failed try; shorter if the current token or ticket expires sooner."""
+"""Wait after a failed attempt; shorter if the current token or ticket expires sooner."""
 LEAST_REFRESH_MS = 1_000
-"""Shortest wait before the next request, whatever the lifetime, so that a server is not flooded."""
+"""Shortest wait before the next request, whatever the lifetime, to protect the server."""
 _REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
 """Errors of a server that responded: most likely an error of the configuration."""
 
@@ -43,10 +43,7 @@ T = TypeVar("T", bound=Expiring)
 
 
 class Renewed(Generic[T]):
-    """One token or ticket.
-
-    Args: fetch: gets one; blocks, and raises KafkaError.
-    """
+    """One token or ticket. Args: fetch: gets one; blocks, and raises KafkaError."""
 
     def __init__(self, fetch: Callable[[], T], clock: Clock) -> None:
         self._fetch = fetch
@@ -58,20 +55,19 @@ class Renewed(Generic[T]):
         self._resolver: Resolver | None = None
         self._is_refreshing = False
         self._ended = 0
-        """Number of completed tries."""
+        """Number of completed attempts."""
 
     def get(self) -> None:
         """Get one unless the current one is valid; `at_hand` reports a failure.
 
-        A failure in another thread ends the wait here as well, so that threads do not queue up while a server does not
-        respond.
+        A failure in another thread also ends the wait, so threads do not queue up while a server does not respond.
         """
         ended = self._ended
         if not self._is_valid():
             self._get_unless(lambda: self._is_valid() or self._ended != ended)
 
     def refresh(self) -> None:
-        """Get the next one if it is due; until then the current one is used."""
+        """Get the next one if it is due."""
         self._get_unless(lambda: self._found is not None and self._clock.now_ms() < self._refresh_at_ms)
 
     def _is_valid(self) -> bool:
@@ -105,7 +101,6 @@ class Renewed(Generic[T]):
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next one if it is due."""
         if now_ms < self.next_deadline_at_ms() or self._resolver is None:
             return
 
@@ -117,7 +112,6 @@ class Renewed(Generic[T]):
         self._resolver.run(self.refresh, done)
 
     def next_deadline_at_ms(self) -> int:
-        """Return when the next one is due."""
         return FOREVER_MS if self._found is None or self._is_refreshing else self._refresh_at_ms
 
     def at_hand(self, failure: str) -> T:
@@ -126,8 +120,8 @@ class Renewed(Generic[T]):
         Args: failure: beginning of error texts.
 
         Raises:
-            AuthenticationError: there is none, with the reason.
-            LoginServerUnavailable: the server did not respond. This is no refusal: the next connection tries again.
+            AuthenticationError: no valid one, with the reason.
+            LoginServerUnavailable: the server did not respond; the next connection retries.
         """
         found, error = self._found, self._error
         if found is not None and self._clock.now_ms() < self._expires_at_ms:

@@ -1,7 +1,7 @@
 """RequestTable: callers' requests, from sending to the one result of each.
 
-Owns the request budget, requests without a response (Produce with acks=0) until the system has taken their bytes, and
-results until the end of a poll. It does not open or close connections.
+Owns the request budget, requests without a response (Produce with acks=0) until the system has accepted their bytes,
+and results until the end of a poll. It does not open or close connections.
 """
 
 from collections import deque
@@ -28,15 +28,11 @@ from kctl.client.network.refusals import Acceptance
 from kctl.client.protocol.forwarding import FORWARDED
 
 MAX_THROTTLE_MS = 60_000
-"""Longest throttle time that is obeyed. Brokers use at most their quota window, 10 s by default; a broken one could
-send
-24 days. Differs: Java waits for any time.
-"""
+"""Longest throttle time that is obeyed. Brokers use at most their quota window, 10s by default; a broken one could send
+24 days. Differs: Java waits for any time."""
 
 
 class OneWayRequest(NamedTuple):
-    """A request without a response."""
-
     node_id: int
     version: int
     on_done: OnDone
@@ -46,24 +42,23 @@ class OneWayRequests:
     """One-way requests of all connections, by channel.
 
     Without them, a close right after a send would count records as delivered whose bytes never left the process.
+    Args: unsent_bytes: returns the number of a channel's bytes that the system has not accepted yet.
     """
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
-        """Args: unsent_bytes: returns the number of a channel's bytes that the system has not taken yet."""
         self._unsent_bytes = unsent_bytes
         self._by_channel: dict[int, list[OneWayRequest]] = {}
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is one."""
         return bool(self._by_channel)
 
     def add(self, connection: Connection, request: OneWayRequest) -> None:
-        """Add a request whose bytes were given to the selector."""
+        """Add a request whose bytes were passed to the selector."""
         self._by_channel.setdefault(connection.channel, []).append(request)
 
     def pop_written(self) -> list[OneWayRequest]:
-        """Remove and return the requests whose bytes were taken."""
+        """Remove and return the requests whose bytes the system has accepted."""
         if not self._by_channel:
             return []
         written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
@@ -75,13 +70,13 @@ class OneWayRequests:
 
 
 class RequestTable:
-    """The requests of one client, without connecting and logging in.
+    """Requests of one client, except those of handshakes.
 
     Attributes:
-        sent: how many were sent so far.
-        in_flight: how many have no response yet.
-        throttled_until_ms: until when some node throttles the client.
-        left: how many may still be sent; None: any number.
+        sent: number of requests sent so far.
+        in_flight: number of requests without a response.
+        throttled_until_ms: end of the last throttling by a node.
+        left: number of requests that may still be sent; None: no limit.
     """
 
     def __init__(
@@ -108,12 +103,12 @@ class RequestTable:
 
     @property
     def is_writing(self) -> bool:
-        """Whether a request without a response waits until the system has taken its bytes."""
+        """True if a request without a response waits until the system has accepted its bytes."""
         return self._one_way.is_waiting
 
     @property
     def has_ended(self) -> bool:
-        """True if a request has ended but its caller was not called back yet."""
+        """True if a request has ended and its callback has not run."""
         return bool(self._ended)
 
     def send(self, entry: NodeEntry | None, outgoing: Outgoing) -> None:
@@ -167,7 +162,7 @@ class RequestTable:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def answered(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
-        """End requests with their responses, and note the node's throttle time."""
+        """End requests with their responses, and record the node's throttle time."""
         for request, response in arrived:
             self.in_flight -= 1
             self._acceptance.answered(entry.node.node_id)
@@ -183,14 +178,14 @@ class RequestTable:
             self._end(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def end_written(self) -> None:
-        """End the requests without a response whose bytes were taken."""
+        """End the requests without a response whose bytes the system has accepted."""
         for node_id, version, on_done in self._one_way.pop_written():
             self._end(on_done, Answer(node_id, None, None, version, self._clock.now_ms()))
 
     def expire(self, connection: Connection, now_ms: int) -> RequestTimeout | None:
         """Report expired requests; return the error if one ends the connection.
 
-        A request whose call has ended, but not its own timeout, is reported as abandoned, and stays in flight.
+        If only its call has ended, a request is reported as abandoned, and stays in flight.
         """
         target = connection.target
         request = connection.in_flight.expired(now_ms)

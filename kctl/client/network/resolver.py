@@ -1,7 +1,7 @@
-"""ThreadResolver: resolves names in helper threads, so that a slow resolver blocks no caller.
+"""ThreadResolver: resolves names in helper threads: a slow resolver blocks no caller.
 
-getaddrinfo has no timeout and cannot be stopped: a look-up that outlives the connect timeout continues, and its result
-is dropped. At most `max_threads` run; each ends when the queue is empty. Numeric addresses need no thread. If no thread
+getaddrinfo has no timeout and cannot be stopped: a lookup that outlives the setup timeout continues, and its result is
+dropped. At most `max_threads` run; each ends when the queue is empty. Numeric addresses need no thread. If no thread
 can be started, the caller does the work.
 """
 
@@ -16,11 +16,11 @@ from kctl.client.runtime import Address, Lookup
 logger = logging.getLogger("kctl.client.network")
 
 GetAddrInfo = Callable[[str, int], Sequence[Address]]
-"""Resolves a name, or raises OSError or UnicodeError; may block for any time."""
+"""Function that resolves a name, or raises OSError or UnicodeError; may block for any time."""
 
 
 class ThreadLookup:
-    """One look-up. A helper thread writes it; the owner reads it after `done`."""
+    """One lookup. A helper thread writes it; the owner reads it after `done`."""
 
     __slots__ = ("addresses", "done", "error")
 
@@ -102,7 +102,7 @@ def numeric_address(host: str, port: int) -> Address | None:
 
 
 def system_addresses(host: str, port: int) -> list[Address]:
-    """Return the result of the system's resolver, in its order."""
+    """Return the addresses from the system's resolver, in its order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [
         Address(str(sockaddr[0]), port, family == socket.AF_INET6)

@@ -1,7 +1,7 @@
 """Selector: non-blocking sockets and one wait for all of them; the only file of the client with sockets.
 
-It transfers bytes and reports events; connection.py interprets the bytes, network_client.py decides about closing. Most
-reads use one buffer, which the next poll overwrites, because freeing large buffers costs more than decoding.
+connection.py interprets the bytes, network_client.py decides about closing. Most reads use one buffer, which the next
+poll overwrites: freeing large buffers costs more than decoding.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Recei
 
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
-"""Largest read of one of several channels per poll, so that a fast node does not starve the others."""
+"""Largest read of one of several channels per poll, so a fast node does not starve others."""
 _WHOLE_READ_BYTES = 16 * 1024 * 1024
 """Largest part of a large response that is waited for and read in one piece, into its own memory."""
 _WORTH_WAITING_BYTES = 64 * 1024
@@ -82,7 +82,7 @@ class _Channel:
 class Selector:
     """`Selectable` with the system's sockets.
 
-    Attributes: fd: the descriptor of epoll or kqueue, which is readable if a socket is ready.
+    Attributes: fd: descriptor of epoll or kqueue, readable if a socket is ready.
     """
 
     def __init__(self, options: SocketOptions, clock: SystemClock | None = None) -> None:
@@ -93,7 +93,7 @@ class Selector:
         self.fd: int = _SELECT_FDS if fileno is None else fileno()
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
-        """Ends that were noticed outside a poll; the next poll reports them immediately."""
+        """Ends that were detected outside a poll; the next poll reports them immediately."""
         self._last_read = -1
         """The channel that was read last; if a poll cannot read all ready channels, the next poll begins after it."""
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
@@ -206,8 +206,8 @@ class Selector:
         """Wait for I/O until the instant `until_ms`.
 
         Linux may end a wait of epoll or select late by a thousandth (in a process with low priority, by a
-        two-hundredth), and epoll only takes whole milliseconds. So the wait has several parts: nearly the whole wait,
-        then nearly the rest, and the last millisecond with select() on the epoll descriptor.
+        two-hundredth), and epoll accepts only whole milliseconds. The wait therefore has several parts: nearly the
+        whole wait, then nearly the rest, and the last millisecond with select() on the epoll descriptor.
         """
         rest_s = self._clock.seconds_until(until_ms)
         while (piece_ms := int(min(rest_s, _LONGEST_WAIT_S) * 1000 * _SURELY_NOT_LATE)) > 0:
@@ -235,7 +235,7 @@ class Selector:
         self._wake_writer.close()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the descriptors. The parent's epoll is shared, so nothing may be unregistered."""
+        """Close the child's copies of the descriptors. It shares the parent's epoll, so it must not unregister them."""
         for entry in list(self._channels.values()):
             entry.sock.close()
         self._channels.clear()

@@ -1,11 +1,11 @@
-"""SaslSession: the lifetime of a connection's authentication, and its renewal (KIP-368).
+"""SaslSession: the lifetime of a connection's authentication, and its renewal (KIP-368). No I/O.
 
-A broker with connections.max.reauth.ms, or with expiring tokens, closes a connection that sends anything but a
-SaslHandshake after the end of its session. So SASL is repeated on the same connection, after the requests in flight,
-and callers' requests wait until it is done. Does no I/O.
+A broker with connections.max.reauth.ms, or with expiring tokens, closes a connection that sends other requests than
+SaslHandshake after the end of its session. SASL is therefore repeated on the connection, after the requests in flight,
+and callers' requests wait in the meantime.
 
-Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent, this client by time, so that
-no request waits for a renewal after a pause.
+Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent; this client renews by time,
+    so no request waits for a renewal after a pause.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,12 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.network.states import ConnectionState
 
 RENEW_FROM, RENEW_UNTIL = 0.85, 0.95
-"""Part of the lifetime after which it is renewed: random, so that many clients do not renew together."""
+"""Parts of the lifetime between which it is renewed, at random: many clients must not renew together."""
 LEAST_RENEWAL_MS = 1_050
-"""Kafka refuses a renewal within 1 s of the last one; shorter sessions end before they can be renewed."""
+"""Kafka rejects a renewal within 1s of the last one; shorter sessions end before they can be renewed."""
 
 
 class SaslSession:
-    """The session of one connection."""
-
     def __init__(self) -> None:
         self.renew_at_ms = self._hold_at_ms = FOREVER_MS
         self.state: ConnectionState | None = None
@@ -36,13 +34,13 @@ class SaslSession:
         return self.state is not None or now_ms >= self._hold_at_ms
 
     def began(self, lifetime_ms: int, asked_at_ms: int, jitter: Callable[[], float], now_ms: int) -> None:
-        """Note a successful authentication.
+        """Record a successful authentication.
 
         Args:
             lifetime_ms: from the broker; 0: as long as the connection.
-            asked_at_ms: when its last request was sent; the broker counts from a later instant.
-            jitter: returns 0 to 1: the position of the renewal between `RENEW_FROM` and `RENEW_UNTIL`.
-            now_ms: when the broker's last response came.
+            asked_at_ms: send time of its last request; the broker counts from a later instant.
+            jitter: returns 0 to 1: the place of the renewal between `RENEW_FROM` and `RENEW_UNTIL`.
+            now_ms: time of the broker's last response.
         """
         self.state = None
         self.renew_at_ms = self._hold_at_ms = FOREVER_MS
@@ -52,5 +50,4 @@ class SaslSession:
             self.renew_at_ms = max(self._hold_at_ms, now_ms + LEAST_RENEWAL_MS)
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether to start the renewal."""
         return self.state is None and now_ms >= self.renew_at_ms

@@ -1,7 +1,4 @@
-"""States of connections and nodes, with all their transitions.
-
-Any other transition is a bug and raises. Sockets and time are unknown here.
-"""
+"""States of connections and nodes, with all their transitions; any other transition is a bug and raises."""
 
 from enum import Enum
 from typing import TypeVar
@@ -35,7 +32,7 @@ class NodeState(Enum):
     READY = "ready"
     """One connection takes requests."""
     REFUSED = "refused"
-    """It refused the client, or is not Kafka; dialled again after a longer back-off."""
+    """The node refused the client, or is not Kafka; retried after a longer backoff."""
 
 
 CONNECTION_TRANSITIONS: dict[ConnectionState, tuple[ConnectionState, ...]] = {
@@ -68,7 +65,7 @@ S = TypeVar("S", ConnectionState, NodeState)
 
 
 def moved(table: dict[S, tuple[S, ...]], old: S, new: S) -> S:
-    """Return `new` if the table allows it after `old`; otherwise raise ValueError, because this is a bug."""
+    """Return `new` if the table allows it after `old`. Raises: ValueError: a missing transition, which is a bug."""
     if new not in table[old]:
         raise ValueError(f"no transition from {old.name} to {new.name}")
     return new

@@ -1,4 +1,4 @@
-"""The production environment of a client: OS threads, sockets, the system's resolver, clock and randomness.
+"""Production environment of a client: OS threads, sockets, the system's resolver, clock, and randomness.
 
 Its counterpart for tests is `tests.sim.virtual`.
 """
@@ -17,16 +17,14 @@ from kctl.client.runtime import Driver, Runtime, Task, Waiter
 
 _LONGEST_WAIT_S = 1.0
 """Longest single wait. Python handles signals between waits. A signal just before a lock wait, or in another thread,
-does
-not end the wait, so Ctrl-C could otherwise be ignored forever.
-"""
+does not end the wait: Ctrl-C could otherwise be ignored forever."""
 
 
 class ThreadWaiter:
-    """A flag between threads, which a signal handler may set too.
+    """A flag between threads, which a signal handler may also set.
 
-    It is a lock used as a binary semaphore; a free lock is a set flag. A threading.Event has an inner lock: a handler
-    that runs while its own thread holds that lock would deadlock.
+    It is a lock used as a binary semaphore; a free lock is a set flag. A handler that runs while its own thread holds
+    the inner lock of a threading.Event would deadlock.
     """
 
     __slots__ = ("lowered",)
@@ -41,7 +39,7 @@ class ThreadWaiter:
 
 
 class ThreadTask:
-    """A loop in its own daemon thread, so that a process can end without close()."""
+    """A loop in its own daemon thread: a process can end without close()."""
 
     __slots__ = ("ended", "is_over", "thread")
 
@@ -117,7 +115,7 @@ class SystemEntropy:
 
 
 def system_runtime() -> Runtime:
-    """Return the runtime with sockets, threads and the system's clock."""
+    """Return the runtime with sockets, threads, and the system's clock."""
     clock = SystemClock()
     return Runtime(
         clock=clock,

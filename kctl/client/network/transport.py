@@ -1,4 +1,4 @@
-"""Frames as bytes on a connection: plain, or inside TLS. Does no I/O."""
+"""Frames as bytes on a connection: plain, or inside TLS. No I/O."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,12 +19,12 @@ class Transport(Protocol):
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """True after the peer's close_notify of TLS, with or without the end of TCP."""
+        """True after the TLS close_notify of the server, with or without the end of TCP."""
         ...
 
     @property
     def detail(self) -> str:
-        """The agreed parameters, for users; empty without any."""
+        """Agreed parameters, for users; empty without TLS."""
         ...
 
     def start(self) -> bytes:
@@ -40,7 +40,7 @@ class Transport(Protocol):
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """Return application bytes in the form in which they are sent."""
+        """Return application bytes in their form on the wire."""
         ...
 
     def alert(self) -> bytes:
