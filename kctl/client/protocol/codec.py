@@ -1,6 +1,6 @@
 """Message codec: functions compiled from declarations, and the walker for errors and for first uses.
 
-Compiled functions only notice that bytes or values are wrong; the walker then reports the field and the offset.
+Compiled functions only detect that bytes or values are wrong; the walker then reports the field and the offset.
 """
 
 import struct
@@ -23,9 +23,8 @@ FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, Valu
 WALKED_USES = 2
 WALKED_BYTES = 1024
 WALKED_ITEMS = 50
-"""Limits for walked messages: compiling costs more than the first uses of a small message, and most messages of a short
-command occur once or twice.
-"""
+"""Limits for walked messages: compiling costs more than the first uses of a small message, and short commands use most
+messages once or twice."""
 
 _walked: dict[tuple[type[Message], int, str], int] = {}
 _decoders: dict[tuple[type[Message], int, bool, bool], Callable[[Any, int], tuple[Any, int]]] = {}
@@ -81,8 +80,8 @@ def decode_prefix(
 ) -> tuple[M, int]:
     """Decode the message at `offset`; return it and the position after it.
 
-    With `in_place`, records may be FrameSlices of `data` instead of bytes.
-    Raises: as `decode`, but bytes after the message are allowed.
+    With `in_place`, records may be FrameSlices of `data` instead of bytes. Raises: as `decode`, except for bytes after
+    the message.
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
@@ -96,10 +95,7 @@ def decode_prefix(
 
 
 def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: int) -> tuple[M, int]:
-    """Decode the message at the start of `data`; return it and the position after it.
-
-    Raises: as `decode`.
-    """
+    """Decode the message at the start of `data`; return it and the position after it. Raises: as `decode`."""
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
     if _count_use(cls, version, "decode"):
@@ -120,7 +116,7 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
-    """Encode `message` as a list of pieces, so that the caller can join them with a header."""
+    """Encode `message` as a list of pieces, which the caller joins with a header."""
     function = _encoders.get((type(message), version))
     if function is None:
         if _items(message) <= WALKED_ITEMS and _count_use(type(message), version, "encode"):
@@ -143,8 +139,7 @@ def encode_member_data(message: Message, version: int) -> bytes:
 
 
 def decode_member_data(cls: type[M], data: bytes) -> M:
-    """Decode data of `encode_member_data`. Versions newer than the newest declared one are decoded as the newest,
-    because later versions only append fields.
+    """Decode data of `encode_member_data`; undeclared versions as the newest, because they only append fields.
 
     Raises: RemoteProtocolError: the bytes are not a valid message.
     """

@@ -26,9 +26,9 @@ from kctl.client.protocol.walker import min_bytes
 def compile_decoder(
     cls: type[Message], version: int, view: bool, in_place: bool = False
 ) -> Callable[[Any, int], tuple[Any, int]]:
-    """Return a function (buffer, position) -> (message, position after it), for memoryviews if `view` is set.
+    """Return a function (buffer, position) -> (message, position after it).
 
-    With `in_place`, records are FrameSlices of the bytes.
+    Args: view: for memoryviews. in_place: records are FrameSlices of the bytes.
     """
     source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view, in_place)
     source.line("size = len(buf)")
@@ -42,9 +42,7 @@ def compile_decoder(
 
 
 class _Decoder(Source):
-    """Source of a decoder. Its names: `buf` bytes, `p` position, `size` end, `left` number of structs that may
-    follow.
-    """
+    """Source of a decoder: `buf` bytes, `p` position, `size` end, `left` number of structs that may follow."""
 
     def __init__(self, version: int, flexible: bool, view: bool, in_place: bool) -> None:
         super().__init__(version, flexible)
@@ -85,7 +83,7 @@ class _Decoder(Source):
             self.tags(tagged, var)
 
     def default(self, entry: Field, target: str) -> None:
-        """Set the default of an absent field. Nested structs are created inline, which is faster than a call."""
+        """Set the default of an absent field; nested structs are created inline, which is faster than a call."""
         if entry.factory is None:
             self.line(f"{target} = {entry.default!r}")
         elif entry.is_array:
@@ -253,7 +251,7 @@ class _Decoder(Source):
 
 
 def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[int, int, int]:
-    """Return a tag, the end of its value, and the start of its value. Raise Malformed if tags do not ascend."""
+    """Return a tag, the end and the start of its value. Raises: Malformed: tags do not ascend."""
     tag, pos = read_uvarint(buf, pos)
     length, pos = read_uvarint(buf, pos)
     if not last < tag <= MAX_TAG or pos + length > size:

@@ -1,7 +1,6 @@
 """Generator of the Python source that encodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
 
-Values that do not fit raise errors of struct, str.encode, or len, which codec.py catches. Byte fields are appended
-without a copy.
+Values that do not fit raise errors of struct, str.encode, or len, which codec.py catches. Byte fields are not copied.
 """
 
 from collections.abc import Callable
@@ -159,7 +158,7 @@ class _Encoder(Source):
         self._end(section)
 
     def _end(self, section: str) -> None:
-        """Write the tag section. An empty one is packed with the fixed-width values before it."""
+        """Write the tag section; an empty one is packed with the fixed-width values before it."""
         run, self.run = self.run, []
         with self.block(f"if {section}:"):
             self.run = run

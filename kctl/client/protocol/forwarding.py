@@ -1,4 +1,4 @@
-"""APIs that KRaft brokers forward to the controller. Brokers cannot respond without a controller. Source: KIP-590."""
+"""APIs that KRaft brokers forward to the controller, and which need a controller (KIP-590)."""
 
 FORWARDED = frozenset(
     {

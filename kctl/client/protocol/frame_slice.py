@@ -1,4 +1,4 @@
-"""FrameSlice: records of a response inside its frame. Copying them costs more than reading them."""
+"""FrameSlice: records of a response inside its frame; a copy costs more than reading them."""
 
 
 class FrameSlice:
@@ -13,7 +13,6 @@ class FrameSlice:
 
     @classmethod
     def of(cls, data: "bytes | FrameSlice") -> "FrameSlice":
-        """Return `data` as a slice; bytes become a slice of themselves."""
         return data if isinstance(data, FrameSlice) else cls(data, 0, len(data))
 
     def __len__(self) -> int:
@@ -31,7 +30,7 @@ class FrameSlice:
         return f"FrameSlice({len(self)} of {len(self.frame)} bytes)"
 
     def compact(self) -> "FrameSlice":
-        """Return this slice, or a copy if at least half of the frame is outside it."""
+        """Return this slice, or a copy if more than half of the frame is outside it."""
         if 2 * len(self) >= len(self.frame):
             return self
         return FrameSlice(bytes(self), 0, len(self))

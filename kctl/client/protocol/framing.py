@@ -7,8 +7,8 @@
 | response, not flexible | 0 | correlation id int32 |
 | response, flexible | 1 | correlation id int32, then a tag section |
 
-ApiVersions is the exception (KIP-511): its response header always has version 0. A broker that does not know the
-version of the request responds with a body of version 0 and error 35.
+ApiVersions is the exception (KIP-511): its response header always has version 0. Brokers that do not support the
+version of the request respond with a body of version 0 and error 35.
 """
 
 from typing import Final, NamedTuple, TypeVar
@@ -96,11 +96,10 @@ def peek_request(frame: bytes) -> RequestPrefix:
 
 
 def decode_request(frame: bytes) -> RequestFrame:
-    """Decode a request frame (without size), for the broker side.
+    """Decode a request frame (without size), as a broker.
 
     Raises:
-        UnsupportedVersionError: the API or its version is not declared; `peek_request` still returns the correlation
-            id.
+        UnsupportedVersionError: the API or its version is not declared; `peek_request` returns the correlation id.
         RemoteProtocolError: header or body is malformed.
     """
     prefix = peek_request(frame)
@@ -117,12 +116,11 @@ def decode_request(frame: bytes) -> RequestFrame:
 def decode_response_prefix(
     response_cls: type[R], frame: bytes | bytearray | memoryview, version: int, *, in_place: bool = False
 ) -> tuple[int, R, int]:
-    """Decode a response frame (without size); return correlation id, message, and the number of bytes after the
-    message.
+    """Decode a response frame (without size); return correlation id, message, and number of bytes after the message.
 
     With `in_place`, records may be FrameSlices of the frame instead of bytes. An ApiVersionsResponse with error 35 is
-    decoded as version 0 regardless of `version`. Servers differ in the bytes after that error code: a malformed rest
-    becomes a response without versions.
+    decoded as version 0. Servers differ in the bytes after this error code: a malformed rest becomes a response without
+    versions.
     Raises: RemoteProtocolError: header or body is malformed.
     """
     header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
@@ -143,10 +141,10 @@ class FrameReader:
 
     A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
     into its memory; pieces of a small frame are joined. For frames of a megabyte, a copy costs more than decoding.
+    Args: max_bytes: limit of a frame without its size prefix.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        """Args: max_bytes: size of the largest frame that is accepted, without its size prefix."""
         self.max_bytes = max_bytes
         self._head = b""  # bytes of the size prefix
         self._pieces: list[bytes | bytearray] = []
@@ -162,7 +160,7 @@ class FrameReader:
 
     @property
     def next_read_bytes(self) -> int:
-        """Most bytes to read next, so that large frames arrive whole; 0: no limit.
+        """Size of the next read, to get large frames whole; 0: no limit.
 
         After a large frame, only the size of the next frame is read: another large frame is likely.
         """
@@ -172,14 +170,13 @@ class FrameReader:
 
     @property
     def is_inside_large(self) -> bool:
-        """True after the size of a large frame has arrived, until the frame is complete."""
+        """True from the size of a large frame until the frame is complete."""
         return self._is_large and self._left > 0
 
     def place(self) -> memoryview | None:
         """Return memory to read the rest of a large frame into before `feed`; None between frames or for small frames.
 
-        Memory for the whole frame is allocated; the system provides large memory page by page. If the allocation fails,
-        the frame is kept in pieces, because its size may be false.
+        If the memory cannot be allocated, the frame is kept in pieces, because its size may be false.
         """
         if not self.is_inside_large:
             return None
@@ -196,8 +193,8 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. Every further
-            call raises again for such a size; `first_bytes` begins with it, to identify the protocol of the server.
+        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. For such a
+            size, every further call raises again; `first_bytes` begins with it, to identify the protocol of the server.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)
@@ -243,7 +240,7 @@ class FrameReader:
             raise RemoteProtocolError(f"not enough memory for a frame of {size_bytes} bytes") from None
 
     def _keep(self, piece: bytes) -> None:
-        """Keep a piece. Small pieces are joined: one object for each would need more memory than the bytes."""
+        """Keep a piece; small pieces are joined, because their objects would need more memory than the bytes."""
         if len(piece) >= _SMALL_PIECE:
             self._pieces.append(piece)
         elif self._pieces and isinstance(self._pieces[-1], bytearray):

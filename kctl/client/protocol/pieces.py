@@ -1,4 +1,4 @@
-"""Pieces: records of a request as header and body of their batch; joining them would copy up to a megabyte."""
+"""Pieces: header and body of a batch in a request; joining them would copy up to a megabyte."""
 
 
 class Pieces:

@@ -20,9 +20,8 @@ from typing import Final
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
 MOST_STRUCTS: Final = 1_000_000
-"""Most structs in arrays of one decoded message: each needs some hundred bytes of memory, but as few as two bytes on
-the wire.
-"""
+"""Most structs in arrays of one decoded message: each needs some hundred bytes of memory, but as few as two on the
+wire."""
 MAX_TAG: Final = 0x7FFF_FFFE
 """Greatest tag: Kafka keeps tags in an int32 and reserves its greatest value."""
 
@@ -61,10 +60,7 @@ def uuid_text(value: bytes) -> str:
 
 
 def parse_uuid(text: str) -> bytes:
-    """Return the 16 bytes of a UUID that Kafka printed.
-
-    Raises: ValueError: the text is not a UUID.
-    """
+    """Return the 16 bytes of a UUID in Kafka's form. Raises: ValueError: the text is not a UUID."""
     value = a2b_base64(text.encode("ascii").translate(_FROM_URL) + b"==", strict_mode=True)
     if len(value) != 16:
         raise ValueError(f"a uuid has 16 bytes, {text!r} has {len(value)}")
@@ -110,7 +106,7 @@ def read_uvarint(buf: bytes | memoryview, pos: int) -> tuple[int, int]:
 
 
 class Reader:
-    """Reads values from bytes. Every failure is Malformed with the offset at which the value starts."""
+    """Reads values from bytes; failures are Malformed with the offset at which the value starts."""
 
     def __init__(self, buf: bytes | memoryview, pos: int = 0, end: int | None = None) -> None:
         self.buf = buf
@@ -163,7 +159,7 @@ class Reader:
         return int(value)
 
     def string(self, compact: bool, nullable: bool, errors: str = "strict") -> str | None:
-        """Return the next string. Bytes that are not UTF-8 are handled according to `errors`, as in bytes.decode()."""
+        """Return the next string; `errors` as in bytes.decode()."""
         start = self.pos
         size = self.length("string", "uvarint" if compact else "int16", nullable)
         if size is None:
@@ -181,7 +177,7 @@ class Reader:
         return None if size is None else self.read(size, "bytes")
 
     def count(self, compact: bool, nullable: bool, min_item_bytes: int) -> int | None:
-        """Return the item count of the next array. A count that the bytes left cannot hold is Malformed."""
+        """Return the item count of the next array, which the bytes left can hold; otherwise raise Malformed."""
         start = self.pos
         count = self.length("array", "uvarint" if compact else "int32", nullable)
         if count is not None and count * min_item_bytes > self.left:
@@ -190,7 +186,7 @@ class Reader:
 
 
 class Writer:
-    """Collects the parts of a message. A value that does not fit its type is Malformed."""
+    """Collects the parts of a message; raises Malformed for a value that does not fit its type."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -230,7 +226,7 @@ class Writer:
         self.parts.append(value or b"")
 
     def pieces(self, pieces: Iterable[bytes], compact: bool) -> None:
-        """Append a byte string given in pieces, without a copy."""
+        """Append a byte string in pieces, without a copy."""
         pieces = list(pieces)
         self.length("uvarint" if compact else "int32", sum(map(len, pieces)))
         self.parts += pieces

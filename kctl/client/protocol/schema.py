@@ -16,7 +16,7 @@ from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
 __all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
 
 NEVER: Final = 32768
-"""Version above those of all messages: with `flexible_from=NEVER` an API has no flexible version."""
+"""Version above all others: with `flexible_from=NEVER`, no version of an API is flexible."""
 
 Versions = tuple[int, int]
 """First and last version, inclusive; empty if the first is greater."""
@@ -88,19 +88,16 @@ class Field:
 
     @property
     def informs(self) -> bool:
-        """True for text for people: bytes that are not UTF-8 are replaced, as in Java, instead of rejected."""
+        """True for text for people, in which bytes that are not UTF-8 are replaced, as in Java."""
         return self.kind == "string" and self.name in _INFORMING
 
     def is_in(self, version: int) -> bool:
-        """Return whether `version` has this field, tagged or not."""
         return self.versions[0] <= version <= self.versions[1]
 
     def is_tagged_in(self, version: int) -> bool:
-        """Return whether `version` has this field in the tag section."""
         return self.tagged[0] <= version <= self.tagged[1]
 
     def is_nullable_in(self, version: int) -> bool:
-        """Return whether the field may be None in `version`."""
         return self.nullable[0] <= version <= self.nullable[1]
 
     def default_value(self) -> Any:
@@ -127,7 +124,7 @@ def field(
         kind: Kafka's word (`int8 int16 int32 int64 uint16 uint32 float64 bool string uuid bytes records`), a struct
             class, or a list with one of them for an array.
         versions: the versions that have the field.
-        default: the value in new messages, and in decoded messages of versions without the field.
+        default: value in new messages, and in decoded messages of versions without the field.
         factory: creates the default, for lists and structs.
         nullable: the versions in which it may be None.
         ignorable: versions without the field drop its value silently; otherwise they accept only the default.
@@ -168,8 +165,7 @@ class StructType(type):
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Struct(metaclass=StructType):
-    """A group of fields. Structs are equal if all fields and unknown tagged fields are equal. Declared structs are not
-    subclassed.
+    """A group of fields; equal if all fields and unknown tagged fields are equal. Declared structs are not subclassed.
 
     Attributes: `unknown_tagged_fields` by tag, empty in new structs; encoding a decoded message keeps them.
     """
@@ -268,7 +264,7 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
 
 
 def _show(entry: Field, value: Any) -> str:
-    """Return a field's value for people. Bytes are shown only as a size: they may be a password or a megabyte."""
+    """Return a field's value for people; bytes only as a size: they may be a password or a megabyte."""
     if value is None or isinstance(entry.kind, type):
         return repr(value)
     if entry.kind in ("bytes", "records"):

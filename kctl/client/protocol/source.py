@@ -1,7 +1,7 @@
 """Common part of the source generators: indented lines, fresh names, and runs of adjacent fixed-width values.
 
-A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. A value of
-unknown width ends the run, and `flush` writes the call.
+A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. A value of unknown
+width ends the run, and `flush` writes the call.
 """
 
 import struct
@@ -43,12 +43,12 @@ class Source:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add a line. An open run stays open, so the line must not read or write the wire."""
+        """Add a line; an open run stays open, so the line must not read or write the wire."""
         self.lines.append(f"{self._indent}{text}\n")
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add `head` and indent the lines in the context. The run is flushed at both ends."""
+        """Add `head` and indent the lines in the context; flush the run at both ends."""
         self.flush()
         self.line(head)
         self._indent += "    "
@@ -61,16 +61,14 @@ class Source:
         raise NotImplementedError  # subclasses pack or unpack
 
     def fail_if(self, condition: str, reason: str) -> None:
-        """Add a line that fails if `condition` holds. The walker then reports place and reason."""
+        """Add a line that fails if `condition` holds; the walker then reports place and reason."""
         self.line(f"if {condition}: raise Malformed({reason!r})")
 
     def fresh(self, stem: str) -> str:
-        """Return an unused local name."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def name_of(self, value: Any, stem: str) -> str:
-        """Return a name for `value` in the source."""
         for name, known in self.names.items():
             if known is value:
                 return name
@@ -108,7 +106,7 @@ class Source:
         return body, dict(sorted(tagged.items())), absent
 
     def compile(self, name: str, arguments: str, filename: str) -> Callable[..., Any]:
-        """Return the compiled function. Its source is stored in `linecache`, so that tracebacks show the line."""
+        """Return the compiled function; its source is in `linecache`, for tracebacks."""
         import linecache
 
         source = f"def {name}({arguments}):\n{''.join(self.lines)}"

@@ -1,4 +1,4 @@
-"""Metadata about all topics without their partitions, which are most of the time of decoding a response."""
+"""Metadata about all topics without their partitions, which take most of the time to decode."""
 
 from kctl.client.protocol.api.metadata import (
     MetadataRequest,

@@ -1,6 +1,4 @@
-"""Choice of the version of each API for a node: the highest that both sides support. Also the first release of each
-API.
-"""
+"""NodeVersions: version of each API for a node, the highest that both sides support; first release of each API."""
 
 from typing import Final
 
@@ -21,7 +19,7 @@ class NodeVersions:
 
     @classmethod
     def from_response(cls, response: ApiVersionsResponse) -> "NodeVersions":
-        """Return the ranges of an ApiVersions response. The caller has checked `error_code`."""
+        """Return the ranges of a successful ApiVersions response."""
         ranges = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
         features = {entry.name: entry.max_version_level for entry in response.finalized_features}
         return cls(ranges, features)
@@ -62,7 +60,6 @@ def _since(api: str) -> str:
 
 
 def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:
-    """Return the versions that the client would use."""
     low, high = request_cls.VALID_VERSIONS
     if request_cls.LATEST_VERSION_UNSTABLE:
         high -= 1

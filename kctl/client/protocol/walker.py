@@ -1,6 +1,6 @@
 """Reference codec: walks a declaration field by field and defines its meaning. Short and slow on purpose.
 
-codec.py must produce the same bytes, values, and errors (tests/fuzz/protocol).
+codec.py must produce equal bytes, values, and errors (tests/fuzz/protocol).
 """
 
 from typing import Any, TypeVar
@@ -27,10 +27,7 @@ def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0
 
 
 def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> tuple[M, int]:
-    """Decode the message at `offset`; return it and the position after it.
-
-    Raises: as `decode`.
-    """
+    """Decode the message at `offset`; return it and the position after it. Raises: as `decode`."""
     check_version(cls, version)
     walk = _Decode(Reader(data, offset), version, version >= cls.FLEXIBLE_FROM)
     try:
@@ -41,10 +38,7 @@ def decode_header(cls: type[M], data: bytes | memoryview, version: int, offset: 
 
 
 def encode(message: Message, version: int) -> bytes:
-    """Encode `message`.
-
-    Raises: as `encode_parts`.
-    """
+    """Encode `message`. Raises: as `encode_parts`."""
     return b"".join(encode_parts(message, version))
 
 
@@ -72,7 +66,7 @@ def check_version(cls: type[Message], version: int) -> None:
 
 
 def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
-    """Return the least size of an array item, which bounds the number of items that the bytes left can hold."""
+    """Return the least size of an array item, to bound the number of items in the bytes left."""
     if not isinstance(kind, type):
         return FIXED_SIZES.get(kind) or (1 if flexible else 2 if kind == "string" else 4)
     total = 1 if flexible else 0
@@ -89,7 +83,7 @@ def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
 
 
 class _Decode:
-    """A walk over bytes. After a failure, `path` is the field that failed."""
+    """A walk over bytes; `path`: the field that failed, after a failure."""
 
     def __init__(self, reader: Reader, version: int, flexible: bool) -> None:
         self.reader = reader
@@ -176,7 +170,7 @@ class _Decode:
 
 
 class _Encode:
-    """A walk over a message. After a failure, `path` is the field that failed."""
+    """A walk over a message; `path`: the field that failed, after a failure."""
 
     def __init__(self, writer: Writer, version: int, flexible: bool) -> None:
         self.writer = writer

@@ -34,10 +34,7 @@ def declared_keys() -> list[int]:
 
 
 def request_class(api_key: int) -> type[Request]:
-    """Return the request class of an API.
-
-    Raises: UnsupportedVersionError: the API is not declared.
-    """
+    """Return the request class of an API. Raises: UnsupportedVersionError: the API is not declared."""
     found = _requests.get(api_key)
     if found is None:
         name, module = APIS.get(api_key, (api_name(api_key), None))
@@ -49,8 +46,5 @@ def request_class(api_key: int) -> type[Request]:
 
 
 def response_class(api_key: int) -> type[Response]:
-    """Return the response class of an API.
-
-    Raises: UnsupportedVersionError: the API is not declared.
-    """
+    """Return the response class of an API. Raises: UnsupportedVersionError: the API is not declared."""
     return request_class(api_key).RESPONSE
