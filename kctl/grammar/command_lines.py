@@ -35,7 +35,7 @@ def fill_command(template: str, values: Mapping[str, object]) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word quoted for a POSIX shell. Control characters are escaped as $'...'."""
+    """Return a word quoted for a POSIX shell, control characters as $'...'."""
     if word == one_line(word):
         return shlex.quote(word)
     escaped = "".join(

@@ -50,7 +50,7 @@ def _whole_ms(number: str, unit: str) -> int:
 
 
 def show_duration(duration_ms: int) -> str:
-    """Return the shortest exact text of a duration. `parse_duration_ms` returns the original value for it."""
+    """Return the shortest exact text of a duration, the inverse of `parse_duration_ms`."""
     if duration_ms == 0:
         return "0s"
     parts = []

@@ -5,5 +5,5 @@ LONGEST_INTEGER = 19
 
 
 def integer_in(text: str) -> int | None:
-    """Return the integer of a text of decimal digits, or None for other and longer texts."""
+    """Return the integer of up to 19 decimal digits, or None for other texts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST_INTEGER else None

@@ -31,8 +31,6 @@ class Relative(NamedTuple):
 
 
 class Absolute(NamedTuple):
-    """A fixed offset."""
-
     offset: int
 
     def __str__(self) -> str:
@@ -40,7 +38,7 @@ class Absolute(NamedTuple):
 
 
 class AtTime(NamedTuple):
-    """The first record that is not older than a time (milliseconds since the epoch)."""
+    """The first record at or after a time (milliseconds since the epoch)."""
 
     at_ms: int
 
@@ -72,7 +70,7 @@ class OffsetSpec(NamedTuple):
         spans: ranges of partition numbers; empty means all partitions.
         start: None keeps the earlier start.
         end: None keeps the earlier end, or removes it if `is_open`.
-        is_open: whether the text ends with a colon.
+        is_open: the text ends with a colon.
     """
 
     spans: tuple[PartitionSpan, ...] = ()
@@ -96,7 +94,7 @@ class OffsetSpec(NamedTuple):
 
 
 def range_of(specs: Iterable[OffsetSpec], partition: int, default: Range | None = None) -> Range:
-    """Return the range to read from a partition. If several specs set a bound, the last one applies."""
+    """Return the range to read from a partition; the last spec that sets a bound applies."""
     found = default or Range()
     for spec in specs:
         if spec.is_about(partition):

@@ -15,8 +15,6 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 class TopicWords(NamedTuple):
-    """Topic names and topic patterns."""
-
     names: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
 

@@ -58,7 +58,7 @@ class KafkaSandbox:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The addresses of all brokers, for bootstrap.servers."""
+        """Addresses of all brokers, for bootstrap.servers."""
         return self._served.bootstrap
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class KafkaSandbox:
         headers: Headers = (),
         timestamp_ms: int | None = None,
     ) -> Record:
-        """Append a record to a topic without a client, and return the record.
+        """Append a record to a topic without a client, and return it.
 
         Args:
             value, key: bytes, a string (UTF-8), or None.
@@ -237,7 +237,7 @@ class KafkaSandbox:
             yield
 
     def heal(self) -> None:
-        """Stop all faults, and cancel all failures that `fail` ordered."""
+        """Stop all faults, and cancel the failures of `fail`."""
         self.sandbox.heal()
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:

@@ -10,10 +10,7 @@ Headers = Mapping[str, Content] | Iterable[tuple[str, Content]]
 
 
 def content(name: str, given: Content) -> bytes | None:
-    """Return the bytes of a key or a value.
-
-    Raises: TypeError: `given` is not a string, bytes, or None.
-    """
+    """Return the bytes of a key or a value. Raises: TypeError: not a string, bytes, or None."""
     if isinstance(given, str):
         return given.encode()
     if given is None or isinstance(given, bytes):

@@ -9,10 +9,7 @@ def once() -> Trigger:
 
 
 def times(count: int) -> Trigger:
-    """Fail the next `count` requests.
-
-    Raises: ValueError: `count` is not 1 to 10,000.
-    """
+    """Fail the next `count` requests. Raises: ValueError: `count` is not 1 to 10,000."""
     return Times(count)
 
 

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class AsyncAdmin:
-    """Admin client for coroutines: each method is the method of `Admin` with its name.
+    """Admin client for coroutines, with the methods of `Admin`.
 
     Tasks of one event loop may share it. Calls run one after another, and their timeouts include the wait for earlier
     calls. A cancelled call may have had its effect.

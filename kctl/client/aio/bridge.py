@@ -39,7 +39,7 @@ async def run(call: Callable[[], R]) -> R:
     """Run synchronous code and await its waits.
 
     If the coroutine is cancelled, the waiting code gets the asyncio.CancelledError. No await separates the end of the
-    code from the end of this coroutine, so that no result is lost.
+    code from the end of this coroutine, so no result is lost.
     """
     bridged = _Bridged(call)
     bridged.gr_context = getcurrent().gr_context  # use the context variables of the caller
@@ -63,8 +63,6 @@ async def run(call: Callable[[], R]) -> R:
 
 
 class HasClient(Protocol):
-    """A client for asyncio, with its synchronous client."""
-
     _client: Any
 
     async def _run(self, call: Callable[[], Any]) -> Any: ...

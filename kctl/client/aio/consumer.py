@@ -1,5 +1,6 @@
-"""AsyncConsumer: the consumer for coroutines. One network thread fetches, sends heartbeats, and wakes the event
-loop.
+"""AsyncConsumer: the consumer for coroutines.
+
+One network thread fetches, sends heartbeats, and wakes the event loop.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ OnAsyncCommit = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError
 class AsyncRebalanceListener:
     """Callbacks for assignment changes as coroutines. Subclass it and override the methods you need.
 
-    The methods run inside `poll`, the iteration, or `close`, in the task of that call. They may call the consumer.
+    They run inside `poll`, the iteration, or `close`, in the task of that call, and may call the consumer.
     """
 
     async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -79,10 +80,10 @@ def _awaiting(callback: OnAsyncCommit) -> OnCommit:
 class AsyncConsumer:
     """Consumer for coroutines.
 
-    Only one task may wait in a call. Other calls (`pause`, `seek`, `commit_async`, ...) may come from any task, even
-    while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation. Cancellation
-    loses no records and commits only records that were returned; the next call returns the rest. Errors are as in
-    `Consumer`. `async for record in consumer` returns one record at a time; commits and close() commit the records
+    Only one task may wait in a call. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may come from any
+    task, even while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation.
+    Cancellation loses no records and commits only records that were returned; the next call returns the rest. Errors
+    are as in `Consumer`. `async for record in consumer` returns one record at a time; commits cover the records
     returned. `async with` closes; if the block raises, the last records returned are not committed.
     Args: as for `Consumer`; `events` is called on the network thread.
     """
@@ -108,7 +109,7 @@ class AsyncConsumer:
             raise ConcurrentModificationError(text) from None
 
     def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a method that does not wait. A poll of another task applies the change."""
+        """Call a method that does not wait; a poll of another task applies the change."""
         user = self._client._one_user.user
         if not runs_here(user):
             return call(*args, **kwargs)
@@ -163,7 +164,6 @@ class AsyncConsumer:
         return self._side.data.result is result
 
     def _show(self, records: Sequence[ConsumerRecord], result: PollResult) -> None:
-        """Pass records to the hook, before the application has them."""
         if self._client._on_poll is not None:
             self._client._show(records, result)
 
@@ -260,7 +260,7 @@ class AsyncConsumer:
         self._now(self._client.store_offsets, offsets)
 
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
-        """Request a rebalance of the group, carried out by the next polls."""
+        """Request a rebalance of the group, which the next polls carry out."""
         self._now(self._client.enforce_rebalance, reason)
 
     def group_metadata(self) -> GroupMetadata:
@@ -284,9 +284,7 @@ class AsyncConsumer:
         return self._client.metrics()
 
     def wakeup(self) -> None:
-        """Let the current or next waiting call raise WakeupError. May be called from any thread and from signal
-        handlers.
-        """
+        """Let the current or next waiting call raise WakeupError; any thread or signal handler."""
         self._client.wakeup()
 
     @property
@@ -310,5 +308,5 @@ class AsyncConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, the last records returned and not committed count as not processed."""
+        """Close; after an exception, the last records returned count as not processed."""
         await self._run(partial(self._client.__exit__, kind, error, traceback))

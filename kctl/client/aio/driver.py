@@ -1,6 +1,6 @@
 """AsyncDriver: waits as awaits of the running event loop; threads belong to the driver beneath.
 
-Outside of a bridge (network threads, interpreter exit) it behaves like the driver beneath.
+Outside of a bridge (network threads, interpreter exit), waits block.
 """
 
 import asyncio
@@ -37,7 +37,6 @@ class _Sleeper:
         self._future: asyncio.Future[None] | None = None
 
     def notify(self) -> None:
-        """End the sleep; any thread."""
         self._wakes.post(self._end)
 
     def sleep(self, most_ms: int) -> None:
@@ -70,7 +69,7 @@ class AsyncWaiter:
 
 
 class AsyncTask:
-    """A loop of the driver beneath, and the flag that its end raises."""
+    """A loop of the driver beneath, and the flag that its end sets."""
 
     __slots__ = ("below", "ended")
 
@@ -88,7 +87,7 @@ class AsyncDriver:
 
     Attributes:
         beneath: driver that runs the loops.
-        acting_as: task that counts as the caller in place of the current one; see `caller`.
+        acting_as: task that counts as the caller in place of the current one.
     """
 
     def __init__(self, beneath: Driver, clock: Clock) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class AwaitedHttpClient(HttpClient):
-    """HTTP client for code in a bridge. Elsewhere, `request` raises WouldWait before it sends anything."""
+    """HTTP client for code in a bridge; otherwise `request` raises WouldWait before it sends anything."""
 
     def __init__(
         self,
@@ -33,7 +33,6 @@ class AwaitedHttpClient(HttpClient):
         self._driver = driver
 
     def request(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Send a request; as `HttpClient.request`."""
         if not is_bridged():
             raise WouldWait
         return super().request(*args, **kwargs)
@@ -74,7 +73,6 @@ class AwaitedSocket:
             raise OSError(failed, os.strerror(failed))
 
     def secure(self, context: ssl.SSLContext, host: str) -> None:
-        """Do the TLS handshake."""
         self._below = secured = context.wrap_socket(self._below, server_hostname=host, do_handshake_on_connect=False)
         self._repeat(secured.do_handshake)
 

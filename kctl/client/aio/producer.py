@@ -1,5 +1,6 @@
-"""AsyncProducer: the producer for coroutines. One network thread sends, and wakes the event loop once for many
-results.
+"""AsyncProducer: the producer for coroutines.
+
+One network thread sends, and wakes the event loop once for many results.
 """
 
 import asyncio
@@ -66,9 +67,9 @@ class AsyncProducer:
     """Producer for coroutines; any number of tasks may share it.
 
     `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when it is accepted, and
-    waits only for metadata or buffer.memory. The event loop is never blocked. A call cancelled before the record was
-    accepted sends nothing; accepted records are delivered without a waiting task. `async with` flushes and closes. If
-    the block raises, such as asyncio.CancelledError, unacknowledged records are dropped and their number is logged.
+    waits only for metadata or buffer.memory. A call cancelled before the record was accepted sends nothing; accepted
+    records are delivered without a waiting task. `async with` flushes and closes. If the block raises, such as
+    asyncio.CancelledError, unacknowledged records are dropped and their number is logged.
     Args: as for `Producer`; `events` is called on the network thread, `partitioner` and `on_send` on the event loop.
     """
 

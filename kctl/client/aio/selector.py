@@ -11,10 +11,7 @@ _LONGEST_MS = 60 * 60 * 1000
 
 
 class AwaitedSelector(Selector):
-    """A selector on epoll or kqueue, whose descriptor an event loop can watch.
-
-    In a bridge, `poll` lets the event loop wait; elsewhere it blocks.
-    """
+    """A selector on epoll or kqueue, whose descriptor an event loop can watch; outside of a bridge, `poll` blocks."""
 
     def __init__(self, options: SocketOptions, clock: Clock) -> None:
         super().__init__(options)

@@ -57,14 +57,14 @@ class OpenLoop:
         self.unfinished = unfinished
 
     def drop(self, most_ms: int = LIMIT_MS) -> Timer:
-        """Let the thread deliver accepted records and exit, without waiting. Return its timer. Any thread."""
+        """Let the thread deliver accepted records and exit, without waiting; return its timer. Any thread."""
         self._is_dropped = True
         timer = Timer(self._mailbox.clock, min(self._limit_ms, most_ms))
         self._mailbox.post_close(CloseRequest.within(timer, is_leaving=self._mailbox.leaves_when_dropped))
         return timer
 
     def join(self, deadline_at_ms: int) -> bool:
-        """Wait for the exit of the thread until the deadline; return whether it has exited."""
+        """Wait until the thread has exited or the deadline; return whether it has exited."""
         task = self._mailbox.task
         return task is None or self._mailbox.driver.join(task, deadline_at_ms)
 
@@ -78,7 +78,6 @@ class OpenLoop:
             forget(self._mailbox)
 
     def log_dropped(self, error: BaseException | None) -> None:
-        """Log how many records are dropped because a with block raised an error."""
         records = self.unfinished().records
         if records:
             logger.warning("%s dropped: the with block ended with %r", counted(records, "record"), error)

@@ -1,4 +1,4 @@
-"""ClientLoop: network thread of a client: takes events, runs due work, waits for I/O or the next deadline."""
+"""ClientLoop: network thread of a client: handles events, does due work, waits for I/O or the next deadline."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -22,7 +22,6 @@ class ClientLoop(ABC, Generic[E]):
     Attributes:
         close_request: the close with the earliest deadline, if any.
         is_over: the close is done, or its deadline has passed.
-        ended_at_ms: end of the loop.
     """
 
     EVENTS_PER_TURN: ClassVar[int]
@@ -38,10 +37,10 @@ class ClientLoop(ABC, Generic[E]):
         self._until_ms = 0
         """Before this instant no deadline passes; 0 if events may have brought an earlier deadline."""
         self._taken: deque[E | Call | CallInterrupted] = deque()
-        """Events of the present turn that are not handled yet; the first of them is being handled."""
+        """Events of this turn that are not handled yet; the first one is being handled."""
 
     def run(self) -> None:
-        """Run until closed. In any case, finish every call and close every socket."""
+        """Run until closed, then finish every call and close every socket, even after an error."""
         try:
             while not self.is_over:
                 self.turn()
@@ -56,7 +55,7 @@ class ClientLoop(ABC, Generic[E]):
                 steps.callback(self._fail_outstanding)
 
     def _finish(self) -> None:
-        """Take no more events, and end those that are left; last the event that was being handled, if there is one."""
+        """Accept no more events, and end the rest; last the event that was being handled, if any."""
         self.ended_at_ms = self._clock.now_ms()
         self._mailbox.is_finished = True
         first = [self._taken.popleft()] if self._taken else []
@@ -65,7 +64,7 @@ class ClientLoop(ABC, Generic[E]):
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up, or the next deadline.
 
-        A wake-up may come late, when a turn has already handled its cause. The turn then only continues the wait.
+        If a wake-up comes late, when a turn has already handled its cause, the turn only continues the wait.
         """
         mailbox = self._mailbox
         if mailbox.awake():
@@ -82,7 +81,6 @@ class ClientLoop(ABC, Generic[E]):
         self._client.poll(self._until_ms if mailbox.fall_asleep() else now_ms)
 
     def _take(self) -> None:
-        """Handle the close requests and the next events."""
         mailbox = self._mailbox
         while (request := mailbox.pop_close()) is not None:
             if self.close_request is None or request.deadline_at_ms < self.close_request.deadline_at_ms:
@@ -116,7 +114,7 @@ class ClientLoop(ABC, Generic[E]):
 
     @abstractmethod
     def _run(self, now_ms: int) -> int:
-        """Send due requests; return the latest instant of the next iteration."""
+        """Send due requests; return the latest instant of the next turn."""
 
     @abstractmethod
     def _fail_outstanding(self) -> None:

@@ -1,9 +1,9 @@
 """Close sequence of consumer, producer, and admin client, with one timer.
 
 1. Application: rejects further calls. A consumer commits if auto-commit is enabled, calls its rebalance listener, and
-   releases its partitions. The `CloseRequest` overtakes all events, so that its deadline does not wait for them.
+releases its partitions. The `CloseRequest` overtakes all events: its deadline does not wait for them.
 2. Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
-   Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
+Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
 3. `CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout.
 4. The sockets close, pending calls are finished, and the thread exits.
 5. Application: joins the thread. A result with an expired step is returned at the deadline, not before.
@@ -51,7 +51,7 @@ class CloseResult(NamedTuple):
             or open (the broker aborts it after transaction.timeout.ms).
         committed: True if all pending offsets were committed; None without a group.
         left_group: True if the group confirmed that this member left; None if it stays a member.
-        expired_in: the step in which the timeout passed, or None. With timeout 0: the requests whose responses were not
+        expired_in: step in which the timeout passed, or None. With timeout 0: the requests whose responses were not
             awaited.
         elapsed_ms: duration, up to the end of the network thread if there is one.
         aborted: records of aborted transactions, acknowledged or not; the other counts exclude them.
@@ -82,10 +82,7 @@ def close_margin_ms(timeout_ms: int) -> int:
 class CloseRequest(NamedTuple):
     """Request to finish until the deadline, then fail the rest, close the sockets, and end the loop.
 
-    Attributes:
-        timeout_ms: the caller's timeout, for error messages.
-        at_ms: start of the close.
-        is_leaving: the member leaves its group.
+    Attributes: timeout_ms: for error messages. at_ms: start of the close. is_leaving: the member leaves its group.
     """
 
     deadline_at_ms: int

@@ -1,6 +1,6 @@
 """Mailbox: queue and wake-ups between application threads and the network thread.
 
-Application threads post events; the loop takes them in order and finishes the calls among them. Waiting is always:
+Application threads post events; the loop handles them in order and finishes the calls among them. Waiting is always:
 post, check, wait. KeyboardInterrupt is safe anywhere: interrupted calls are reported to the loop.
 """
 
@@ -69,11 +69,12 @@ E = TypeVar("E")
 class Mailbox(Generic[E]):
     """Events from application threads to the loop.
 
+    Args: wakeup: ends the loop's poll. last_error: the client's last error, as a default cause.
     Attributes:
         task: the loop, if spawned.
         failure: exception that ended the loop: a bug.
-        is_finished: the loop takes no more events; posters must withdraw later ones.
-        is_forked: True in the child of a fork(), which has no loop.
+        is_finished: the loop accepts no more events; posters must withdraw later ones.
+        is_forked: this is the child of a fork(), which has no loop.
         leaves_when_dropped: the loop of a dropped client leaves its group.
     """
 
@@ -87,7 +88,6 @@ class Mailbox(Generic[E]):
         wakeup: Callable[[], None],
         last_error: Callable[[], KafkaError | None],
     ) -> None:
-        """Args: wakeup: ends the loop's poll. last_error: the client's last error, as a default cause."""
         self.clock = clock
         self.driver = driver
         self.task: Task | None = None
@@ -105,7 +105,6 @@ class Mailbox(Generic[E]):
     # --- application side ---------------------------------------------------------------------------------------------
 
     def post(self, event: E | Call | CallInterrupted) -> None:
-        """Post an event to the loop; any thread."""
         try:
             self._events.append(event)
             if self._is_loop_asleep:
@@ -127,7 +126,7 @@ class Mailbox(Generic[E]):
         return not self.is_finished
 
     def withdraw(self, event: E | Call) -> bool:
-        """Remove an event that a finished loop has not taken; return whether it was in the queue."""
+        """Remove an event that a finished loop has not handled; return whether it was in the queue."""
         while True:
             try:
                 self._events.remove(event)
@@ -169,11 +168,11 @@ class Mailbox(Generic[E]):
             self.look()
 
     def _wait_for_end(self, deadline_at_ms: int) -> bool:
-        """Wait for the end of the loop, which finishes all calls and records before; return whether it has ended."""
+        """Wait for the end of the loop, which finishes all calls before; return whether it has ended."""
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def look(self) -> None:
-        """Take reports of the loop and raise if one ends a call; overridden by clients with reports."""
+        """Handle reports of the loop and raise if one ends a call; overridden by clients with reports."""
 
     def check_process(self) -> None:
         """Raise IllegalStateError in the child of a fork(), which has no loop."""
@@ -198,12 +197,10 @@ class Mailbox(Generic[E]):
     # --- loop side ----------------------------------------------------------------------------------------------------
 
     def pop_some(self, most: int) -> Sequence[E | Call | CallInterrupted]:
-        """Return up to `most` next events, in order."""
         events = self._events
         return [events.popleft() for _ in range(min(most, len(events)))]
 
     def pop_close(self) -> CloseRequest | None:
-        """Return the next close, or None."""
         try:
             return self._close_requests.popleft()
         except IndexError:
@@ -220,12 +217,12 @@ class Mailbox(Generic[E]):
         return not self._events
 
     def fall_asleep(self) -> bool:
-        """Announce that the loop will wait; return False if there is an event, a close or a nudge to handle first."""
+        """Announce that the loop will wait; return False if an event, a close, or a nudge comes first."""
         self._is_loop_asleep = True
         return not self._events and not self._close_requests and not self._is_nudged
 
     def awake(self) -> bool:
-        """Announce that the loop needs no wake-up; return whether it has an event, a close or a nudge."""
+        """Announce that the loop needs no wake-up; return whether it has an event, a close, or a nudge."""
         self._is_loop_asleep = False
         if self._is_nudged:
             self._is_nudged = False  # before the turn: a later nudge is about what the turn may have missed

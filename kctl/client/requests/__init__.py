@@ -3,12 +3,12 @@
 request.py           result of polling a request manager: requests to send, and the next deadline
 retry.py             table of retries: whether, where, and after which pause
 items.py             items of a response, each exactly once
-find_coordinator.py  FindCoordinator request and response
+find_coordinator.py  FindCoordinator
 leaders.py           leaders of partitions by the metadata
-list_offsets.py      ListOffsets request and response
+list_offsets.py      ListOffsets
 group_offsets.py     OffsetFetch, OffsetCommit, OffsetDelete
-leave_group.py       LeaveGroup request and response
-producer_id.py       InitProducerId request and response
+leave_group.py       LeaveGroup
+producer_id.py       InitProducerId
 topics.py            Metadata request about topics, and its response
 coordinator.py       coordinator of a group or transactional.id, and connections to it
 

@@ -1,8 +1,8 @@
 """Coordinator: broker that coordinates a group or a transactional.id, with separate connections to it.
 
-Finds the coordinator by FindCoordinator and detects when it moves or stops responding. Connections are separate because
-brokers respond in order: fetches, large batches, and held JoinGroups must not delay heartbeats, commits, LeaveGroup, or
-the end of a transaction. Used by the network thread.
+It finds the coordinator by FindCoordinator and detects when it moves or stops responding. Connections are separate
+because brokers respond in order: fetches, large batches, and held JoinGroups must not delay heartbeats, commits,
+LeaveGroup, or the end of a transaction. Used by the network thread.
 """
 
 from random import Random
@@ -42,8 +42,8 @@ class Coordinator:
         refusal: error that ends the search; reset by the next poll.
         is_recheck_pending: a broker was queried whether the known coordinator is current.
     Source: Java's CoordinatorRequestManager and TransactionManager. Differs: separate connections, two for group
-    members. While the coordinator is silent, another broker is queried every second, so that a frozen coordinator is
-    left as soon as it is replaced.
+        members. While the coordinator is silent, another broker is queried every second, to leave a frozen coordinator
+        as soon as it is replaced.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Coordinator:
         self._is_wanted = False
         self._is_in_flight = False
         self._connect_errors: dict[int, KafkaError] = {}
-        """Last error of each connection, so that each failure counts once."""
+        """Last error of each connection, to count each failure once."""
         self._pending: dict[int, int] = {}
         """Start of each unanswered request on the first connection, oldest first."""
         self._sent = 0
@@ -123,7 +123,7 @@ class Coordinator:
     def outgoing(
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> Outgoing:
-        """Return the request for a connection. If its connection is lost, the coordinator is lost."""
+        """Return the request for a connection, whose loss is the loss of the coordinator."""
         found = self._found
         self._sent = number = self._sent + 1
         if connection == self._connections[0]:
@@ -141,14 +141,14 @@ class Coordinator:
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
     def check(self, code: int, action: str) -> KafkaError | None:
-        """Return the error of a response code, or None. A wrong coordinator is lost.
+        """Return the error of a response code, or None; a wrong coordinator is lost.
 
         Args: action: an imperative whose object is the coordinator's name: `join`.
         """
         return self.noted(code_error(code, f"{action} {self._name}"))
 
     def noted(self, error: KafkaError | None) -> KafkaError | None:
-        """Return the error of a response. A wrong coordinator is lost."""
+        """Return the error of a response; a wrong coordinator is lost."""
         if error is None:
             self.answered()
         elif isinstance(error, BrokerError) and error.code in ELSEWHERE:
@@ -160,7 +160,7 @@ class Coordinator:
         self.error = None
 
     def lost(self, error: KafkaError) -> None:
-        """Find the coordinator again: the known one does not respond or is no longer the coordinator."""
+        """Find the coordinator again: it does not respond, or is no longer the coordinator."""
         if self._node is None:
             return
         self.error = error
@@ -175,15 +175,13 @@ class Coordinator:
             self._client.network.disconnect(connection, "the coordinator is looked up again")
 
     def note(self, event: GroupChanged | CoordinatorFound | CoordinatorLost) -> None:
-        """Send an event to the event sink and to the log."""
         group_logger.info("%s", event)
         self._client.report(event)
 
     def recheck(self) -> None:
-        """Query whether the known coordinator is current; it stays until another one is reported.
+        """Query whether the known coordinator is current; keep it and its connections until another one is reported.
 
-        Unlike `lost` it keeps the connections: a held JoinGroup would otherwise leave a member behind for which the
-        group waits.
+        With `lost`, a held JoinGroup would leave a member behind for which the group waits.
         """
         if self._node is not None:
             self.is_recheck_pending = True
@@ -298,7 +296,7 @@ class Coordinator:
     def _is_its_fault(self, error: KafkaError) -> bool:
         """Return whether a request without a response counts against the coordinator.
 
-        After a short timeout, a later request may still get its response; only the connection is lost.
+        After a short timeout, a later request may still get its response.
         """
         if isinstance(error, UnsupportedVersionError | LocalProtocolError):
             return False

@@ -24,7 +24,7 @@ class KeyType(IntEnum):
     TRANSACTION = 1
 
     def name_of(self, key: str) -> str:
-        """Return the name of the owner of a key, for messages."""
+        """Return the owner of a key, for messages."""
         return f"group {key}" if self is KeyType.GROUP else f"transactional.id {key}"
 
 
@@ -42,10 +42,7 @@ def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersi
 def coordinators_in(
     response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str], broker: str = "a broker"
 ) -> dict[str, Node | KafkaError]:
-    """Return the coordinator or error of each requested key.
-
-    Responses with a single key are about the first.
-    """
+    """Return the coordinator or error of each requested key; only of the first if the response has a single key."""
     many = [(each.key, each) for each in response.coordinators]
     entries = each_once(many, keys, "FindCoordinator", broker) if many else {}
     found: dict[str, Node | KafkaError] = {}

@@ -1,4 +1,4 @@
-"""Offsets of a group: requests and responses of OffsetFetch, OffsetCommit, and OffsetDelete."""
+"""Offsets of a group: OffsetFetch, OffsetCommit, and OffsetDelete."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
@@ -98,7 +98,7 @@ def committed_in(
 def committed_of(
     group: OffsetFetchResponseGroup | OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str
 ) -> Committed | KafkaError:
-    """Return the committed offsets of one group from its part of a response; see `committed_in`."""
+    """Return the committed offsets of one group, as `committed_in`."""
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds without commits
         return dict.fromkeys(asked)
     if group.error_code:
@@ -142,7 +142,7 @@ def offset_commit(
     member_id: str = "",
     group_instance_id: str | None = None,
 ) -> OffsetCommitRequest:
-    """Return the request to commit offsets, by default without membership, for groups without members."""
+    """Return the request to commit offsets, by default without membership."""
     return OffsetCommitRequest(
         group_id=group_id,
         generation_id_or_member_epoch=generation,
@@ -159,10 +159,7 @@ def codes_in(
     topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
     topic_ids: Mapping[str, bytes] = {},
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the error code of each partition.
-
-    Args: topic_ids: ids of topics that the request identified by id.
-    """
+    """Yield the error code of each partition. Args: topic_ids: of topics that the request identified by id."""
     names = {topic_id: name for name, topic_id in topic_ids.items()}
     for topic in topics:
         name = topic.name

@@ -16,7 +16,7 @@ def each_once(
     """Return each requested item; missing and duplicate ones are a RemoteProtocolError.
 
     Args:
-        items: items of the response; others than the requested ones are ignored.
+        items: items of the response; other items are ignored.
         requested: None: all items of the response.
         broker: name of the sender for messages.
     """

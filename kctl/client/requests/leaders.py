@@ -1,6 +1,6 @@
-"""Leaders: the node that leads a partition by the metadata, and the reason if there is none.
+"""Leaders: the node that leads a partition by the metadata, or the reason why none does.
 
-Requests newer metadata if needed. Owns the back-off of topics whose metadata is an error that is not retriable.
+Requests newer metadata if needed. Owns the backoff of topics whose metadata is an error that is not retriable.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,10 +20,10 @@ class Leaders:
     def __init__(self, client: ClusterClient) -> None:
         self._client = client
         self._denials: dict[str, RetryPause] = {}
-        """The back-off of each topic whose metadata is an error that no retry cures."""
+        """Backoff of each topic whose metadata is an error that no retry fixes."""
 
     def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
-        """Return the partition with its leader. If there is none, request newer metadata and return None."""
+        """Return the partition with its leader, or None, and request newer metadata."""
         cluster = self._client.metadata.cluster
         info = cluster.partition(*topic_partition)
         if info is None or cluster.node(info.leader_id) is None:
@@ -34,9 +34,9 @@ class Leaders:
         return info
 
     def denied(self, topic: str, backoff: ExponentialBackoff, now_ms: int) -> int:
-        """Note that the metadata of a topic is a final error; return when its partitions may try again.
+        """Record that the metadata of a topic is a final error; return when its partitions may retry.
 
-        All of them at one instant, so that the application is given their common error once.
+        They retry at one instant, and the application gets their common error once.
         """
         pause = self._denials.setdefault(topic, RetryPause(backoff))
         if now_ms >= pause.until_ms:
@@ -131,7 +131,6 @@ class Leaders:
         return self.name_of(info.leader_id), self._client.network.status.unfinished(info.leader_id)
 
     def why_not_ready(self, node_id: int) -> KafkaError | None:
-        """Return the error of the last connection to the node, or None."""
         return self._client.network.status.node_error(node_id)
 
 

@@ -28,7 +28,7 @@ def leave_group(
 ) -> LeaveGroupRequest:
     """Return the request that removes the members.
 
-    Args: takes_members: False: the coordinator accepts one member; the request is about the first.
+    Args: takes_members: False: the coordinator accepts only one member, the first.
     """
     if not takes_members:
         return LeaveGroupRequest(group_id=group_id, member_id=next(iter(members)).member_id)

@@ -1,4 +1,4 @@
-"""Poll: result of polling a request manager. Protocols of managers."""
+"""Poll: result of polling a request manager, and protocols of managers."""
 
 from typing import NamedTuple, Protocol
 
@@ -19,15 +19,12 @@ NOTHING_TO_SEND = Poll([])
 
 
 class CallProgress(NamedTuple):
-    """Wait of an unfinished call, and its last error."""
-
     waiting_for: str
     cause: KafkaError | None
 
 
 class RequestManager(Protocol):
     def poll(self, now_ms: int) -> Poll:
-        """Return requests to send, and the latest instant of the next poll."""
         ...
 
 

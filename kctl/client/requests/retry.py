@@ -1,6 +1,6 @@
-"""Retry policy: table of retries after errors (whether and on which broker), and the pause before.
+"""Retry policy: whether and on which broker to retry after errors, and the pause before.
 
-Callers own deadlines and the number of tries. Source: Java's response handlers. Differs: after a missing permission,
+Callers own deadlines and the number of attempts. Source: Java's response handlers. Differs: after a missing permission,
 init_transactions() can be called again (FAIL); Java aborts an empty transaction first.
 """
 
@@ -39,7 +39,7 @@ NO_LONGER_MEMBER = frozenset(
 """Codes of a group that has continued without this member: its offsets must not be committed. Source: KIP-447."""
 UNKNOWN_TOPIC = frozenset({_E.UNKNOWN_TOPIC_OR_PARTITION, _E.UNKNOWN_TOPIC_ID})
 UNKNOWN_TOPIC_TRIES = 3
-"""Tries after which an unknown topic does not exist; new topics may be unknown to a broker briefly."""
+"""Attempts after which an unknown topic does not exist; brokers may not know new topics briefly."""
 CONCURRENT_RETRY_MS = 20
 """Longest pause after CONCURRENT_TRANSACTIONS: the previous transaction is about to end. Source: Java."""
 
@@ -69,10 +69,7 @@ class RetryRule(NamedTuple):
     limits_unknown_topic: bool = False
 
     def decide(self, error: KafkaError, tries: int = 0) -> Decision:
-        """Return the consequence of an error.
-
-        Args: tries: number of times the request was sent; 0 if it does not matter.
-        """
+        """Return the consequence of an error. Args: tries: attempts so far; 0 if it does not matter."""
         if not isinstance(error, BrokerError):
             if self.retries_lost:
                 is_final = isinstance(error, UnsupportedVersionError | LocalProtocolError)
@@ -208,9 +205,9 @@ def retry_backoff(config: ClientConfig, rng: Random) -> ExponentialBackoff:
 
 
 class RetryPause:
-    """Pause before the next try, longer after each failure.
+    """Pause before the next attempt, longer after each failure.
 
-    Attributes: failures: number since the last success. until_ms: earliest instant of the next try.
+    Attributes: failures: number since the last success. until_ms: earliest instant of the next attempt.
     """
 
     __slots__ = ("_backoff", "failures", "until_ms")

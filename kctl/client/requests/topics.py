@@ -1,6 +1,6 @@
 """Metadata requests about some or all topics, and their responses.
 
-Unlike the client's metadata, such a response is newer than the call, and the request creates no topics.
+Unlike the client's metadata, a response is newer than the call, and the request creates no topics.
 """
 
 from collections.abc import Iterable
