@@ -1,8 +1,8 @@
 """Guard: check of Avro bytes before fastavro reads them, for schemas with which few bytes can exhaust resources.
 
-Three kinds of schemas need it. Recursive and deep schemas can crash the process, because fastavro recurses in C without
-a limit. With values of zero bytes, an array of ten bytes can have a billion items, and records whose fields double at
-each level have as many values. In all other schemas, each value has bytes.
+Recursive and deep schemas can crash the process, because fastavro recurses in C without a limit. With values of zero
+bytes, an array of ten bytes can have a billion items, and records whose fields double at each level have as many
+values. In all other schemas, each value has bytes.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,6 @@ _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 
 
 class Guard:
-    """Guard of one schema."""
-
     def __init__(self, schema: Any, names: Mapping[str, Any]) -> None:
         self._schema = schema
         self._names = names
@@ -31,7 +29,7 @@ class Guard:
         return cls(schema, names) if _facts(schema, names, {}).is_risky else None
 
     def check(self, data: bytes) -> None:
-        """Check the bytes. Raises: DecodeError: they are nested too deeply, have too many values, or are incomplete."""
+        """Raise DecodeError if the bytes are nested too deeply, have too many values, or are incomplete."""
         _Walk(data, self._names).value(self._schema, 0)
 
 
@@ -44,7 +42,6 @@ class _Walk:
         self._most_values = MOST_VALUES + MOST_VALUES_A_BYTE * len(data)
 
     def value(self, schema: Any, depth: int) -> None:
-        """Skip one value."""
         if depth > MOST_DEPTH:
             raise DecodeError(f"the value is nested more than {MOST_DEPTH} levels deep")
         self._values += 1

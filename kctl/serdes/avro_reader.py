@@ -55,7 +55,7 @@ class AvroReader:
         """Return the size of data that never exceeds `json_bytes` as JSON.
 
         A byte of data produces at most all names of the schema in JSON, because each record type appears at most once
-        between the root and a value that is not a record. Schemas with a guard have no such limit: the result is 0.
+        between the root and a value that is not a record. Schemas with a guard have no limit: the result is 0.
         """
         if self._guard is not None:
             return 0
@@ -75,7 +75,7 @@ class AvroReader:
 
 
 def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape: Shape) -> Callable[[bytes], Any]:
-    """Return `AvroReader.read` as a closure, because small records take half a microsecond."""
+    """Return `AvroReader.read` as a closure: small records take half a microsecond."""
     names, convert, read_one = shape.names_branches, shape.convert, fastavro.schemaless_reader
 
     def read(data: bytes) -> Any:

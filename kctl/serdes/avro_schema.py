@@ -19,7 +19,7 @@ class AvroSchema(NamedTuple):
 
 
 def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
-    """Return a schema with referenced schemas, each after the schemas that it references.
+    """Return a schema with its references, each after the schemas that it references.
 
     Raises: ValueError, LookupError, TypeError, RecursionError: the schema is invalid.
     """
@@ -62,7 +62,6 @@ def whole(schema: Any, names: Mapping[str, Any], defined: set[str]) -> Any:
 
 
 def is_decimal(schema: Any) -> bool:
-    """Return whether a schema is a valid decimal."""
     if not isinstance(schema, Mapping) or schema.get("logicalType") != "decimal":
         return False
     scale, precision = schema.get("scale", 0), schema.get("precision")
@@ -78,12 +77,11 @@ def branch_name(schema: Any) -> str:
 
 
 def others_than_null(branches: Sequence[Any]) -> list[Any]:
-    """Return the branches of a union except null."""
     return [each for each in branches if branch_name(each) != "null"]
 
 
 def needs_names(schema: Any, names: Mapping[str, Any]) -> bool:
-    """Return whether a union in a schema has branches that the class of a fastavro value does not identify.
+    """Return whether a union has branches that the class of a fastavro value does not identify.
 
     Does not descend into named types.
     """
@@ -117,7 +115,7 @@ def record_fields(branches: Sequence[Any], names: Mapping[str, Any]) -> dict[str
 
 
 def branch_kind(schema: Any, names: Mapping[str, Any]) -> str:
-    """Return the type of a branch. For a named type, return its kind, such as record."""
+    """Return the type of a branch; for a named type its kind, such as record."""
     kind: str = schema if isinstance(schema, str) else schema["type"]
     found: str = names[kind]["type"] if kind in names else kind
     return found

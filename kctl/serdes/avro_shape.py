@@ -48,12 +48,11 @@ class Shape:
     """Conversion of values of a schema.
 
     Args:
-        schema: the schema of the values.
         copies: copy records before changes, because default values are shared.
         is_unchecked: check types, because users wrote the values.
         is_part: fastavro names branches in any case, for a larger schema.
     Attributes:
-        names_branches: whether fastavro must add branch names to union values.
+        names_branches: fastavro must add branch names to union values.
         convert: the conversion; None if values stay unchanged.
     """
 
@@ -78,7 +77,6 @@ class Shape:
         self.convert = self._function(self._expression(schema.schema))
 
     def _expression(self, schema: Any) -> str | None:
-        """Return the expression of `x` that converts a value, or None."""
         is_top, self._is_top = self._is_top, self._is_top and _is_optional(schema)
         if isinstance(schema, list):
             return self._union(schema)

@@ -40,7 +40,6 @@ class Decoder:
     """Decoder of the keys or the values of records.
 
     Args:
-        form: the format.
         header: name of the header that may have the schema ID.
         codecs: codecs of the registry, or None.
         local: codec of bytes without a schema ID.

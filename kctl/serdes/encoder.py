@@ -1,7 +1,7 @@
 """Encoder: JSON values as bytes with a schema ID.
 
-The schema is the schema of a subject, a schema by ID, or the schema that each record specifies. Registers a schema only
-if the caller supplies one.
+The schema is from a subject, by ID, or specified by each record. A schema is registered only if the caller supplies
+one.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,6 @@ class Target(NamedTuple):
 
     @property
     def is_of_record(self) -> bool:
-        """True if each record specifies its schema."""
         return self.schema_id is None and self.subject is None
 
 
@@ -77,7 +76,6 @@ class Encoder:
     """Encoder of the keys or the values of records.
 
     Args:
-        target: schema to encode with.
         header: name of the header that may have the schema ID.
         new: schema to register under the subject before its first use.
         codec: codec of Protobuf schemas that the registry has as text only.
@@ -103,7 +101,7 @@ class Encoder:
         self._of_subject: dict[str, tuple[int, Codec]] = {}
 
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:
-        """Return the bytes of a JSON text. If records specify schemas and this one has none, return it unchanged.
+        """Return the bytes of a JSON text, unchanged if records specify schemas and this one has none.
 
         Raises: EncodeError: it is not JSON, or does not fit; KafkaError: from the registry.
         """
@@ -112,7 +110,7 @@ class Encoder:
         return self.encode_value(read_json(data), topic)
 
     def encode_value(self, value: Any, topic: str) -> bytes:
-        """Return the bytes of a JSON value. The target must have a schema ID or a subject.
+        """Return the bytes of a JSON value; the target must have a schema ID or a subject.
 
         Raises: EncodeError: the value does not fit; KafkaError: from the registry.
         """
@@ -120,7 +118,7 @@ class Encoder:
         return write_frame(number, codec.encode(value))
 
     def schema_of(self, topic: str) -> tuple[int, Codec]:
-        """Return the schema ID and codec of values for a topic, which are fetched once. Raises: KafkaError."""
+        """Return the schema ID and codec of values for a topic, cached. Raises: KafkaError."""
         target = self._target
         if target.schema_id is not None:
             return target.schema_id, self._codec_of(target.schema_id)
@@ -135,7 +133,6 @@ class Encoder:
         return write_frame(schema, payload)
 
     def _found(self, subject: str) -> tuple[int, Codec]:
-        """Return the schema ID and codec of a subject, cached."""
         found = self._of_subject.get(subject)
         if found is None:
             if self._new is not None:

@@ -1,6 +1,6 @@
 """JsonSchemaCodec: JSON values, checked when written; by jsonschema-rs.
 
-Read values are not checked, so that readers can see invalid ones.
+Values are not checked when read: readers can see invalid ones.
 """
 
 import json
@@ -65,7 +65,7 @@ class JsonSchemaCodec:
             raise EncodeError(f"the value does not fit the JSON Schema{where}: {error.message}"[:300])
 
     def _retrieve(self, uri: str) -> Any:
-        """Return a referenced schema. Never uses the network."""
+        """Return a referenced schema, never from the network."""
         for name in (uri, uri.rpartition("/")[2]):
             if name in self._dependencies:
                 return json.loads(self._dependencies[name])

@@ -24,10 +24,7 @@ Schema = Mapping[str, Any]
 
 
 class JsonSchemaGuard:
-    """Guard of one schema.
-
-    Args: documents: the schema under "", and referenced schemas by name.
-    """
+    """Guard of one schema. Args: documents: the schema under "", and referenced schemas by name."""
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
@@ -43,7 +40,7 @@ class JsonSchemaGuard:
         return guard if guard._is_risky(documents[""]) else None
 
     def check(self, value: Any) -> None:
-        """Count the checks of a validation. Raises: EncodeError: too many."""
+        """Raise EncodeError if a validation would need too many checks."""
         left = MOST_CHECKS + MOST_CHECKS_A_VALUE * _count_values(value)
         waiting: list[tuple[Any, Any, frozenset[int]]] = [(self._documents[""], value, frozenset())]
         while waiting:

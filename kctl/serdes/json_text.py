@@ -34,10 +34,9 @@ def _text_of(value: Any, *, is_ascii: bool) -> str:
 
 
 def check_json_size(value: Any) -> None:
-    """Check the approximate size of a value as JSON.
+    """Raise DecodeError if the approximate size of a value as JSON is too large.
 
     JSON repeats the names of fields and symbols, so it can be much larger than the data.
-    Raises: DecodeError: too large.
     """
     size_bytes = 0
     left = [value]

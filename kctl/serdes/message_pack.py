@@ -2,7 +2,7 @@
 
 Values that JSON does not have are objects: bytes `{"base64": "..."}`, a map with keys other than strings `{"map":
 [[key, value], ...]}`, an extension type `{"ext": 5, "base64": "..."}`. Maps that look like one of these are written as
-`map`, so that every value is restored exactly.
+`map`, so every value is restored exactly.
 """
 
 from base64 import b64decode, b64encode
@@ -17,8 +17,7 @@ _BYTES, _MAP, _EXT = {"base64"}, {"map"}, {"ext", "base64"}
 class _Pairs(list[tuple[Any, Any]]):
     """Keys and values of a map in their order.
 
-    Not a dict: the hashes of numbers and arrays are known, so that a value could have thousands of keys with the same
-    hash.
+    Not a dict: the hashes of numbers and arrays are known, so a value could have thousands of keys with one hash.
     """
 
 

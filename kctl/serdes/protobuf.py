@@ -50,7 +50,7 @@ class ProtobufCodec:
         files: import names and serialized FileDescriptorProtos, each after its imports; the last one is the file
             itself. Well-known types are optional.
         message: full name of the message; None reads message indexes before each payload.
-        is_framed: whether message indexes precede the payload.
+        is_framed: message indexes precede the payload.
     Raises: SchemaError: the files are invalid, or the message does not exist; LibraryMissingError.
     """
 
@@ -85,7 +85,7 @@ class ProtobufCodec:
         return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
 
     def framed(self) -> "ProtobufCodec":
-        """Return a codec of the same message with the message indexes of Confluent's wire format."""
+        """Return a codec of this message with the message indexes of Confluent's wire format."""
         other = copy(self)
         other._is_framed = True
         return other
@@ -186,9 +186,9 @@ class ProtobufCodec:
             raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
 
     def _check_json_size(self, message: Any) -> None:
-        """Check the size of a message as JSON: two bytes can print all fields without presence.
+        """Raise DecodeError if a message is too large as JSON, or nested too deeply.
 
-        Raises: DecodeError: the message is too large or nested too deeply.
+        Two bytes can print all fields without presence.
         """
         size_bytes = 0
         left = [(message, 0)]
@@ -227,12 +227,12 @@ class ProtobufCodec:
                 yield value
 
     def parser(self, descriptor: Any) -> Callable[[bytes], Any]:
-        """Return the function that parses a message. It raises errors of the library."""
+        """Return the function that parses a message; it raises errors of the library."""
         read: Callable[[bytes], Any] = self._factory.GetMessageClass(descriptor).FromString
         return read
 
     def to_json(self, message: Any) -> Any:
-        """Return a message as JSON. Raises errors of the library."""
+        """Return a message as JSON; raises errors of the library."""
         return self._json.MessageToDict(
             message,
             preserving_proto_field_name=True,

@@ -90,12 +90,12 @@ class SchemaRegistry:
 
     @property
     def url(self) -> str:
-        """The URL of the current server, without credentials."""
+        """URL of the current server, without credentials."""
         return self._servers[0].url
 
     @contextmanager
     def one_timeout(self) -> Iterator[None]:
-        """Share the timeout of one call among all requests of the block. Nested blocks share the outermost timeout."""
+        """Share the timeout of one call among all requests of the block, or of the outermost block."""
         outer = self._shared
         self._shared = outer or self._timer()
         try:
@@ -118,12 +118,12 @@ class SchemaRegistry:
         return _schema_of(self._get(place + ("?format=serialized" if serialized else "")))
 
     def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
-        """Return the sorted subjects with a prefix. `deleted` includes soft-deleted ones."""
+        """Return the sorted subjects with a prefix; `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(name for name in _list_of(self._get(f"/subjects{query}"), str) if name.startswith(prefix))
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
-        """Return the sorted versions of a subject. `deleted` includes soft-deleted ones."""
+        """Return the sorted versions of a subject; `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(_list_of(self._get(f"/subjects/{_quoted(subject)}/versions{query}"), int))
 
@@ -134,7 +134,7 @@ class SchemaRegistry:
         return Registered(subject, _number(found, "version"), _number(found, "id"), _schema_of(found))
 
     def register(self, subject: str, schema: Schema) -> int:
-        """Register a schema and return its ID. If the subject has the schema already, return the existing ID.
+        """Register a schema and return its ID, or the existing ID if the subject has the schema.
 
         Raises: IncompatibleSchemaError: the compatibility level of the subject forbids it.
         """
@@ -149,7 +149,7 @@ class SchemaRegistry:
         return _field(found, "is_compatible", bool), texts
 
     def delete(self, subject: str, version: int | str | None = None, *, permanent: bool = False) -> list[int]:
-        """Delete a subject or one version, softly or permanently. Return the deleted versions."""
+        """Delete a subject or one version, softly or permanently; return the deleted versions."""
         place = f"/subjects/{_quoted(subject)}" + ("" if version is None else f"/versions/{version}")
         found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None)
         return [found] if isinstance(found, int) else _list_of(found, int)
@@ -170,7 +170,7 @@ class SchemaRegistry:
         return self._call("GET", place, None)
 
     def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
-        """Send a request to the servers until one responds. Return the JSON of its response."""
+        """Send a request to the servers until one responds; return its JSON."""
         timer = self._shared or self._timer()
         failed: KafkaError | None = None
         for server in list(self._servers):

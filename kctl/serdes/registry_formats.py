@@ -93,7 +93,7 @@ class Registry:
             schema: schema to register under the subject before the first write; None uses the schema of the subject.
             subject: schema of written values: `topic` (TOPIC-value, or TOPIC-key), `record:NAME`, `topic-record:NAME`,
                 `SUBJECT`, `SUBJECT@VERSION`, or `id:N`. Read values have a schema ID.
-            is_key: whether the format is for keys.
+            is_key: the format is for keys.
             reader: schema to read all values with.
         Raises: ValueError: the subject is malformed.
         """

@@ -12,7 +12,7 @@ ENDINGS = {".avsc": AVRO, ".proto": PROTOBUF, ".json": JSON}
 
 
 def schema_of(text: str, name: str, kind: str | None, references: Sequence[Reference]) -> Schema:
-    """Return the schema in a file. The type is `kind`, otherwise it follows from the file name, otherwise it is Avro.
+    """Return the schema in a file; its type is `kind`, or follows from the file name, or is Avro.
 
     Raises: SchemaError: Avro or JSON Schema that is not JSON.
     """

@@ -1,7 +1,7 @@
 """SchemaStore: schemas of a registry, cached in memory, and on disk for later commands.
 
 Schema IDs never change their meaning, so entries do not expire. A failed request is repeated after RETRY_MS at the
-earliest. If the registry does not respond, no request is sent for RETRY_MS, so it delays a command once only.
+earliest. If the registry does not respond, no request is sent for RETRY_MS, so it delays a command only once.
 """
 
 import json
@@ -46,23 +46,17 @@ class Registry(Protocol):
     def url(self) -> str: ...
 
     def one_timeout(self) -> AbstractContextManager[None]:
-        """Share one timeout among all requests of the block."""
         ...
 
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
-        """Return a schema by ID or GUID."""
         ...
 
     def version(self, subject: str, version: int | str = "latest", *, serialized: bool = False) -> Registered:
-        """Return a version of a subject."""
         ...
 
 
 class SchemaStore:
-    """Cache of the schemas of one registry.
-
-    Args: folder: directory of the cache on disk, or None.
-    """
+    """Cache of the schemas of one registry. Args: folder: directory of the cache on disk, or None."""
 
     def __init__(self, registry: Registry, clock: Clock, folder: Path | None) -> None:
         self._registry = registry
@@ -147,7 +141,7 @@ class SchemaStore:
             return None
 
     def _write(self, name: str, schema: Schema) -> None:
-        """Write a schema to disk. Errors are ignored."""
+        """Write a schema to disk; ignore errors."""
         if self._folder is None:
             return
         content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})

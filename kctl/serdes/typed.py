@@ -35,22 +35,22 @@ class TypedRecord(Generic[K, V]):
 
     @property
     def topic(self) -> str:
-        """The topic."""
+        """Topic of the record."""
         return self.record.topic
 
     @property
     def partition(self) -> int:
-        """The partition."""
+        """Partition of the record."""
         return self.record.partition
 
     @property
     def offset(self) -> int:
-        """The offset."""
+        """Offset of the record."""
         return self.record.offset
 
     @property
     def timestamp_ms(self) -> int:
-        """The timestamp, in ms since the epoch."""
+        """Timestamp in ms since the epoch."""
         return self.record.timestamp_ms
 
     def __repr__(self) -> str:
@@ -59,7 +59,6 @@ class TypedRecord(Generic[K, V]):
 
 
 def at_record(error: SerdesError, side: str, data: bytes, record: ConsumerRecord) -> RecordDecodeError:
-    """Return the error of a record whose key or value has unusable bytes."""
     text = f"cannot decode the {side} of {record.topic}-{record.partition} at offset {record.offset}: {error}"
     return RecordDecodeError(
         text, topic=record.topic, partition=record.partition, offset=record.offset, side=side, raw=data
@@ -115,7 +114,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
         stays at the record; seek to skip it.
         Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-        not respond, or as `Consumer.poll`.
+            not respond, or as `Consumer.poll`.
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []
@@ -216,9 +215,7 @@ class DeadLetters:
 
     Use it for `on_error` of a typed consumer, or call `send` for records that your code rejects. Key, value, and
     headers are unchanged. The added headers have the names of Kafka Connect.
-    Args:
-        producer: sends the records; is not closed.
-        topic: the dead letter topic.
+    Args: producer: sends the records; is not closed. topic: the dead letter topic.
     """
 
     def __init__(self, producer: Producer, topic: str) -> None:
@@ -226,9 +223,9 @@ class DeadLetters:
         self._topic = topic
 
     def __call__(self, record: ConsumerRecord, error: Exception) -> RecordMetadata:
-        """Send a record and wait for its acknowledgment, so that its offset can be committed."""
+        """Send a record and wait for its acknowledgment, before its offset is committed."""
         return self.send(record, error).result()
 
     def send(self, record: ConsumerRecord, error: Exception) -> SendFuture:
-        """Send a record. Wait for the result before you commit its offset."""
+        """Send a record; wait for the result before you commit its offset."""
         return self._producer.send(self._topic, record.value, record.key, headers=letter_headers(record, error))

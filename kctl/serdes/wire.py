@@ -53,7 +53,6 @@ def read_frame(data: bytes, headers: Sequence[Header] = (), header: str = "") ->
 
 
 def write_frame(schema_id: int, payload: bytes) -> bytes:
-    """Return the payload preceded by the magic byte and the schema ID."""
     return bytes([MAGIC_ID]) + schema_id.to_bytes(4) + payload
 
 
@@ -77,7 +76,6 @@ def read_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Return the encoding of message indexes."""
     if tuple(indexes) == (0,):
         return b"\x00"
     return b"".join(_zigzag(number) for number in (len(indexes), *indexes))

@@ -1,7 +1,7 @@
-"""Diagnosis of groups, topics, and clusters: findings from one or two looks.
+"""Diagnosis of groups, topics, and clusters: findings from one or two looks. Independent of the command line.
 
 `gathering/` reads a look (`look.py`) with bounded read-only requests. `findings/` has pure functions from looks to
-findings, and `table.py` the texts of all findings. Independent of the command line.
+findings, and `table.py` the texts of all findings.
 """
 
 from kctl.why.diagnosis import Diagnosis, diagnose

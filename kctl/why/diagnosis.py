@@ -38,7 +38,7 @@ class Diagnosis(NamedTuple):
 
     Attributes:
         checked: ids of findings that were checked completely.
-        unchecked: ids of findings that were not checked, with the reason.
+        unchecked: findings that were not checked, with the reason.
         needs_samples: ids of findings that need two looks, or a longer time between them.
     """
 

@@ -1,6 +1,6 @@
 """Finding, and FindingKind, its row in the table.
 
-Rows have templates for texts and commands. Values come from brokers and clients, so they are quoted in commands.
+Rows have templates for texts and commands. Values of brokers and clients are quoted in commands.
 """
 
 import re
@@ -102,12 +102,11 @@ class FindingKind(NamedTuple):
 
 
 def is_command(text: str) -> bool:
-    """Return whether a template is a command line."""
     return text.startswith("kctl ")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Return a text with values. Numbers have thousands separators; control characters are escaped."""
+    """Return a text with values; numbers have thousands separators, control characters are escaped."""
     shown = {name: str(value) if name in _IDENTIFIERS else value for name, value in values.items()}
     return template.format_map({name: _shown(value) for name, value in shown.items()})
 

@@ -55,7 +55,7 @@ class Silence(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """True if the wait was long enough for a finding. Otherwise the broker may only be slow."""
+        """True if the wait was long enough for a finding; otherwise the broker may only be slow."""
         return not isinstance(self.error, KafkaTimeoutError) or self.error.elapsed_ms >= LEAST_SILENCE_MS
 
 
@@ -79,17 +79,17 @@ class GroupLook(NamedTuple):
 
     @property
     def owners(self) -> dict[TopicPartition, MemberDescription]:
-        """The member of each assigned partition."""
+        """Member of each assigned partition."""
         return {tp: member for member in self.description.members for tp in member.assignment or ()}
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """The partitions with a committed offset or a member."""
+        """Partitions with a committed offset or a member."""
         return sorted({*self.committed, *self.owners})
 
     @property
     def topics(self) -> list[str]:
-        """The topics of these partitions, and subscribed topics."""
+        """Topics of these partitions, and subscribed topics."""
         subscribed = {topic for member in self.description.members for topic in member.subscribed_topics or ()}
         return sorted({tp.topic for tp in self.partitions} | subscribed)
 
@@ -141,7 +141,6 @@ class Look(NamedTuple):
         old_keys: keys of the oldest records of compacted topics, with `has_brokers`.
         open_transactions: transactions that hold back a last stable offset.
         transactions: transactions by transactional.id, with `has_brokers`.
-        features: feature levels of the cluster.
         quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
         quotas: client quotas, if a group has members.
         eligible: eligible leaders, of topics with a partition without leader.
@@ -196,11 +195,10 @@ class Look(NamedTuple):
 
     @property
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
-        """All partitions."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
     def partition(self, tp: TopicPartition) -> PartitionInfo | None:
-        """Return a partition; None if it is not known. For one partition, use this: `partitions` reads all of them."""
+        """Return a partition or None, without building all `partitions`."""
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def groups_of(self, tp: TopicPartition) -> list[str]:
@@ -209,17 +207,17 @@ class Look(NamedTuple):
 
     @property
     def throttled_brokers(self) -> list[int]:
-        """The brokers with a replication throttle rate."""
+        """Brokers with a replication throttle rate."""
         return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
-        """The topics with throttled replicas."""
+        """Topics with throttled replicas."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
     @property
     def compacted_topics(self) -> set[str]:
-        """The topics whose cleanup.policy includes `compact`."""
+        """Topics whose cleanup.policy includes `compact`."""
         policies = {topic: configs.get("cleanup.policy") for topic, configs in self.topic_configs.items()}
         return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
 
@@ -256,7 +254,6 @@ class Looks(NamedTuple):
 
     @property
     def apart_ms(self) -> int:
-        """The time between the looks in ms."""
         return 0 if self.before is None else max(0, self.now.wall_ms - self.before.wall_ms)
 
     @property
@@ -264,7 +261,7 @@ class Looks(NamedTuple):
         return duration_text(self.apart_ms)
 
     def lag(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return the lag of a group in offsets; 0 if it has no records, None if unknown."""
+        """Return the lag of a group in offsets; 0 if no records are left, None if unknown."""
         committed, end = group.committed.get(tp), self.now.ends.get(tp)
         if committed is None or end is None:
             return None
@@ -278,7 +275,6 @@ class Looks(NamedTuple):
         return 0 if before is None or end is None else max(0, end.offset - before.offset)
 
     def both(self, group_id: str) -> tuple[GroupLook, GroupLook] | None:
-        """Return a group in both looks, or None."""
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
@@ -330,10 +326,8 @@ def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, Membe
 
 
 def is_filling(found: LogDir) -> bool:
-    """Return whether the disk of a directory has little free space."""
     return found.total_bytes > 0 and found.usable_bytes * 100 < found.total_bytes * LEAST_FREE_PERCENT
 
 
 def in_sync_missing(info: PartitionInfo) -> list[int]:
-    """Return the replicas that are not in sync."""
     return [node_id for node_id in info.replicas if node_id not in info.isr]

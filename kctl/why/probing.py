@@ -34,7 +34,7 @@ class Probed(NamedTuple):
 
 
 def probe(config: AdminConfig, runtime: Runtime, timer: Timer) -> Probed:
-    """Return the result of one probe. Addresses that are incomplete when the timer expires are included."""
+    """Return the result of one probe, including addresses that are incomplete when the timer expires."""
     prober = Prober(
         config,
         runtime,

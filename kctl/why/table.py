@@ -50,7 +50,6 @@ FINDINGS: dict[str, FindingKind] = {
 
 
 def rights_of(kind: FindingKind) -> list[str]:
-    """Return the permissions that a finding needs."""
     return list(dict.fromkeys(REQUEST_RIGHTS[request] for request in kind.requests if request in REQUEST_RIGHTS))
 
 
@@ -60,11 +59,9 @@ def missing_right(request: str, refusal: AuthorizationError) -> str | None:
 
 
 def kinds_of(scopes: tuple[Scope, ...]) -> list[FindingKind]:
-    """Return the findings of these scopes."""
     return [kind for kind in FINDINGS.values() if set(kind.scopes) & set(scopes)]
 
 
 def is_at_least(severity: Severity, least: Severity) -> bool:
-    """Return whether a severity is at least as high as another."""
     order = list(Severity)
     return order.index(severity) <= order.index(least)

@@ -10,7 +10,7 @@ class Throttles:
         self._paused_ms: dict[str, int] = {}
 
     def take(self, event: Event) -> None:
-        """Add a throttle time. Ignores other events."""
+        """Add a throttle time; ignore other events."""
         if isinstance(event, Throttled):
             where = str(event.target)
             self._paused_ms[where] = self._paused_ms.get(where, 0) + event.throttle_ms

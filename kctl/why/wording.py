@@ -45,18 +45,17 @@ def date_text(timestamp_ms: int) -> str:
 
 
 def member_name(member: MemberDescription) -> str:
-    """Return the instance ID of a member, otherwise its client ID, otherwise its member ID."""
+    """Return the instance ID of a member, its client ID, or its member ID: the first that is set."""
     return member.group_instance_id or member.client_id or member.member_id
 
 
 def member_values(member: MemberDescription) -> dict[str, Value]:
-    """Return the names and the host of a member as evidence."""
+    """Return names and host of a member as evidence."""
     found: dict[str, Value] = {"member": member.member_id, "client_id": member.client_id, "host": member.host}
     return found if member.group_instance_id is None else found | {"group_instance_id": member.group_instance_id}
 
 
 def source_text(config: ConfigValue) -> str:
-    """Return the source of a config value as text."""
     return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "its source is not reported"))
 
 
@@ -72,7 +71,6 @@ def more_text(count: int, noun: str = "partition") -> str:
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
-    """Return the first partitions and the number of others."""
     return listed(sorted(partitions), most)
 
 

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class _SchemaRequests:
-    """Requests of one registry: one at a time, and one for all tasks that need the same schema."""
+    """Requests of one registry: one at a time, and one for all tasks that need one schema."""
 
     def __init__(self) -> None:
         self._turn: asyncio.Lock | None = None
@@ -28,14 +28,13 @@ class _SchemaRequests:
         self._loads: dict[Hashable, asyncio.Task[object]] = {}
 
     async def run(self, call: Callable[[], R]) -> R:
-        """Run code that may send requests, after earlier calls."""
         self._check_loop()
         assert self._turn is not None
         async with self._turn:
             return await run(call)
 
     async def load(self, schema: Hashable, call: Callable[[], object]) -> None:
-        """Fetch a schema, or wait for the task that does. The fetch continues if this task is cancelled."""
+        """Fetch a schema, or wait for the task that does; the fetch continues if this task is cancelled."""
         self._check_loop()
         loading = self._loads.get(schema)
         if loading is None:
@@ -55,7 +54,7 @@ class _SchemaRequests:
 
 
 class AsyncRegistrySerde:
-    """Format of JSON values with a schema ID. Waits only for schemas that were not used before."""
+    """Format of JSON values with a schema ID; waits only for schemas that were not used before."""
 
     def __init__(self, encoder: Encoder, decoder: Decoder, requests: _SchemaRequests) -> None:
         self._encoder = encoder
@@ -92,7 +91,7 @@ class AsyncRegistrySerde:
 
 
 class AsyncSchemaRegistry:
-    """Requests to a schema registry: each method is the method of `SchemaRegistry` with its name.
+    """Requests to a schema registry, with the methods of `SchemaRegistry`.
 
     Tasks of one event loop may share it. Requests run one after another.
     """

@@ -73,7 +73,7 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
         If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
         stays at the record; seek to skip it. A fetch of schemas may exceed the timeout.
         Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-        not respond, or as `AsyncConsumer.poll`.
+            not respond, or as `AsyncConsumer.poll`.
         """
         timer = self.client._client._timer(timeout)
         while True:
@@ -86,7 +86,7 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
                 return found
 
     async def _decoded_records(self, result: PollResult) -> list[TypedRecord[K, V]] | None:
-        """Return the records of a poll, which are counted as returned; None if another call changed the positions."""
+        """Return the records of a poll, and count them as returned; None if another call changed the positions."""
         found: list[TypedRecord[K, V]] = []
         passed = 0
         for record in result.records:
@@ -155,8 +155,6 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
 
 
 class _Turn:
-    """Place of a call in the queue of its topic."""
-
     __slots__ = ("is_over", "reached")
 
     def __init__(self) -> None:
@@ -165,7 +163,7 @@ class _Turn:
 
 
 class _Turns:
-    """Calls for each topic, in their order."""
+    """Queues of calls by topic."""
 
     def __init__(self) -> None:
         self._queues: dict[str, deque[_Turn]] = {}
@@ -226,7 +224,7 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
         """Return the future of a record after it was accepted; see `AsyncProducer.enqueue`.
 
         Raises: EncodeError: key or value does not fit its format. KafkaError: from the registry, or as
-        `AsyncProducer.enqueue`.
+            `AsyncProducer.enqueue`.
         """
         turn = self._turns.take(topic)
         try:
@@ -256,9 +254,7 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
 class AsyncDeadLetters:
     """Handler that sends records to a dead letter topic; as `DeadLetters`, for coroutines.
 
-    Args:
-        producer: sends the records; is not closed.
-        topic: the dead letter topic.
+    Args: producer: sends the records; is not closed. topic: the dead letter topic.
     """
 
     def __init__(self, producer: AsyncProducer, topic: str) -> None:
@@ -266,5 +262,5 @@ class AsyncDeadLetters:
         self._topic = topic
 
     async def __call__(self, record: ConsumerRecord, error: Exception) -> RecordMetadata:
-        """Send a record and wait for its acknowledgment, so that its offset can be committed."""
+        """Send a record and wait for its acknowledgment, before its offset is committed."""
         return await self._producer.send(self._topic, record.value, record.key, headers=letter_headers(record, error))

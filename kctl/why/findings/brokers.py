@@ -33,7 +33,6 @@ LEAST_SKEWED = 20
 
 
 def brokers(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about brokers."""
     yield from _unreachable(looks.now)
     yield from _missing(looks.now)
     yield from _throttled(looks.now)
@@ -138,7 +137,7 @@ def _throttle_left(kind: str, name: str, keys: tuple[str, ...], found: dict[str,
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:
-    """Yield brokers with epochs older than in the first look. Brokers may learn of an epoch shortly after others."""
+    """Yield brokers with epochs older than in the first look: they may learn of an epoch shortly after others."""
     if looks.before is None:
         return
     first = looks.before

@@ -41,7 +41,7 @@ NO_HINT = "check that listener of the broker, and its log"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:
-    """Yield probe findings. Brokers that have a finding get only findings about certificates."""
+    """Yield probe findings; for brokers that have another finding, only those about certificates."""
     look = looks.now
     targets = {str(report.target): report.target for report in look.probed.reports}
     named = _places_with_findings(look)
@@ -68,7 +68,7 @@ def _places_with_findings(look: Look) -> set[tuple[str, int]]:
 
 
 def _has_quorum(look: Look) -> bool:
-    """Return whether brokers support DescribeQuorum, so that another finding covers the controllers."""
+    """Return whether brokers support DescribeQuorum, for which another finding covers the controllers."""
     return not any(
         gap.request == "DescribeQuorum" and isinstance(gap.error, UnsupportedVersionError) for gap in look.gaps
     )

@@ -22,7 +22,6 @@ _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning"
 
 
 def group_members(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about members of groups."""
     for group_id, group in looks.now.groups.items():
         yield from _storm(looks, group_id)
         yield from _duplicate_instance(looks, group_id)
@@ -84,7 +83,7 @@ def _is_unsettled(description: GroupDescription) -> bool:
 
 
 def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
-    """Return the likely timeout, from whether old member IDs are still present when their processes have new ones."""
+    """Return the likely timeout: old member IDs are still present, or gone, when their processes have new ones."""
     left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
@@ -103,9 +102,9 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
 
 
 def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
-    """Return dynamic members with a new ID, if an older ID of the same client and host is still present.
+    """Return dynamic members with a new ID, if an older ID of their client and host is still present.
 
-    Processes with several members are not counted: they have as many members before.
+    Processes with several members do not count: they have as many members before.
     """
     known = {member.member_id for member in before}
     found = []
@@ -133,8 +132,9 @@ def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescriptio
 
 
 def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
-    """Yield duplicate instance IDs. Coordinators assign a new member ID at each start, but keep the first client ID and
-    host.
+    """Yield duplicate instance IDs.
+
+    Coordinators assign a new member ID at each start, but keep the first client ID and host.
     """
     for instance, members in _by_instance(looks.history(group_id)).items():
         what = _instance_trouble(members, looks.apart)
@@ -162,7 +162,7 @@ def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDe
 
 
 def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
-    """Return why an instance ID seems to be used by several processes; empty if it does not."""
+    """Return why several processes seem to use an instance ID, or an empty text."""
     old, member = members[0], members[-1]
     if (old.client_id, old.host) != (member.client_id, member.host):
         now = f"{member.client_id} on {member.host}"

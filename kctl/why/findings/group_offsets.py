@@ -26,7 +26,6 @@ Offsets = Mapping[TopicPartition, int]
 
 
 def group_offsets(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about committed offsets."""
     for group_id, group in looks.now.groups.items():
         committed = {tp: each.offset for tp, each in group.committed.items() if each is not None}
         yield from _lost(looks, group_id, committed)
@@ -243,7 +242,7 @@ def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
 
 
 def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
-    """Yield a finding for groups without members only: a member may be about to commit for the first time."""
+    """Yield a finding only for groups without members: a member may be about to commit for the first time."""
     found = {} if group.description.members else _unread(looks, group)
     if found:
         worst, where = worst_of(found)

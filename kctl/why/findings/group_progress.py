@@ -39,7 +39,6 @@ IDLE_MS = 3_600_000
 
 
 def group_progress(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about the progress of groups."""
     for group_id, group in looks.now.groups.items():
         if group.description.members:
             stuck = list(_stuck(looks, group_id))
@@ -196,7 +195,7 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
-    """Return how a record differs from all previous records; empty if it does not."""
+    """Return how a record differs from all previous records, or an empty text."""
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
         return f"The record has {size_text(shape.size_bytes)}, those before it at most {size_text(largest)}"
@@ -264,7 +263,6 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _most_of(counts: Mapping[TopicPartition, int | None]) -> dict[str, Value]:
-    """Return the largest counts as evidence."""
     largest = sorted(counts.items(), key=lambda item: -(item[1] or 0))[:MOST_EVIDENCE]
     return {str(tp): count for tp, count in largest}
 
@@ -282,7 +280,7 @@ def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicParti
 
 
 def _fix_of_slow(looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition]) -> dict[str, Value]:
-    """Return what the sentence adds about a hot partition, and the fix: more consumers do not always help."""
+    """Return the fix, and the text about a hot partition: more consumers do not always help."""
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = f"; {tp} received {looks.arrived(tp):,} of the records, and {looks.lag(group, tp) or 0:,} wait in it"

@@ -59,7 +59,6 @@ def quotas_of(look: Look, client_id: str) -> dict[str, EffectiveQuota]:
 
 
 def quota_evidence(look: Look, client_id: str) -> Evidence:
-    """Return the quotas of a client ID as evidence."""
     values = {key: f"{each.value:g} ({each.source})" for key, each in quotas_of(look, client_id).items()}
     return Evidence("DescribeClientQuotas", f"client-id {client_id}", dict(values))
 

@@ -37,7 +37,6 @@ _COORDINATED = {
 
 
 def partitions(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about topics."""
     look = looks.now
     yield from _records_lost(looks)
     yield from _not_compacted(look)
@@ -50,7 +49,7 @@ def partitions(looks: Looks) -> Iterator[Finding]:
 
 
 def _records_lost(looks: Looks) -> Iterator[Finding]:
-    """Yield lost records. All in-sync replicas have the records below the high watermark of the first look."""
+    """Yield lost records: all in-sync replicas have the records below the high watermark of the first look."""
     if looks.before is None:
         return
     leaders, led = looks.now.partitions, looks.before.partitions

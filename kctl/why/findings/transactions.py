@@ -24,7 +24,6 @@ _STARTED = "Empty"
 
 
 def transactions(looks: Looks) -> Iterator[Finding]:
-    """Yield the findings about transactions."""
     by_topic: dict[tuple[str, str], list[OpenTransaction]] = {}
     for each in looks.now.open_transactions:
         if each.verdict is Verdict.HANGING:

@@ -1,6 +1,6 @@
 """Asker: sends requests one after the other within a shared timeout, and records gaps for missing responses.
 
-Brokers that did not respond get no further requests in the same look.
+Brokers that did not respond get no further requests in this look.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -51,10 +51,7 @@ def share_s(timer: Timer) -> float:
 
 
 class Asker:
-    """Sender of the requests for one or more looks.
-
-    Args: timer: the time for all of them.
-    """
+    """Sender of the requests for one or more looks, all within `timer`."""
 
     def __init__(self, admin: Admin, clock: Clock, timer: Timer) -> None:
         self.admin = admin
@@ -72,7 +69,7 @@ class Asker:
 
     @property
     def alive(self) -> list[int]:
-        """The brokers that are not silent."""
+        """Brokers that are not silent."""
         return [node.node_id for node in self.nodes if node.node_id not in self.silent]
 
     def share_s(self) -> float:
@@ -83,7 +80,7 @@ class Asker:
         return PATIENCE_S if self.silent else None
 
     def can_ask(self, request: str, of: str) -> bool:
-        """Return whether time and budget are left for a request. Otherwise, record a gap."""
+        """Return whether time and budget are left for a request; otherwise, record a gap."""
         has_requests = self.admin.has_requests_left
         if has_requests and self.share_s() * 1000 >= LEAST_STEP_MS:
             return True
@@ -91,7 +88,7 @@ class Asker:
         return False
 
     def ask(self, request: str, of: str, call: Callable[[float], V]) -> V | None:
-        """Return the result of a call, which gets its timeout in s. If it fails, record a gap and return None."""
+        """Return the result of a call, which gets its timeout in s; if it fails, record a gap and return None."""
         if not self.can_ask(request, of):
             return None
         try:
@@ -101,7 +98,7 @@ class Asker:
             return None
 
     def quietly(self, call: Callable[[], V]) -> V | None:
-        """Return the result of an optional call. If it fails, return None."""
+        """Return the result of an optional call, or None if it fails."""
         if not self.admin.has_requests_left:
             return None
         try:
@@ -166,8 +163,8 @@ class Asker:
     def unanswered(self, node_id: int, request: str, error: KafkaError) -> None:
         """Record that a broker did not respond.
 
-        If the broker sent anything in this look, this is a gap. Otherwise the broker is silent for the rest of the
-        look: a finding, or a gap if it had little time.
+        If the broker sent anything in this look, this is a gap. Otherwise it is silent for the rest of the look: a
+        finding, or a gap if it had little time.
         """
         if isinstance(error, KafkaTimeoutError) and self.admin.has_heard(node_id, self._began_at_ms):
             reason = f"no {request} response within {self._limit(error)}"
@@ -196,7 +193,7 @@ class Asker:
         self.gaps.append(Gap(request, of, error, reason))
 
     def _reason(self, request: str, error: KafkaError, phase: str) -> str:
-        """Return the reason of a missing response. For timeouts, it has the duration and the user's timeout."""
+        """Return the reason of a missing response; for timeouts, with the duration and the user's timeout."""
         if not isinstance(error, KafkaTimeoutError):
             return str(error)
         what = _PHASES.get(phase, f"no {request} response")
@@ -234,7 +231,6 @@ def _phase(error: KafkaError | None) -> str:
 
 
 def is_missing(error: KafkaError) -> bool:
-    """Return whether an error means that a group or topic does not exist."""
     return isinstance(error, BrokerError) and error.code in (
         ErrorCode.GROUP_ID_NOT_FOUND,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

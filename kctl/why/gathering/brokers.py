@@ -17,7 +17,6 @@ MOST_BROKERS = 20
 
 
 def with_brokers(asker: Asker, look: Look) -> Look:
-    """Add the reports of brokers and controllers."""
     dirs = _log_dirs(asker, look)
     for node_id, silence in asker.silent.items():
         asker.gap("DescribeLogDirs", f"broker {node_id}", silence.error)

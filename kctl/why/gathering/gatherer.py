@@ -1,7 +1,7 @@
 """Gatherer: reads a `Look` with read-only requests, in a fixed order.
 
-Metadata of each broker comes first: it shows silent brokers, so that later requests do not wait for them. Requests
-about the cluster, groups, and topics come before requests to each broker, for which a large cluster may leave no time.
+Metadata of each broker comes first: it shows silent brokers, for which later requests do not wait. Requests about the
+cluster, groups, and topics come before requests to each broker, for which a large cluster may leave no time.
 """
 
 from kctl.client.admin import Admin
@@ -42,7 +42,7 @@ class Gatherer:
         admin: client whose calls are bounded by `timer`.
         timer: time for all looks.
         throttles: counts the throttle events of `admin`.
-        is_repeated: whether a second look needs half of the budget.
+        is_repeated: a second look needs half of the budget.
     """
 
     def __init__(

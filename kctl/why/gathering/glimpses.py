@@ -41,7 +41,7 @@ class Glimpses:
         return not (self._groups or self._ids) or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
 
     def take(self, until_ms: int) -> None:
-        """Take one glimpse before `until_ms`. If a broker does not respond in time, it is the last attempt."""
+        """Take one glimpse before `until_ms`; the last one if a broker does not respond in time."""
         asker = self._asker
         sent_before = asker.admin.requests_sent
         glimpse: Glimpse | None = Glimpse(asker.clock.wall_ms(), {})
@@ -57,7 +57,6 @@ class Glimpses:
             self.taken.append(glimpse)
 
     def _ask(self, until_ms: int, call: Callable[[float], Results[str, V]]) -> dict[str, V] | None:
-        """Return the successful results; None if time is up or the call fails."""
         asker = self._asker
         asker.timer.update()
         share_ms = min(until_ms - asker.timer.now_ms, int(asker.share_s() * 1000))

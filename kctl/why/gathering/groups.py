@@ -15,10 +15,7 @@ MOST_REQUESTS_EACH = 2
 
 
 def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:
-    """Return the selected groups, or all groups.
-
-    Args: reserve: requests of the budget to keep.
-    """
+    """Return the selected groups, or all groups. Args: reserve: requests of the budget to keep."""
     names = _names(asker) if selected is None else list(selected)
     if not names:
         return {}

@@ -5,7 +5,6 @@ from kctl.why.look import Look
 
 
 def with_quotas(asker: Asker, look: Look) -> Look:
-    """Add client quotas."""
     if not any(group.description.members for group in look.groups.values()):
         return look
     found = asker.ask("DescribeClientQuotas", "client quotas", lambda s: asker.admin.describe_client_quotas(timeout=s))

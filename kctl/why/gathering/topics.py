@@ -88,7 +88,7 @@ def _compared_topics(selection: Selection, before: Look | None) -> list[str] | N
 
 
 class Leaders:
-    """Leaders reported by brokers, reduced to the newest ones and outdated reports."""
+    """Leaders reported by brokers: the newest ones, and outdated reports."""
 
     def __init__(self, before: Look | None) -> None:
         self.newest: dict[TopicPartition, PartitionInfo] = {}
@@ -99,7 +99,6 @@ class Leaders:
             self._epochs[tp] = max(info.leader_epoch, self._epochs.get(tp, NO_EPOCH))
 
     def take(self, node_id: int, view: MetadataView) -> None:
-        """Add the response of a broker."""
         behind = self.behind.setdefault(node_id, {})
         for topic in view.topics.values():
             for number, info in topic.partitions.items():
@@ -206,14 +205,14 @@ def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:
-    """Add eligible leaders of topics with a partition without leader. Brokers before 4.0 do not report them."""
+    """Add eligible leaders of topics with a partition without leader; brokers before 4.0 do not report them."""
     topics = sorted({tp.topic for tp, info in look.partitions.items() if info.leader_id < 0})[:MOST_LEADERLESS]
     found = asker.quietly(lambda: asker.admin.eligible_leaders(topics, timeout=asker.share_s())) if topics else None
     return look if found is None else look._replace(eligible=found.done)
 
 
 def with_configs(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add configs and, if a throttle is set, ongoing reassignments. Copies them from `before` if given."""
+    """Add configs and, if a throttle is set, ongoing reassignments; copy them from `before` if given."""
     if before is not None:
         return look._replace(
             topic_configs=before.topic_configs, broker_configs=before.broker_configs, moving=before.moving
