@@ -43,14 +43,6 @@ T = TypeVar("T")
 
 
 class ApplicationSide:
-    """Application side of one consumer.
-
-    Attributes:
-        group: None without a group.id.
-        closing: timer of close(), once called.
-        close_result: None while the consumer is open.
-    """
-
     def __init__(
         self,
         config: ConsumerConfig,
@@ -138,7 +130,7 @@ class ApplicationSide:
             self.data.drop(tp)
 
     def position(self, topic_partition: TopicPartition, timer: Timer) -> int:
-        """Return the position: explicit reset, committed offset, or reset policy, as a poll finds it.
+        """Return the position, from the sources of a poll: explicit reset, committed offset, or reset policy.
 
         The first call also starts the queries of all other positions.
         """
@@ -167,7 +159,7 @@ class ApplicationSide:
     # --- the poll ---------------------------------------------------------------------------------------------------
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
-        """Wait until `take` returns a result, and serve the group in the meantime."""
+        """Wait until `take` returns a result; serve the group in the meantime."""
         if self._is_polling:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         group = self.group
@@ -232,7 +224,6 @@ class ApplicationSide:
         return None if self.group is None or self.group.subscribed is None else self.group.waiting
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return the number of offsets between position and known end; None if one is unknown."""
         self.data.settle()
         self.mailbox.drain()
         state = self.subscription.state(topic_partition)
@@ -244,7 +235,7 @@ class ApplicationSide:
         return 0 if is_at_end and not self.data.has(topic_partition) else None
 
     def metrics(self) -> dict[str, float]:
-        """Return the counters of the consumer; any thread."""
+        """Return the counters; any thread."""
         return {
             "records-consumed-total": self.data.records_given,
             "bytes-consumed-total": self.data.bytes_fetched,

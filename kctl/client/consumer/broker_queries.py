@@ -24,8 +24,6 @@ Read = Callable[[Response], TopicsAnswer | bytes | KafkaError]
 
 
 class BrokerQuery:
-    """An open call. Attributes: what: awaited result, for messages. node: the queried broker."""
-
     __slots__ = ("call_id", "deadline_at_ms", "error", "node", "pause", "read", "request", "rule", "what")
 
     def __init__(
@@ -142,7 +140,7 @@ class BrokerQueries:
 
 
 def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
-    """Return the partitions of each topic by number; if all topics were requested, leave out failed ones."""
+    """Return the partitions of each topic by number; of all topics, without the failed ones."""
     assert isinstance(response, MetadataResponse)
     topics = described_topics(response)
     if isinstance(topics, KafkaError):

@@ -17,10 +17,9 @@ class FetchedChunk(NamedTuple):
         epoch: decision of the application for which it was fetched (see events.py).
         fetch_offset: first requested offset; the first batch may contain earlier records.
         next_offset: position after the chunk, past compacted gaps and control batches.
-        buffer, start, end: `buffer[start:end]` are batches; the last may be incomplete. The buffer may be the whole
-            response. `end` None: end of the buffer.
-        aborted_transactions: aborted transactions in the data; None with read_uncommitted.
-        check_crcs: the reader checks CRCs.
+        buffer, start, end: `buffer[start:end]` are batches, the last perhaps incomplete; the buffer may be the whole
+            response.
+        aborted_transactions: in the data; None with read_uncommitted.
         high_watermark, log_start_offset, last_stable_offset: at the time of the fetch, -1: unknown.
         leader_epoch: of the last batch, -1 if unknown.
         max_decompressed_bytes: limit for a batch.
@@ -59,7 +58,6 @@ class FetchedChunk(NamedTuple):
         return self.topic_partition.partition
 
     def reader(self, stop_offset: int = MAX_OFFSET) -> BatchReader:
-        """Return a decoder of the records before `stop_offset`."""
         return BatchReader(
             self.buffer,
             start=self.start,
@@ -130,7 +128,7 @@ def _leader_epoch(data: bytes, at: int) -> int:
 
 
 def base_offset_behind(data: bytes, at: int) -> int | None:
-    """Return the base offset of the batch after the batch at `at`; None if damage hides it."""
+    """Return the base offset of the batch after the one at `at`; None if damage hides it."""
     if len(data) - at < _LENGTH_FROM:
         return None
     length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)[1]

@@ -21,7 +21,6 @@ OnClose = Literal["leave", "remain"]
 
 
 def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
-    """Return whether a close leaves the group: "leave", or by default unless the member is static."""
     is_static = group.metadata.group_instance_id is not None
     return group.subscribed is not None and (on_close == "leave" or (on_close is None and not is_static))
 
@@ -65,8 +64,8 @@ def close(
 class GroupClose:
     """The group's part of a close on the network thread: commits, then LeaveGroup.
 
-    Attributes: report: None until done. deadline_at_ms: deadline of the current step.
-    Source: KIP-102. Each step has at most request.timeout.ms, so a close without a limit ends.
+    Each step has at most request.timeout.ms, so a close without a limit ends. Source: KIP-102.
+    Attributes: report: None until done. deadline_at_ms: of the current step.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ class Consumer(NotCopied):
         """Subscribe to topics as a member of the group, from the next poll on.
 
         Args:
-            topics: names, or a compiled pattern that must match full names of current or future topics.
+            topics: names, or a compiled pattern for full names of current and future topics.
             listener: callbacks for assignment changes; replaces the previous listener.
         Raises: IllegalStateError: no group.id, or partitions are assigned manually. ValueError: invalid topic name.
         """
@@ -475,7 +475,7 @@ class Consumer(NotCopied):
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the end offset of each partition visible with isolation.level."""
+        """Return the end of each partition visible with isolation.level."""
         ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
         self._side.learn_ends(ends)
         return ends

@@ -172,7 +172,7 @@ class Truncated(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """A paused partition uses memory that others need: drop its unread data, which is fetched again later."""
+    """Drop the unread data of a paused partition, which uses memory that others need; it is fetched again later."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -239,8 +239,6 @@ class NetworkFailed(NamedTuple):
 
 
 class Query(Call):
-    """A blocking call of the application with a `result`."""
-
     __slots__ = ("question", "result")
 
     TIMEOUT_ERROR = ApiTimeout

@@ -25,10 +25,7 @@ from kctl.client.records.reader import OUTPUT_BYTES
 class Delivery:
     """A chunk that is returned in several parts.
 
-    Attributes:
-        decoded: next records to return.
-        is_decoded: there are no further records.
-        decompressed_bytes: decompressed size for the last poll.
+    Attributes: decoded: next records to return. decompressed_bytes: for the last poll.
     """
 
     __slots__ = ("_next_offset", "_reader", "chunk", "decoded", "decompressed_bytes", "is_decoded")
@@ -46,7 +43,7 @@ class Delivery:
         return self.chunk.epoch
 
     def fill(self, limit: int) -> None:
-        """Decode up to `limit` records into `decoded`, at most those of the next batches read.
+        """Decode up to `limit` records into `decoded`, fewer if the batches are large.
 
         Raises: CorruptBatchError: the next records are damaged, and `decoded` is empty.
         """
@@ -64,7 +61,7 @@ class Delivery:
                 return
 
     def _decode(self, limit: int) -> None:
-        """Decode up to `limit` records with the reader, or with a new one after an interrupt."""
+        """Decode up to `limit` records; after an interrupt, with a new reader."""
         reader, self._reader = self._reader, None
         if reader is None:
             reader = self.chunk._replace(fetch_offset=self._next_offset).reader()
@@ -79,12 +76,11 @@ class Delivery:
 
 
 class Run(NamedTuple):
-    """The records of a poll that come from one chunk.
+    """Records of a poll that come from one chunk.
 
     Attributes:
         start, end: their range in the records of the poll.
-        first_offset: offset of the first record.
-        next_offset, leader_epoch: position after the records.
+        next_offset, leader_epoch: position after them.
         is_last: the chunk is used up.
         rest: decoded records that are not part of the poll.
     """
@@ -103,7 +99,7 @@ class PollResult:
     """Result of a poll.
 
     Attributes:
-        records: in order; the caller of poll() may change the list.
+        records: the caller of poll() may change the list.
         chunk: undecoded chunk instead of records.
         count: number of records, or 1 for a chunk.
         given: number of records returned so far.
@@ -194,7 +190,7 @@ class FetchedData:
     # --- delivery ---------------------------------------------------------------------------------------------------
 
     def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
-        """Return up to `limit` records, or None; positions move after the records are returned.
+        """Return up to `limit` records, or None; positions move after their return.
 
         Returns fewer after OUTPUT_BYTES of decompressed batches. Skips data without records until the timer expires.
         Raises: the error of the next partition, if no record comes before it.
@@ -232,7 +228,7 @@ class FetchedData:
                 self._on_error(*failed)
 
     def pop_chunk(self) -> PollResult | None:
-        """Return the next chunk undecoded, or None; the position moves after it is returned.
+        """Return the next chunk undecoded, or None; the position moves after its return.
 
         Raises: the error of the next partition.
         """
@@ -274,7 +270,7 @@ class FetchedData:
         return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 
     def _settle_run(self, run: Run) -> None:
-        """Move one position. If the chunk is used up, release its memory and move the partition to the back."""
+        """Move one position; release a used-up chunk, and move its partition to the back."""
         delivery, chunk = run.delivery, run.delivery.chunk
         tp = chunk.topic_partition
         state = self._subscription.current(tp, chunk.epoch)
@@ -296,7 +292,6 @@ class FetchedData:
             self.drop(tp)
 
     def processed(self) -> None:
-        """Record that the application has processed all returned records."""
         self.settle()
         self._in_hand = {}
 
@@ -343,7 +338,7 @@ class FetchedData:
         raise error
 
     def _failed_by(self, error: KafkaError) -> list[TopicPartition]:
-        """Return the partitions whose next item is this error: an error of a topic or group fails many."""
+        """Return the partitions whose next item is this error, which may be about a topic or group."""
         return [
             tp
             for tp, queue in self._queues.items()
@@ -354,7 +349,6 @@ class FetchedData:
         ]
 
     def _retry(self, tp: TopicPartition) -> None:
-        """Let the next poll retry a failed partition, after the backoff."""
         self._subscription.refetch(tp, is_after_error=True)
         self.drop(tp)
 

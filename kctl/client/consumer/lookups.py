@@ -80,8 +80,6 @@ class OffsetLookup(NotCopied):
 
 
 class Lookups:
-    """Requests to the cluster; blocking ones raise ApiTimeout at the end of their timer."""
-
     def __init__(self, mailbox: ConsumerMailbox) -> None:
         self._mailbox = mailbox
         self._open: dict[int, OffsetLookup] = {}
@@ -133,7 +131,6 @@ class Lookups:
     def offsets(
         self, timestamps_ms: Mapping[TopicPartition, int], timer: Timer
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or after each timestamp, or None."""
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         if not asked:
             return {}

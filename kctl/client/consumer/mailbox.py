@@ -27,9 +27,8 @@ from kctl.client.runtime import Driver, Task
 class CloseReport(NamedTuple):
     """Result of a close on the network thread.
 
-    Attributes:
-        has_left: True if the group confirmed that the member left; None if it stays a member.
-        expired_in: step in which the deadline passed, or None.
+    Attributes: has_left: whether the group confirmed the leave; None if the member stays. expired_in: step in which the
+    deadline passed, or None.
     """
 
     has_left: bool | None = None
@@ -77,7 +76,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all((event,))
 
     def post_all(self, events: Iterable[ToNetwork | Call | CallInterrupted]) -> None:
-        """Post events, and wake the network thread if events (or earlier quiet ones) need it."""
+        """Post events, and wake the network thread for them or earlier quiet ones."""
         for event in events:
             self.post_quietly(event)
         if self._is_unannounced:
@@ -88,7 +87,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced = self._is_unannounced_until_wait = False
 
     def post_each(self, events: deque[ToNetwork]) -> None:
-        """Post the events of a queue, each before it is removed: an interrupt may post it twice."""
+        """Post each event before its removal from the queue; an interrupt may repeat it."""
         while events:
             if isinstance(events[0], Forget):  # the next fetch leaves the partition out: no wake-up
                 self.post_until_wait(events[0])
@@ -98,7 +97,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all(())
 
     def post_quietly(self, event: ToNetwork | Call | CallInterrupted) -> None:
-        """Post an event that can wait for the next `post` or iteration of the loop."""
+        """Post an event that can wait for the next `post` or turn of the loop."""
         self._is_unannounced = True
         self._events.append(event)
 
@@ -114,9 +113,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether no pending close, nudge or consumption needs the loop: other events were announced, or can
-        wait.
-        """
+        """Return whether the loop may wait: no close, nudge, or needed consumption is pending."""
         return not self._close_requests and not self._is_nudged and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
@@ -153,7 +150,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             on_report(report)
 
     def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
-        """Wait for reports until the timer or `until_ms` ends; return False if the timer has expired."""
+        """Wait for reports until `until_ms`; return False if the timer has expired."""
         timer.update()
         if timer.is_expired:
             return False
@@ -163,7 +160,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         return True
 
     def wakeup(self) -> None:
-        """Let the current or next call raise WakeupError; any thread."""
         self._is_woken = True
         self.waiter.notify()
 
@@ -191,8 +187,8 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
         """Let the loop end within the timer and join it; return whether it has ended.
 
-        Gives the thread LOOP_GRACE_MS more for its last steps, unless the timeout is 0. If a step expired, returns at
-        the end of the timer.
+        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. If a step expired, returns at the end of the
+        timer.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

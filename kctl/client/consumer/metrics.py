@@ -17,8 +17,6 @@ class NetworkCounts(NamedTuple):
 
 
 class PollTimes:
-    """Times of polls, in ms: number, longest interval, and time in poll."""
-
     __slots__ = ("ended_at_ms", "first_at_ms", "inside_ms", "longest_ms", "polls", "started_at_ms")
 
     def __init__(self) -> None:
@@ -42,7 +40,6 @@ class PollTimes:
         self.ended_at_ms = at_ms
 
     def metrics(self, now_ms: int) -> dict[str, float]:
-        """Return the metrics of polls; NaN without measurements."""
         gaps, all_ms = self.polls - 1, self.ended_at_ms - self.first_at_ms
         return {
             "last-poll-seconds-ago": (now_ms - self.started_at_ms) / 1000 if self.polls else math.nan,

@@ -1,7 +1,4 @@
-"""NetworkLoop: network thread of a consumer, with its request managers and event handlers.
-
-The application thread calls only `counts`.
-"""
+"""NetworkLoop: network thread of a consumer; the application thread calls only `counts`."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -57,16 +54,12 @@ EARLIER_QUESTIONS = "earlier requests"
 
 
 class OpenCall(NamedTuple):
-    """A blocking call, its manager, and the time breakdown at its start."""
-
     query: Query
     manager: CallManager
     time_mark: TimeMark
 
 
 class NetworkLoop(ClientLoop[ToNetwork]):
-    """Loop of one consumer. Attributes: open_calls: unfinished calls by id."""
-
     EVENTS_PER_TURN = sys.maxsize
 
     def __init__(
@@ -126,7 +119,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return the group coordinator client; None without a group.id. Deferred import: a tenth of all imports."""
+        """Return the group coordinator client, None without a group.id; deferred import: a tenth of all imports."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -182,7 +175,6 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- from the application ---------------------------------------------------------------------------------------
 
     def _use_topics(self) -> None:
-        """Set the wanted topics of the metadata: fetched, queried, and subscribed ones, or all for a pattern."""
         group = () if self._group is None else tuple(self._group.membership.topics)
         if not self._has_new_wishes and group == self._group_topics:
             return
@@ -231,7 +223,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._offsets.resolve(event)
 
     def _reset(self, event: ResolvePosition) -> None:
-        """Query a position without a committed offset by timestamp; its topic may be new to the metadata."""
+        """Query a position without a committed offset by timestamp; its topic may be new."""
         self._offsets.resolve(event)
         self._has_new_wishes = True
 
@@ -325,7 +317,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._has_news = True
 
     def _report_waits(self) -> None:
-        """Report all collected waits, without a wake-up: the application reads them on demand."""
+        """Report all waits without a wake-up: the application reads them on demand."""
         if self._waits:
             waits, self._waits = self._waits, []
             self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))

@@ -57,8 +57,6 @@ class OffsetQuery:
 
 
 class OffsetCall:
-    """Open queries and results of a blocking call, a background query, or the positions."""
-
     __slots__ = ("asked_at_version", "deadline_at_ms", "found", "is_background", "isolation_level", "queries")
 
     def __init__(
@@ -181,7 +179,7 @@ class OffsetQueries:
         return by_leader
 
     def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
-        """Report the wait for the leader, unless an attempt has failed: the error stays until a success."""
+        """Report the wait for the leader; the error of an earlier attempt stays until a success."""
         for query in queries:
             query.since_ms = now_ms if query.since_ms is None else query.since_ms
             if query.error is None:
@@ -310,7 +308,6 @@ class OffsetQueries:
             self._report(PartitionFailed(query.topic_partition, query.epoch, NOT_FOUND, error))
 
     def _end_query(self, call: OffsetCall, query: OffsetQuery, result: OffsetAndTimestamp | KafkaError | None) -> None:
-        """Report one partition of a background query; after the last one, end the query."""
         del call.queries[query.topic_partition]
         self._report(LookupNews(query.call_id, query.topic_partition, result))
         if not call.queries:

@@ -32,7 +32,7 @@ class _Partition:
 
     Attributes:
         entries: in offset order, from the first record that is not done.
-        next_offset, leader_epoch: of the last record before which all are done; the offset is after it, or None.
+        next_offset, leader_epoch: of the last record before which all are done; the offset is after it.
         unfinished: number of entries that are not done.
     """
 

@@ -32,7 +32,6 @@ class OneUser:
 
     @property
     def user(self) -> object:
-        """Current user, or None."""
         return self.held_by.get(_USER)
 
     def _after_fork(self) -> None:

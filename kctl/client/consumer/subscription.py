@@ -25,8 +25,6 @@ AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the response of the l
 
 
 class Stage(Enum):
-    """Stage of a partition between assignment and delivery."""
-
     UNPOSITIONED = "no position yet"
     RESOLVING = "waiting for the starting offset"
     POSITIONED = "the position is known, and not fetched from yet"
@@ -72,7 +70,7 @@ class PartitionState:
         """Last known end offset that is visible with isolation.level."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
-        """Return why no records arrive. Args: is_fetched: records are ready to be returned."""
+        """Return why no records arrive; `is_fetched`: records are ready to be returned."""
         if self.paused:
             return PAUSED
         if is_fetched:
@@ -85,9 +83,7 @@ class PartitionState:
 class Subscription:
     """Assigned partitions in the order of assignment.
 
-    Attributes:
-        has_reset_policy: auto.offset.reset is not `none`.
-        has_group: committed offsets may exist.
+    Attributes: has_reset_policy: auto.offset.reset is not `none`. has_group: committed offsets may exist.
     """
 
     def __init__(self, *, has_reset_policy: bool = True, has_group: bool = False) -> None:
@@ -284,11 +280,10 @@ class Subscription:
 
     @property
     def pending_changes(self) -> deque[ToNetwork]:
-        """Changes for the network thread; the caller removes posted ones."""
         return self._changes
 
     def resolve_others(self, topic_partition: TopicPartition, reset_policy_timestamp_ms: int | None) -> None:
-        """Start to find the other positions if this partition has no query yet; start no fetch."""
+        """Query the other positions if this partition has no query yet; start no fetch."""
         if self.state(topic_partition).stage is Stage.UNPOSITIONED:
             for tp in list(self._unsettled):
                 state = self._partitions[tp]

@@ -13,7 +13,7 @@ class MemberSubscription(NamedTuple):
 
     Attributes:
         owned: its partitions; empty if it revoked them before joining.
-        generation: in which it received them, or NO_GENERATION.
+        generation: of `owned`, or NO_GENERATION.
         rack: client.rack, for assignors of the application.
         user_data: result of `subscription_user_data`.
         group_instance_id: name of a static member.
@@ -77,7 +77,7 @@ def code_units(text: str) -> bytes:
 def members_by_topic(
     members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """Return the subscribers of each topic with partitions: topics sorted, members in Kafka's order."""
+    """Return the subscribers of each topic with partitions, in Kafka's order."""
     by_topic: dict[str, list[str]] = {}
     for member_id in members_in_order(members):
         for topic in dict.fromkeys(members[member_id].topics):

@@ -91,7 +91,8 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Assign each free partition, those with fewest subscribers first, to the subscriber with fewest partitions."""
+        """Assign each free partition to the subscriber with fewest, starting with the topics with fewest subscribers.
+        """
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:
@@ -113,7 +114,7 @@ class Shares:
                     has_changed = True
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
-        """Return the shortest path to a member with at least two partitions less, if possible the smallest."""
+        """Return the shortest path to a member with at least two partitions less, preferably the smallest."""
         floor = min(self._size.values())
         ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}
@@ -135,7 +136,7 @@ class Shares:
     def _neighbours(
         self, givers: list[str], came_by: dict[str, Step], seen_topics: dict[str, None], start: str
     ) -> Iterator[str]:
-        """Yield the members that can receive a partition from the givers; record the step to each."""
+        """Yield the members that can receive a partition from the givers."""
         for giver in givers:
             for topic, held in self._held[giver].items():
                 if not held or topic in seen_topics:
@@ -147,7 +148,7 @@ class Shares:
                         yield taker
 
     def _move(self, step: Step) -> None:
-        """Move a partition, preferably the last one that the giver did not own before."""
+        """Move a partition, preferably one that the giver did not own before."""
         held = self._held[step.giver][step.topic]
         tp = max(held, key=lambda each: (self._owner.get(each) != step.giver, each.partition))
         held.remove(tp)

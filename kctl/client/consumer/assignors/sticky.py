@@ -21,8 +21,6 @@ _GENERATION = struct.Struct(">i")
 
 
 class Claim(NamedTuple):
-    """Partitions that a member claims to own, and the generation of the claim."""
-
     topic_partitions: Iterable[TopicPartition]
     generation: int
 

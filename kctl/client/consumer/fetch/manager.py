@@ -240,7 +240,6 @@ class FetchManager:
         return is_due_again
 
     def _room(self, partitions: int, fetchable: int) -> int | None:
-        """Return the byte limit for some of the fetchable partitions; None if it is too small."""
         share = max(1, self._prefetch_bytes * partitions // max(1, fetchable))
         least = min(self._config.max_partition_fetch_bytes, share // 2)
         used = self._held_bytes + self._requests.reserved_bytes
@@ -427,7 +426,6 @@ class FetchManager:
     def _on_failure(
         self, asked: dict[TopicPartition, FetchState], node_id: int, error: KafkaError, now_ms: int
     ) -> None:
-        """Retry the partitions of a failed fetch, at the leader after a failed follower."""
         for tp, state in asked.items():
             if state.follower_id == node_id:
                 state.back_to_leader(now_ms)
@@ -444,7 +442,6 @@ class FetchManager:
         has_newer: bool,
         now_ms: int,
     ) -> None:
-        """Handle an error of a partition: read from the leader or a newer leader, retry, or fail."""
         error = broker_error(data.error_code, f"fetch {tp} from offset {state.next_offset}")
         is_out_of_range = data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
         if state.follower_id == node_id and (is_out_of_range or FETCH.is_retried(error)):
@@ -470,7 +467,7 @@ class FetchManager:
         return info is not None and info.leader_epoch > state.asked_epoch
 
     def _not_ready(self, node_id: int, entries: list[Entry], now_ms: int) -> bool:
-        """Report the wait for a leader; leave an unreachable follower and return True."""
+        """Report the wait for a leader; return True after leaving an unreachable follower."""
         at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
         if not at_follower or self._leaders.why_not_ready(node_id) is None:
             self._reports.not_ready(node_id, entries)

@@ -123,7 +123,6 @@ class FetchState:
         return consumed_bytes
 
     def node_to_read(self, info: PartitionInfo, has_node: Callable[[int], bool], now_ms: int) -> int:
-        """Return the valid follower chosen by the leader, otherwise the leader."""
         follower_id = self.follower_id
         if follower_id is None:
             return info.leader_id
@@ -138,7 +137,7 @@ class FetchState:
         self.leader_only_until_ms = now_ms + LEADER_ONLY_MS
 
     def wanted_bytes(self, most: int) -> int:
-        """Return the number of bytes to request: slightly more than the estimated rest of the range."""
+        """Return the bytes to request: slightly more than the estimated rest of the range."""
         if self.end_offset == MAX_OFFSET:
             return most
         left = (self.end_offset - self.next_offset) * self.bytes_per_offset
@@ -155,9 +154,7 @@ class FetchInFlight(NamedTuple):
     """A fetch on the wire.
 
     Attributes:
-        epochs: by partition.
         wanted_bytes: sum of the limits of its partitions.
-        rack: for follower selection.
         cluster: metadata on which it is based.
         may_repeat: the next fetch is equal unless a partition or the metadata changes.
         reserved_bytes: limit of the response.

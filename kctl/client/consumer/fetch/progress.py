@@ -16,8 +16,6 @@ EARLY_RESPONSES = 3
 
 
 class FetchPace:
-    """Earliest instant of the next fetch, by node."""
-
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:
         self._backoff = retry_backoff(config, rng)
         self._early: dict[int, int] = {}
@@ -27,7 +25,6 @@ class FetchPace:
         return self._next_at_ms.get(node_id, 0)
 
     def on_response(self, node_id: int, now_ms: int, *, is_early_and_empty: bool) -> None:
-        """Count an early empty response, or reset the backoff."""
         if not is_early_and_empty:
             self._early.pop(node_id, None)
             self._next_at_ms.pop(node_id, None)

@@ -35,7 +35,7 @@ class PartitionReports:
         cause: KafkaError | None = None,
         node_id: int | None = None,
     ) -> None:
-        """Report the reason of a wait if it is new; an empty reason means that records arrive.
+        """Report the reason of a wait if it is new; empty: records arrive.
 
         The error of the last attempt stays the cause while a connection or metadata is awaited.
         """
@@ -84,12 +84,11 @@ class PartitionReports:
             self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, state.cause, sent_at_ms))
 
     def responded(self, tp: TopicPartition, state: FetchState) -> None:
-        """End the report of `report_overdue`; the caller reports the contents of the response."""
+        """End the report of `report_overdue`; the caller reports the response."""
         state.is_overdue = False
         self.wait(tp, state, "")
 
     def request_return(self, partitions: Mapping[TopicPartition, FetchState], prefetch_bytes: int) -> None:
-        """If paused partitions hold half of the memory, request the application to drop their data."""
         paused = [(tp, state) for tp, state in partitions.items() if state.paused and state.buffered_bytes > 0]
         if sum(state.buffered_bytes for _, state in paused) * 2 < prefetch_bytes:
             return

@@ -24,9 +24,7 @@ FIRST_VERSION_WITH_FETCHED_EPOCH = 12
 class FetchRequests:
     """Fetches of all nodes, at most one for each.
 
-    Attributes:
-        in_flight: fetches on the wire, by node, in the order of sending.
-        idle: fetches to be repeated, by node.
+    Attributes: in_flight: on the wire, by node, in the order of sending. idle: to be repeated, by node.
     """
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, on_answer: Callable[[int, Answer], None]) -> None:

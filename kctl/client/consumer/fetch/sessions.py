@@ -45,8 +45,6 @@ SESSION_ERRORS = frozenset(
 
 
 class AskedPartition(NamedTuple):
-    """Requested state of one partition, which a session keeps until it changes."""
-
     topic_id: bytes
     fetch_offset: int
     current_leader_epoch: int
@@ -64,10 +62,7 @@ class Difference(NamedTuple):
 class FetchSession:
     """Session with one node.
 
-    Attributes:
-        session_id: NO_SESSION without one.
-        is_full: the last request contained all partitions, so its response does as well.
-        names: topics of the session by id.
+    Attributes: is_full: the last request contained all partitions, so its response does as well. names: topics by id.
     """
 
     def __init__(self) -> None:
@@ -79,7 +74,6 @@ class FetchSession:
         self._known: dict[TopicPartition, AskedPartition] = {}
 
     def begin(self, wanted: Mapping[TopicPartition, AskedPartition], *, uses_topic_ids: bool) -> Difference:
-        """Return the contents of the next request, to fetch exactly the wanted partitions."""
         if uses_topic_ids != self.uses_topic_ids:
             self._epoch = OPENING_EPOCH
             self.uses_topic_ids = uses_topic_ids

@@ -1,4 +1,6 @@
-"""GroupSide: listener, commits, and assignment changes, on the application thread; changes are applied only in polls.
+"""GroupSide: listener, commits, and assignment changes, on the application thread.
+
+Changes are applied only in polls.
 """
 
 from collections import deque
@@ -56,8 +58,6 @@ class RebalanceListener:
 
 
 class AssignmentUpdate(NamedTuple):
-    """An assignment change in progress: remaining steps, and exceptions of the listener."""
-
     change: AssignmentChanged
     steps: deque[Callable[[], object]]
     errors: list[BaseException]
@@ -68,7 +68,6 @@ class GroupSide:
 
     Attributes:
         subscribed: current subscription, or None.
-        metadata: member id and generation, as last reported.
         topic_ids: ids of assigned topics, if the group assigns by id.
         waiting: reason of a missing assignment, or None.
     """
@@ -145,7 +144,6 @@ class GroupSide:
             raise error
 
     def release_all(self) -> BaseException | None:
-        """Commit if automatic, call the listener, release everything, and return the listener's exception."""
         self._data.settle()
         held = self._subscription.assignment
         error = None
@@ -248,7 +246,6 @@ class GroupSide:
     # --- commits ----------------------------------------------------------------------------------------------------
 
     def positions(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return the positions of partitions (None: all assigned)."""
         self._data.settle()
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
         states = {tp: self._subscription.state(tp) for tp in asked}
@@ -279,7 +276,6 @@ class GroupSide:
                 self._subscription.state(tp).stored = offsets[tp]
 
     def commit_sync(self, offsets: Offsets, timer: Timer) -> None:
-        """Commit, and run the callbacks of earlier commit_async calls."""
         self._replace_stored(offsets)
         as_member = self.subscribed is not None
         topic_ids = self.topic_ids

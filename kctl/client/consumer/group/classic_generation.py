@@ -88,7 +88,7 @@ class ClassicRequests:
         owned: tuple[TopicPartition, ...],
         reason: str,
     ) -> JoinGroupRequest:
-        """Return a JoinGroup request. Raises: IllegalStateError: an assignor of the application failed."""
+        """Return the request. Raises: IllegalStateError: an assignor of the application failed."""
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
@@ -131,7 +131,6 @@ class Joined:
     """A generation, from its JoinGroup response.
 
     Attributes:
-        protocol: name of the chosen assignor.
         members: subscriptions of all members, for the leader; otherwise empty.
         counts: partition counts of the assignment; None before it, or if another process did not record them.
         keeps_assignment: this member leads, and the coordinator keeps the assignment of an earlier process (KIP-814).
@@ -188,8 +187,6 @@ class Joined:
 
 
 class TopicChoice:
-    """Topics of a subscription over time."""
-
     def __init__(self, subscription: Subscribe, metadata: Metadata, *, exclude_internal: bool) -> None:
         self.subscription = subscription
         self._metadata = metadata
@@ -214,7 +211,6 @@ class TopicChoice:
         )
 
     def foreign(self, assigned: Iterable[TopicPartition]) -> list[str]:
-        """Return the assigned topics that are not subscribed."""
         topics = {tp.topic for tp in assigned}
         pattern = self.subscription.pattern
         if pattern is None:

@@ -195,7 +195,6 @@ class ClassicMembership(Membership):
             self._coordinator.lost(error)
 
     def _on_refused(self, error: BrokerError) -> None:
-        """Rejoin if the group has forgotten the member, otherwise fail."""
         if error.code not in UNKNOWN:
             self._fail(error)
             return

@@ -40,10 +40,9 @@ class Rebalance:
         on_refused: receives the error of a group that does not know the member.
         on_failed: receives errors that are not retriable.
     Attributes:
-        reason: reason of the join, for JoinGroup.
+        reason: for JoinGroup.
         is_under_way: JoinGroup was sent, and SyncGroup has no response yet.
-        mismatch: difference between the last assignment and the subscription; empty if it was accepted.
-        join_sent_at_ms: send time of the last JoinGroup.
+        mismatch: difference between the last assignment and the subscription, or an empty string.
     """
 
     def __init__(
@@ -90,10 +89,7 @@ class Rebalance:
         return self._joined is not None and self._joined.keeps_assignment and self._joined.counts is None
 
     def outdated(self, topics: tuple[str, ...] | None) -> str:
-        """Return why the assignment is out of date, or an empty string.
-
-        Args: topics: wanted topics; None if unknown.
-        """
+        """Return why the assignment is out of date, or an empty string; `topics`: None if unknown."""
         joined = self._joined
         if joined is None:
             return ""
@@ -164,7 +160,6 @@ class Rebalance:
     # --- responses --------------------------------------------------------------------------------------------------
 
     def _accepted(self, attempt: int, answer: Answer, kind: type[R]) -> R | None:
-        """Return the successful response to the latest request, or handle the failure and return None."""
         if attempt != self._attempt:
             return None
         response = answer.response

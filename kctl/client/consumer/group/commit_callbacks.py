@@ -31,7 +31,6 @@ class CommitCallbacks:
         self._open[commit_id] = OpenCommit(offsets, on_done)
 
     def on_commit_done(self, event: CommitDone) -> None:
-        """Record the end of a commit; the next `run` calls its callback."""
         commit = self._open.get(event.commit_id)
         if commit is not None:  # unknown if an interrupt came before it was recorded, or after this
             self._ended[event.commit_id] = (commit, event.error)

@@ -130,7 +130,7 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit at the close of the consumer, each with its own last error as cause."""
+        """Fail every commit at a close, each with the last error of the commit as cause."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
@@ -183,7 +183,6 @@ class CommitManager:
         return Poll([self._request(head, identity, now_ms)], deadline_at_ms)
 
     def _leave_out_lost(self, commit: PendingCommit) -> None:
-        """Keep only partitions that the member has in the new generation."""
         held = self._membership.held
         lost = [tp for tp in commit.left if tp not in held]
         for tp in lost:
@@ -192,7 +191,7 @@ class CommitManager:
             commit.gone = not_a_member(commit.error)
 
     def _leave_out_former(self, commit: PendingCommit) -> None:
-        """Leave out partitions of deleted topics whose name another topic uses."""
+        """Leave out partitions of deleted topics that were recreated by name."""
         if self._ids_for(commit):
             return  # the coordinator checks the id
         for tp in list(commit.left):
@@ -201,7 +200,7 @@ class CommitManager:
                 commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"commit the offset of {tp}")
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
-        """Return requests for all unsent commits, in order, for a close without time."""
+        """Return requests for all unsent commits, for a close without time."""
         if not self._coordinator.ready(PROMPT):
             return []
         requests = []

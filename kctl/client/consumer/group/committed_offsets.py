@@ -40,8 +40,6 @@ POSITIONS = 0
 
 
 class LookUp:
-    """An open query: of a call, or of all wanted positions."""
-
     __slots__ = ("call_id", "deadline_at_ms", "error", "is_in_flight", "pause", "wanted")
 
     def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int, pause: RetryPause) -> None:
@@ -58,10 +56,7 @@ Found = dict[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedManager:
-    """Open queries of committed offsets, with retries.
-
-    Args: reset: receives positions without a committed offset.
-    """
+    """Open queries of committed offsets. Args: reset: receives positions without one."""
 
     def __init__(
         self,

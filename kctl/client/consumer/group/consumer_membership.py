@@ -101,7 +101,6 @@ class ConsumerMembership(Membership):
         self._due_at_ms = 0
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
-        """Handle a rejected commit: lose the membership, or request the new epoch immediately."""
         code = getattr(error, "code", None)
         if identity.incarnation != self._place.incarnation or self._place.state is not MemberState.STABLE:
             return

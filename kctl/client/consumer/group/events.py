@@ -126,7 +126,7 @@ class AssignmentChanged(NamedTuple):
 
 
 class GroupFailed(NamedTuple):
-    """The group rejects this member, and retries do not help; the next poll retries."""
+    """The group rejects this member; the next poll tries again."""
 
     error: KafkaError
 

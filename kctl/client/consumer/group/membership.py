@@ -57,15 +57,11 @@ class MemberIdentity(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Reason of a lost membership; error: of the broker, if any."""
-
     reason: str
     error: KafkaError | None = None
 
 
 class MemberPlace:
-    """State of one member in its group; see MemberIdentity."""
-
     def __init__(
         self, transitions: Transitions, group_id: str, instance_id: str | None, report: Callable[[MemberChanged], None]
     ) -> None:
@@ -244,7 +240,7 @@ class Membership(ABC):
         self._liveness.poll_ended(at_ms)
 
     def leave(self, deadline_at_ms: int) -> None:
-        """Leave the group until the deadline; see `has_left`. A later subscription is possible."""
+        """Leave the group, with retries until the deadline; see `has_left`."""
         self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
         self._end()
 

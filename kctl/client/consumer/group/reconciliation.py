@@ -1,6 +1,7 @@
 """Reconciliation: partitions of a KIP-848 member, from the group's target to the applied assignment, by topic id.
 
-Changes are reported to the application one at a time; until then, removed partitions stay in the heartbeats.
+Changes are reported to the application one at a time. Removed partitions stay in the heartbeats until the change is
+applied.
 """
 
 from kctl.client.cluster import TopicPartition

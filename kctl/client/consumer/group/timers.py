@@ -43,8 +43,8 @@ class Heartbeat:
 class Session:
     """Time until which the group certainly keeps this member, from the send time of confirmed heartbeats.
 
-    Later, records are not returned until the coordinator confirms the membership: the group may have reassigned the
-    partitions.
+    Later, the group may have reassigned the partitions: their records are not returned until the coordinator confirms
+    the membership.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
