@@ -1,8 +1,8 @@
 """AdvertisedAddresses: distinguishes brokers that are down from brokers with an unreachable advertised address.
 
-Trusted addresses are bootstrap servers and addresses that have carried a connection. The first failure at any other
-address is blamed on the broker's advertised listener until the address works or is no longer advertised, even if the
-client starts again from its bootstrap servers.
+Trusted addresses are bootstrap servers and addresses that have carried a connection. The first failure at another
+address is blamed on the broker's advertised listener until the address works or is no longer advertised, even across
+rebootstraps.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,6 @@ _OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, 
 
 
 def advertised_hint(cause: KafkaError) -> str:
-    """Return a hint about an advertised address that has never worked from this machine."""
     if isinstance(cause, DnsError):
         return "fix advertised.listeners of that broker, or make the name resolve here"
     if isinstance(cause, WrongPeerError):
@@ -74,7 +73,6 @@ class AdvertisedAddresses:
         return blamed
 
     def error(self, node_id: int) -> AdvertisedAddressError | None:
-        """Return the error of a broker's address that never worked."""
         return self._errors.get(node_id)
 
     @property

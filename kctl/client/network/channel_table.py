@@ -13,8 +13,6 @@ from kctl.client.runtime import Address, Selectable
 
 
 class ChannelTable:
-    """Open channels by number."""
-
     def __init__(self, selector: Selectable, clock: Clock, idle_expiry: IdleExpiryManager, events: EventSink) -> None:
         self._selector = selector
         self._clock = clock
@@ -35,24 +33,23 @@ class ChannelTable:
         self._selector.connect(connection.channel, address)
 
     def handed_over(self, connection: Connection, entry: NodeEntry) -> None:
-        """Record that the channel now belongs to another node."""
         connection.target = connection.target._replace(node_id=entry.node.node_id)
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Pass outgoing bytes to the selector; this counts as a use of the channel, except in a renewal."""
+        """Pass outgoing bytes to the selector; a use of the channel, except in a renewal."""
         outgoing = connection.pop_outgoing()
         self._selector.send(connection.channel, *outgoing)
         if outgoing and not connection.is_renewing:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the number of queued bytes of a channel, including held requests, that the system has not accepted."""
+        """Return the queued bytes of a channel, including held requests, that the system has not accepted."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
-        """Close the channel and return its requests without a response; `reason`: the client decided to close it."""
+        """Close the channel, and return its requests without a response; `reason`: the client decided to close it."""
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
         self._open.pop(connection.channel, None)  # may be missing after Ctrl-C

@@ -66,7 +66,7 @@ class ClusterConnectionStates:
     def next_node_idx(self, node_count: int) -> int:
         """Return the index of the next of `node_count` candidates: round robin from a random start.
 
-        Source: KIP-601, `nextNodeIdx`. The start is random because many clients must not begin with the same node.
+        Source: KIP-601, `nextNodeIdx`. Random, because many clients must not begin with the same node.
         """
         idx = self._next_idx % node_count
         self._next_idx += 1
@@ -88,28 +88,23 @@ class ClusterConnectionStates:
         return record.state in _WITHOUT_CONNECTION and now_ms >= record.may_connect_at_ms
 
     def is_idle(self, node_id: int) -> bool:
-        """Return whether the node has neither a connection nor an attempt."""
         return self.state(node_id) in _WITHOUT_CONNECTION
 
     def is_backing_off(self, node_id: int, now_ms: int) -> bool:
-        """Return whether the node is disconnected and waits for its next attempt."""
         record = self._records.get(node_id)
         return record is not None and record.state in _WITHOUT_CONNECTION and now_ms < record.may_connect_at_ms
 
     def may_connect_at_ms(self, node_id: int) -> int:
-        """Return the earliest instant of the node's next attempt."""
         record = self._records.get(node_id)
         return 0 if record is None else record.may_connect_at_ms
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """Return the timeout of the node's next attempt, doubled for each consecutive failed setup, up to the maximum.
-        """
+        """Return the timeout of the node's next attempt, doubled for each consecutive failed setup."""
         record = self._records.get(node_id)
         doublings = 0 if record is None else min(record.setup_failures, 32)
         return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
 
     def connecting(self, node_id: int, start_at_ms: int) -> int:
-        """Start an attempt, and return its deadline."""
         record = self._records.setdefault(node_id, _NodeRecord())
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.CONNECTING)
         record.deadline_at_ms = start_at_ms + self.setup_timeout_ms(node_id)
@@ -119,14 +114,13 @@ class ClusterConnectionStates:
         return self._records[node_id].deadline_at_ms
 
     def ready(self, node_id: int) -> None:
-        """Record that the node is ready; reset its backoff and setup timeout."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.READY)
         record.failed_attempts = record.setup_failures = record.refusals = 0
         record.error = None
 
     def disconnected(self, node_id: int, now_ms: int, error: KafkaError) -> None:
-        """Record that the attempt failed or the connection was lost.
+        """Record a failed attempt or lost connection.
 
         A failed attempt doubles the next backoff and timeout; a lost connection only starts the first backoff. An error
         that is not retriable is a refusal, which waits longer.

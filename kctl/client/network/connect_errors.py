@@ -66,7 +66,6 @@ def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
 
 
 def is_tls(first_bytes: bytes) -> bool:
-    """Return whether a TLS listener responded to a client without TLS."""
     return len(first_bytes) >= 3 and first_bytes[0] in (_TLS_ALERT, _TLS_HANDSHAKE) and first_bytes[1] == _TLS_MAJOR
 
 
@@ -116,7 +115,7 @@ def expired(
     *,
     waits_for: LoginWait | None = None,
 ) -> TransportError:
-    """Return the error of an attempt that was not ready in time; `limit` is the property with the limit."""
+    """Return the error of an attempt that was not ready within the limit of the property `limit`."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} within {duration_text(limit_ms)} ({limit})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -152,7 +151,6 @@ def lost(
 
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
-    """Return the error of a server that closed the connection on the first request after ApiVersions."""
     text = f"the server responded to ApiVersions, but closed the connection on the first request ({api})"
     return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
 
@@ -167,7 +165,6 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
-    """Return the error of a server whose first bytes are not a Kafka frame."""
     hint = "use security.protocol=SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
     return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
 
@@ -201,7 +198,6 @@ def controller(target: Target) -> TransportError:
 
 
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:
-    """Add the node and phase to the text and attributes of `error`, and return it."""
     error.args = (f"{target}: {error} [phase {phase.value}]",)
     error.phase, error.host, error.port, error.address = phase.value, target.host, target.port, target.address
     return error

@@ -1,9 +1,9 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out, without socket and clock.
 
 It passes from TCP over TLS, ApiVersions, and SASL (handshake.py) to ready, and matches responses to requests.
-in_flight.py has the requests without a response, progress.py the state and the errors, session.py the lifetime of the
-SASL session. Its owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a
-deadline. An error that it raises ends the connection.
+in_flight.py has the requests without a response, progress.py the state and the errors, session.py the SASL session. Its
+owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that
+it raises ends the connection.
 """
 
 from collections.abc import Callable
@@ -35,15 +35,11 @@ MAX_FETCH_BYTES = 2**31 - 1 - 8
 
 
 class Arrived(NamedTuple):
-    """A response with its request."""
-
     request: InFlight
     response: Response
 
 
 class Connection:
-    """One connection to an address, from TCP to its end."""
-
     def __init__(
         self,
         channel: int,
@@ -95,7 +91,7 @@ class Connection:
         return self.progress.state is ConnectionState.READY
 
     def takes_requests(self, now_ms: int) -> bool:
-        """Return whether a caller's request would be sent immediately; False during the renewal of a SASL session."""
+        """Return whether a request would be sent immediately; False during the renewal of a SASL session."""
         return self.is_ready and not self._session.holds(now_ms)
 
     @property
@@ -104,7 +100,7 @@ class Connection:
 
     @property
     def mechanisms_offered(self) -> tuple[str, ...]:
-        """The node's SASL mechanisms, after its SaslHandshake response, even after a rejection."""
+        """SASL mechanisms of the node, even if it rejected the client's."""
         return self._handshake.mechanisms_offered
 
     @property
@@ -113,7 +109,6 @@ class Connection:
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
     def next_read_place(self) -> memoryview | None:
-        """Return the memory for the next read; None: any."""
         return None if self._transport.channel is not None else self._frames.place()
 
     @property
@@ -122,11 +117,9 @@ class Connection:
         return self._transport.channel is None and self._frames.is_inside_large
 
     def tls_channel(self) -> "TlsChannel | None":
-        """Return the TLS channel, for its certificates and parameters; None without TLS."""
         return self._transport.channel
 
     def pop_outgoing(self) -> list[bytes]:
-        """Remove and return the bytes to send, in order."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
 
@@ -136,14 +129,12 @@ class Connection:
         return arrived
 
     def next_deadline_at_ms(self) -> int:
-        """Return when the first request expires or is abandoned, or the session must be renewed."""
         session, nearest_ms = self._session, self.in_flight.next_deadline_at_ms()
         return session.renew_at_ms if session.renew_at_ms < nearest_ms and session.state is None else nearest_ms
 
     # --- I/O ----------------------------------------------------------------------------------------------------------
 
     def on_connected(self, local: str, now_ms: int) -> None:
-        """Continue after TCP: start TLS, or send the first request."""
         self._outgoing.append(self._transport.start())
         if self._transport.is_secured:
             self._enter_and_ask(ConnectionState.APIVERSIONS, now_ms, local)
@@ -186,7 +177,6 @@ class Connection:
         return self.pop_arrived()
 
     def closed(self) -> list[InFlight]:
-        """End the connection; return the requests without a response."""
         self.progress.close()
         return self.in_flight.clear()
 
@@ -202,7 +192,7 @@ class Connection:
         on_done: OnDone | None,
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        """Queue one request, whose response `receive` returns. Requests with `on_done` wait for a running renewal."""
+        """Queue one request, whose response `receive` returns; requests with `on_done` wait for a running renewal."""
         correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,

@@ -31,8 +31,6 @@ MAX_FRAME_BYTES = 100 * 1024 * 1024
 
 
 class ConnectionFactory:
-    """Creates connections that are not dialled yet."""
-
     def __init__(
         self,
         config: ClientConfig,
@@ -95,7 +93,6 @@ class ConnectionFactory:
         return LoginWait.TOKEN if self._tickets is None else LoginWait.TICKET
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next token or ticket if it is due."""
         if self._fetched is not None:
             self._fetched.advance(now_ms, on_done)
 
@@ -114,8 +111,7 @@ class ConnectionFactory:
     ) -> Connection:
         """Return a connection to `address`, in state TCP.
 
-        Args: instead: security protocol to test instead of the configured one, without credentials and certificate
-            check.
+        Args: instead: security protocol to test, without credentials and certificate check.
         """
         return Connection(
             channel,

@@ -1,6 +1,6 @@
 """Dialer: connects to nodes, until a connection is ready or the attempt has failed.
 
-Owns the running attempts: lookups, the race of a name's addresses, the setup timeout. It reports results to
+Owns the running attempts: lookups, the race of a name's addresses, the setup timeout. Results go to
 `ClusterConnectionStates` and the node's entry.
 """
 
@@ -25,8 +25,6 @@ from kctl.client.runtime import Address, Resolver, Selectable
 
 
 class Dialer:
-    """Connection attempts of one client."""
-
     def __init__(
         self,
         *,
@@ -75,12 +73,10 @@ class Dialer:
 
     @property
     def connecting(self) -> KeysView[int]:
-        """Ids of the nodes with a running attempt."""
         return self._attempting.keys()
 
     @property
     def under_way(self) -> list[NodeEntry]:
-        """Nodes with a running attempt, in the order of their start."""
         return list(self._attempting.values())
 
     @property
@@ -90,7 +86,7 @@ class Dialer:
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
-        """Return the error of the oldest running attempt (at that node) if its caller has no more time; any thread."""
+        """Return the error of the oldest running attempt (at that node), for a caller without more time; any thread."""
         for entry in self.under_way:
             attempt = entry.attempt
             if attempt is None or node_id not in (None, entry.node.node_id):
@@ -108,7 +104,6 @@ class Dialer:
         return None
 
     def _waits_for(self, attempt: NodeAttempt) -> LoginWait | None:
-        """Return the token or ticket for which an attempt waits after DNS."""
         return self._factory.waits_for if attempt.is_reading else None
 
     def start(self, entry: NodeEntry) -> None:
@@ -154,7 +149,7 @@ class Dialer:
         return self._factory.next_deadline_at_ms()
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Give the node its first ready connection, and close the connections to its other addresses."""
+        """Give the node its first ready connection, and close those to its other addresses."""
         assert entry.attempt is not None
         del entry.attempt.connecting[connection.channel]
         self._drop_attempt(entry, "lost the race")
@@ -164,7 +159,7 @@ class Dialer:
         self._idle_expiry.connected(connection.channel, now_ms)
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
-        """Record that one address failed; the attempt fails with its last address."""
+        """Record a failed address; the attempt fails with its last address."""
         elapsed_ms = now_ms - connection.progress.started_at_ms
         self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)
@@ -177,7 +172,6 @@ class Dialer:
                 self.abandon(entry, "lost the race")
 
     def expire_connecting(self, now_ms: int) -> None:
-        """Close every connection that is not ready by its deadline."""
         for channel in self._idle_expiry.evict_connecting(now_ms):
             found = self._channels.find(channel)
             if found is None:
@@ -191,14 +185,13 @@ class Dialer:
             self._ended(entry, connection, error, now_ms)
 
     def run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Do the due work of a node: expire handshakes, dial the next address, end a lookup."""
         for connection in list(entry.attempt.connecting.values() if entry.attempt is not None else ()):
             self._expire_handshake(entry, connection, now_ms)
         if entry.attempt is not None:
             self._advance(entry, entry.attempt, now_ms)
 
     def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """End a connection whose ApiVersions or SASL request got no response within request.timeout.ms."""
+        """End a connection whose ApiVersions or SASL request exceeds request.timeout.ms."""
         overdue = connection.in_flight.expired(now_ms)
         if overdue is None:
             return

@@ -26,7 +26,6 @@ class FetchedTokens(Renewed[AccessToken]):
         self._extensions = extensions
 
     def get_for(self, host: str) -> None:  # noqa: ARG002 - one token is good for every broker
-        """Get a token unless the current one is valid."""
         self.get()
 
     def current(self) -> Token:

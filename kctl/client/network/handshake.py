@@ -79,7 +79,6 @@ class Handshake:
         return self._on_token(response)
 
     def detail(self, phase: Phase) -> str:
-        """Return details of a completed phase, for users."""
         if phase is Phase.SASL and self._sasl is not None:
             return self._sasl.name
         return f"{len(self.versions.ranges)} APIs" if phase is Phase.APIVERSIONS and self.versions is not None else ""

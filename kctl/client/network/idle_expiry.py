@@ -1,10 +1,10 @@
 """IdleExpiryManager: channels whose setup or idle timeout has passed. No I/O; the caller closes them.
 
 As in KIP-601, `lru_connecting` has the deadlines of channels that are not ready, and `lru_connected` the last uses of
-ready ones. A heap orders the deadlines; it may have channels that are no longer connecting. Each poll evicts all
-expired channels.
+ready ones. A heap orders the deadlines; it may have channels that are no longer connecting.
 
-Differs: Kafka's selector closes at most one idle connection per poll, and its poll does not wait for setup deadlines.
+Differs: each poll evicts all expired channels, Kafka's selector at most one; Kafka's poll does not wait for setup
+    deadlines.
 """
 
 from collections import OrderedDict
@@ -34,7 +34,6 @@ class IdleExpiryManager:
         self.lru_connected[channel] = now_ms
 
     def used(self, channel: int, now_ms: int) -> None:
-        """Record a use of a connected channel."""
         if channel in self.lru_connected:
             self.lru_connected[channel] = now_ms
             self.lru_connected.move_to_end(channel)
@@ -53,7 +52,6 @@ class IdleExpiryManager:
         return expired
 
     def _next_connecting_at_ms(self) -> int:
-        """Return the first deadline of a connecting channel; drop outdated ones."""
         deadlines = self._deadlines
         while deadlines and deadlines[0][1] not in self.lru_connecting:
             heappop(deadlines)
@@ -71,7 +69,6 @@ class IdleExpiryManager:
         return expired
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the first channel expires."""
         nearest_ms = self._next_connecting_at_ms() if self._deadlines else FOREVER_MS
         for used_at_ms in self.lru_connected.values():
             return min(nearest_ms, used_at_ms + self._max_idle_ms)

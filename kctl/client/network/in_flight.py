@@ -43,8 +43,8 @@ class Outgoing(NamedTuple):
         is_for_any: any broker can handle it, so other brokers are tried if this one does not respond.
         wanted_until_ms: end of a lookup call whose connection must survive it. The request is then reported as
             abandoned, and stays in flight for the rest of `timeout_ms`.
-        expect_response: False for Produce with acks=0; `on_done` then gets neither response nor error, once the system
-            has accepted the bytes.
+        expect_response: False for Produce with acks=0; `on_done` gets neither response nor error, once the system has
+            accepted the bytes.
     """
 
     node_id: int
@@ -135,11 +135,9 @@ class InFlightRequests:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of requests that wait for the renewal of the session."""
         return sum(len(piece) for request in self._held for piece in request.frame)
 
     def frame(self, request: Request, version: int) -> tuple[int, list[bytes]]:
-        """Return the next correlation id and the request as a frame with it, in pieces."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         return correlation_id, encode_request_pieces(request, version, correlation_id, self._client_id)
@@ -174,11 +172,9 @@ class InFlightRequests:
         return request, response, surplus
 
     def may_be_answer(self, first_bytes: bytes) -> bool:
-        """Return whether these can be the first bytes of the next response."""
         return bool(self._sent) and may_be_answer(first_bytes, self._sent[0].correlation_id)
 
     def next_deadline_at_ms(self) -> int:
-        """Return the instant at which the first request expires or is abandoned."""
         nearest_ms = FOREVER_MS
         for each in self._all() if self._held else self._sent:  # comparisons cost less than calls
             if each.deadline_at_ms < nearest_ms:
@@ -188,7 +184,6 @@ class InFlightRequests:
         return nearest_ms
 
     def last_deadline_at_ms(self) -> int:
-        """Return the last deadline of the sent requests; 0 without any."""
         return max((each.deadline_at_ms for each in self._sent), default=0)
 
     def expired(self, now_ms: int) -> InFlight | None:
@@ -215,7 +210,7 @@ class InFlightRequests:
                 request.deadline_at_ms += ms
 
     def clear(self) -> list[InFlight]:
-        """Remove all requests; return those of callers, which get no response."""
+        """Remove all requests; return the callers' requests, which get no response."""
         orphans = [request for request in self._all() if request.on_done is not None]
         self._sent.clear()
         self._held.clear()

@@ -19,8 +19,6 @@ _numbers = itertools.count(1)
 
 
 class KerberosTickets:
-    """Tickets for all brokers."""
-
     def __init__(self, login: KerberosLogin, clock: Clock, fetch: Fetch = fetch_ticket) -> None:
         self._login = login
         self._clock = clock
@@ -30,7 +28,6 @@ class KerberosTickets:
         self._resolver: Resolver | None = None
 
     def get_for(self, host: str) -> None:
-        """Get a ticket for the broker on `host` unless the current one is valid."""
         self._of(host).get()
 
     def context(self, host: str) -> SecurityContext:
@@ -43,11 +40,9 @@ class KerberosTickets:
         return self._of(host).at_hand("GSSAPI: no ticket").context()
 
     def refresh_with(self, resolver: Resolver) -> None:
-        """Set the resolver whose helper threads get tickets."""
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:
-        """Start to get the next ticket of each broker if it is due."""
         for ticket in self._all():
             if self._resolver is not None:
                 ticket.refresh_with(self._resolver)

@@ -3,7 +3,7 @@
 node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, connection.py one connection,
 channel_table.py all open ones, request_table.py callers' requests, network_status.py the reasons why nothing can be
 sent. `poll` waits for the nearest of all deadlines, and visits only nodes that have I/O or are due (node_timers.py).
-Only `wakeup` is thread-safe. It does not know topics and threads.
+Only `wakeup` is thread-safe.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the setup timeout includes DNS and the ApiVersions response, and limits
     the poll's wait; nodes and addresses race.
@@ -44,10 +44,7 @@ LONGEST_REFUSAL_BACKOFF_MS = 10_000
 class NetworkClient:
     """Connections of one client.
 
-    Attributes:
-        requests: callers' requests.
-        status: reasons why nothing can be sent.
-        is_only_woken: the last poll ended by a wake-up, before any deadline, without I/O and finished lookups.
+    Attributes: is_only_woken: the last poll ended by a wake-up, before any deadline, without I/O and finished lookups.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
@@ -153,7 +150,7 @@ class NetworkClient:
         return versions is None or versions.supports(kind, at_least)
 
     def node(self, node_id: int) -> Node:
-        """Return a node of the list, or one that has left, with its address."""
+        """Return a node of the list, or one that has left."""
         entry = self._entries.get(node_id)
         return self._nodes.former[node_id] if entry is None else entry.node
 
@@ -250,7 +247,7 @@ class NetworkClient:
         self.selector.wakeup()
 
     def close(self) -> None:
-        """Close everything; requests in flight fail, and their callbacks run before the return. Idempotent."""
+        """Close everything; requests in flight fail, and their callbacks run. Idempotent."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -300,7 +297,7 @@ class NetworkClient:
             self._end(entry, connection, connection.progress.lost(None, now_ms), now_ms)
 
     def _run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Advance the node's attempt, renew its session, and expire its requests, as far as they are due."""
+        """Do the due work of a node: its attempt, the renewal of its session, expired requests."""
         self._dialer.run(entry, now_ms)
         connection = entry.connection
         if connection is not None and connection.is_renewal_due(now_ms):
@@ -358,7 +355,6 @@ class NetworkClient:
         return is_open and len(entry.connection.in_flight) < self._max_in_flight
 
     def _hang_up(self, entry: NodeEntry, reason: str) -> None:
-        """Close a node's connection or attempt without a failure of the node."""
         self._dialer.abandon(entry, reason)
         if entry.connection is not None:
             connection, entry.connection = entry.connection, None
@@ -369,7 +365,6 @@ class NetworkClient:
 
 
 def _states_of(config: ClientConfig, rng: Random) -> ClusterConnectionStates:
-    """Return the table of the nodes' states, with the backoffs of the config."""
     backoff = ExponentialBackoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms, rng)
     first_ms = config.reconnect_backoff_max_ms
     refusal_backoff = ExponentialBackoff(first_ms, max(first_ms, LONGEST_REFUSAL_BACKOFF_MS), rng)

@@ -18,8 +18,6 @@ from kctl.client.network.request_table import RequestTable
 
 
 class NetworkStatus:
-    """Status of one client's network."""
-
     def __init__(
         self,
         clock: Clock,
@@ -46,11 +44,10 @@ class NetworkStatus:
 
     @property
     def connecting(self) -> KeysView[int]:
-        """Live view of the ids of the nodes with a running connection attempt."""
+        """Live view of the ids of the nodes with a running attempt."""
         return self._dialer.connecting
 
     def node_error(self, node_id: int) -> KafkaError | None:
-        """Return the error that ended the node's last attempt or connection; None after a success."""
         return self._states.error(node_id) or self._advertised.error(node_id)
 
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
@@ -65,7 +62,7 @@ class NetworkStatus:
         return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
 
     def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        """Return the error of the oldest running attempt (at that node) if its caller has no more time; any thread."""
+        """Return `Dialer.unfinished` at this time; any thread."""
         return self._dialer.unfinished(self._clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
@@ -79,7 +76,7 @@ class NetworkStatus:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Connect to nodes that refused again soon: a new call of the user is a new attempt."""
+        """Allow another attempt at nodes that refused, because a new call of the user is a new attempt."""
         self._bootstrap_refusal.clear()
         for node_id in self._nodes.entries:
             self._states.clear_refusal(node_id)
@@ -96,7 +93,7 @@ class NetworkStatus:
         return f"throttled by {', '.join(throttling)}" if throttling else "back-off"
 
     def throttling(self) -> list[tuple[Node, int]]:
-        """Return the connected brokers that throttle this client, with the remaining milliseconds."""
+        """Return the connected brokers that throttle this client, with the remaining time in ms."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._requests.throttled_until_ms:
             return []

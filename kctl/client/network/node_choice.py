@@ -18,8 +18,6 @@ from kctl.client.network.races import CandidateRace
 
 
 class NodeChoice:
-    """Choice among the nodes of a client's list."""
-
     def __init__(
         self,
         members: Callable[[], list[NodeEntry]],

@@ -18,9 +18,7 @@ class NodeList:
     """Nodes of one client, by id.
 
     Args: hang_up: closes the connection or attempt of a node, with a reason.
-    Attributes:
-        entries: in the order of arrival; read-only for others.
-        former: dropped nodes, for messages about their last responses.
+    Attributes: entries: in the order of arrival; read-only for others. former: dropped nodes, for messages.
     """
 
     def __init__(
@@ -44,7 +42,6 @@ class NodeList:
         """Nodes that left the list and are still entries."""
 
     def members(self) -> list[NodeEntry]:
-        """Return the nodes of the current list, without dedicated and leaving ones."""
         return [entry for entry in self.entries.values() if entry.is_member]
 
     def update(self, nodes: Sequence[Node]) -> None:
@@ -87,7 +84,7 @@ class NodeList:
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
-        """Add a node. If another address had its id, hang up, and the requests in flight fail."""
+        """Add a node; if another address had its id, hang up, and its requests in flight fail."""
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)

@@ -13,8 +13,6 @@ from kctl.client.runtime import Address, Lookup
 
 
 class NodeAttempt:
-    """An attempt, from the first lookup until one address is ready or all have failed."""
-
     def __init__(
         self,
         lookup: Lookup,
@@ -64,7 +62,6 @@ class NodeAttempt:
         return lookup
 
     def resolved(self, addresses: list[Address], now_ms: int) -> None:
-        """Start the race of the name's addresses."""
         self._race = AddressRace(addresses, self._delay_ms, now_ms, longest_ms=self._longest_delay_ms)
 
     def pop_due(self, now_ms: int) -> Address | None:
@@ -79,7 +76,6 @@ class NodeAttempt:
         return max(self._race.again_at_ms, silent_since_ms + max(self._delay_ms, SHORTEST_SILENCE_MS))
 
     def pop_again(self, now_ms: int) -> Address | None:
-        """Return the address to dial again now, because all are silent."""
         return None if self._race is None or now_ms < self._again_at_ms() else self._race.pop_again(now_ms)
 
     def replace_second(self, connection: Connection) -> Connection | None:
@@ -88,7 +84,7 @@ class NodeAttempt:
         return None if replaced is None else self.connecting.pop(replaced.channel, None)
 
     def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
-        """Record that one address failed; return whether the whole attempt has failed."""
+        """Record a failed address; return whether the whole attempt has failed."""
         ended = self.connecting.pop(channel, None)
         self.last_error = error
         if not error.retriable or now_ms >= self.deadline_at_ms:
@@ -99,8 +95,7 @@ class NodeAttempt:
         return self._race.is_exhausted
 
     def next_deadline_at_ms(self) -> int:
-        """Return the next instant with work other than I/O: an address to dial, a request to expire, or the end of DNS.
-        """
+        """Return the next instant with work other than I/O: an address to dial, an expired request, the end of DNS."""
         if self._race is None:
             return self.deadline_at_ms
         requests = [connection.next_deadline_at_ms() for connection in self.connecting.values()]
@@ -109,8 +104,6 @@ class NodeAttempt:
 
 
 class NodeEntry:
-    """State of one node of the client."""
-
     __slots__ = (
         "attempt",
         "connection",
@@ -141,7 +134,6 @@ class NodeEntry:
         """The instant of its timer; see `NodeTimers`."""
 
     def due_at_ms(self, now_ms: int) -> int:
-        """Return the next instant of its attempt, its connection, or the end of its throttling."""
         nearest_ms = FOREVER_MS
         if self.connection is not None:
             nearest_ms = self.connection.next_deadline_at_ms()

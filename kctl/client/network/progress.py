@@ -45,11 +45,6 @@ class ListenerNotes:
 
 
 class ConnectionProgress:
-    """States of one connection from TCP to its end.
-
-    Attributes: phases_ms: durations of the completed phases.
-    """
-
     def __init__(
         self,
         target: Target,
@@ -79,7 +74,6 @@ class ConnectionProgress:
         return _PHASES[self.state]
 
     def enter(self, state: ConnectionState, now_ms: int, detail: str) -> None:
-        """Move to the next state; if a phase ends, report it with its `detail`."""
         following = moved(CONNECTION_TRANSITIONS, self.state, state)
         if _PHASES[following] is not self.phase:
             elapsed_ms = now_ms - self.phase_started_at_ms
@@ -92,7 +86,6 @@ class ConnectionProgress:
         self.state = moved(CONNECTION_TRANSITIONS, self.state, ConnectionState.CLOSED)
 
     def received(self, plain: bytes | memoryview) -> None:
-        """Store decrypted bytes that came before the connection is ready."""
         self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
 
     def answered(self) -> None:
@@ -100,7 +93,6 @@ class ConnectionProgress:
         self._first_bytes = b""
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
-        """Return the error of a connection that the server or the system ended."""
         elapsed_ms = now_ms - self.phase_started_at_ms
         is_stranger = not (self._notes.has_answered or self._uses_sasl)
         if self.state is ConnectionState.READY and is_stranger and self._in_flight and error is None:
@@ -114,7 +106,7 @@ class ConnectionProgress:
     def expired(self, limit_ms: int, now_ms: int, overdue: InFlight | None = None) -> KafkaError:
         """Return the error of a connection that was not ready by its deadline.
 
-        Args: overdue: the request of the handshake that expired first, if one did.
+        Args: overdue: the request of the handshake that expired first, if any.
         """
         unframed = self._foreign_bytes()
         if unframed:
@@ -125,7 +117,7 @@ class ConnectionProgress:
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return the received bytes that are neither a complete frame nor the beginning of the first response."""
+        """Return received bytes that are neither a complete frame nor the beginning of the first response."""
         unframed = self._first_bytes if self.phase is Phase.APIVERSIONS else b""
         if unframed and self._in_flight and self._in_flight.may_be_answer(unframed):
             return b""

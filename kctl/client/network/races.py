@@ -11,8 +11,6 @@ SHORTEST_SILENCE_MS = 100
 
 
 class CandidateRace:
-    """Schedule of the next candidate."""
-
     def __init__(self, delay_ms: int) -> None:
         self._delay_ms = delay_ms
         self._next_at_ms = 0
@@ -48,8 +46,7 @@ class AddressRace:
     """Addresses of one node that were not dialled yet, and then the next address to dial again.
 
     A connection that was opened during a network fault may stay dead after it. While all connections are silent,
-    another one is therefore opened, and the next one replaces it. The waits between them double.
-    Args: longest_ms: longest wait between two further connections to silent addresses.
+    another one is therefore opened, and the next one replaces it. The waits double, up to `longest_ms`.
     """
 
     def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:
@@ -65,7 +62,6 @@ class AddressRace:
         return not self._waiting
 
     def pop_due(self, now_ms: int) -> Address | None:
-        """Return the address to dial now, if one is due."""
         if not self._waiting or now_ms < self._next_at_ms:
             return None
         self._next_at_ms = now_ms + (self._delay_ms if len(self._waiting) > 1 else self._again_ms)
@@ -85,7 +81,6 @@ class AddressRace:
         return self._dialled[-1]
 
     def all_failed(self, now_ms: int) -> None:
-        """Let the next address start immediately: no connection is left."""
         self._next_at_ms = now_ms
 
     def next_deadline_at_ms(self) -> int:

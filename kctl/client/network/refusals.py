@@ -3,7 +3,7 @@
 BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
 resolve, or use another security protocol, and no server has responded yet. Acceptance knows which nodes have responded.
 Before the first response, a refusal (credentials, certificate, a server that is not Kafka) is most likely an error of
-the configuration, and waiting does not help. Later it concerns one node, which is retried after a backoff.
+the configuration. Later it concerns one node, which is retried after a backoff.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ _MISMATCH_TIMES = 2
 
 
 class BootstrapRefusal:
-    """Checks the errors of the bootstrap servers; sends nothing.
+    """Rule about the errors of bootstrap servers.
 
     Args: timeout_ms: bootstrap.refused.timeout.ms; -1: they are tried until the call ends.
     """
@@ -45,7 +45,6 @@ class BootstrapRefusal:
         """Consecutive mismatches by server; errors that are not retriable count as enough of them."""
 
     def clear(self) -> None:
-        """Start again: a new call of the user is a new attempt."""
         self._started_at_ms = self._error = None
         self._last.clear()
         self._mismatches.clear()
@@ -93,8 +92,6 @@ def _is_refusal(error: TransportError) -> bool:
 
 
 class Acceptance:
-    """Acceptance of one client by the nodes, over its whole life."""
-
     def __init__(self, states: ClusterConnectionStates) -> None:
         self._states = states
         self.is_given = False

@@ -31,8 +31,6 @@ _REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
 
 
 class Expiring(Protocol):
-    """A token or ticket."""
-
     @property
     def lifetime_ms(self) -> int | None:
         """Lifetime from the start of its request; None: forever."""
@@ -60,14 +58,13 @@ class Renewed(Generic[T]):
     def get(self) -> None:
         """Get one unless the current one is valid; `at_hand` reports a failure.
 
-        A failure in another thread also ends the wait, so threads do not queue up while a server does not respond.
+        A failure in another thread also ends the wait: threads must not queue up if a server does not respond.
         """
         ended = self._ended
         if not self._is_valid():
             self._get_unless(lambda: self._is_valid() or self._ended != ended)
 
     def refresh(self) -> None:
-        """Get the next one if it is due."""
         self._get_unless(lambda: self._found is not None and self._clock.now_ms() < self._refresh_at_ms)
 
     def _is_valid(self) -> bool:
@@ -97,7 +94,6 @@ class Renewed(Generic[T]):
             self._found = found
 
     def refresh_with(self, resolver: Resolver) -> None:
-        """Set the resolver whose helper threads do the work."""
         self._resolver = resolver
 
     def advance(self, now_ms: int, on_done: Callable[[], None]) -> None:

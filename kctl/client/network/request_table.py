@@ -42,7 +42,7 @@ class OneWayRequests:
     """One-way requests of all connections, by channel.
 
     Without them, a close right after a send would count records as delivered whose bytes never left the process.
-    Args: unsent_bytes: returns the number of a channel's bytes that the system has not accepted yet.
+    Args: unsent_bytes: returns the bytes of a channel that the system has not accepted yet.
     """
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
@@ -54,29 +54,26 @@ class OneWayRequests:
         return bool(self._by_channel)
 
     def add(self, connection: Connection, request: OneWayRequest) -> None:
-        """Add a request whose bytes were passed to the selector."""
         self._by_channel.setdefault(connection.channel, []).append(request)
 
     def pop_written(self) -> list[OneWayRequest]:
-        """Remove and return the requests whose bytes the system has accepted."""
         if not self._by_channel:
             return []
         written = [channel for channel in self._by_channel if self._unsent_bytes(channel) == 0]
         return [request for channel in written for request in self._by_channel.pop(channel)]
 
     def pop_of(self, connection: Connection) -> list[OneWayRequest]:
-        """Remove and return the requests of a connection that ends."""
         return self._by_channel.pop(connection.channel, [])
 
 
 class RequestTable:
-    """Requests of one client, except those of handshakes.
+    """Requests of one client, except requests of handshakes.
 
     Attributes:
-        sent: number of requests sent so far.
-        in_flight: number of requests without a response.
+        sent: number so far.
+        in_flight: number without a response.
         throttled_until_ms: end of the last throttling by a node.
-        left: number of requests that may still be sent; None: no limit.
+        left: number that may still be sent; None: no limit.
     """
 
     def __init__(
@@ -103,12 +100,10 @@ class RequestTable:
 
     @property
     def is_writing(self) -> bool:
-        """True if a request without a response waits until the system has accepted its bytes."""
         return self._one_way.is_waiting
 
     @property
     def has_ended(self) -> bool:
-        """True if a request has ended and its callback has not run."""
         return bool(self._ended)
 
     def send(self, entry: NodeEntry | None, outgoing: Outgoing) -> None:
@@ -162,7 +157,6 @@ class RequestTable:
     # --- results ------------------------------------------------------------------------------------------------------
 
     def answered(self, entry: NodeEntry, connection: Connection, arrived: list[Arrived], now_ms: int) -> None:
-        """End requests with their responses, and record the node's throttle time."""
         for request, response in arrived:
             self.in_flight -= 1
             self._acceptance.answered(entry.node.node_id)
@@ -178,7 +172,6 @@ class RequestTable:
             self._end(request.on_done, Answer(entry.node.node_id, response, None, request.version, now_ms))
 
     def end_written(self) -> None:
-        """End the requests without a response whose bytes the system has accepted."""
         for node_id, version, on_done in self._one_way.pop_written():
             self._end(on_done, Answer(node_id, None, None, version, self._clock.now_ms()))
 
@@ -205,7 +198,6 @@ class RequestTable:
         return error
 
     def fail(self, connection: Connection, orphans: list[InFlight], node_id: int, error: KafkaError) -> None:
-        """End every request of an ended connection with its error."""
         now_ms = self._clock.now_ms()
         for unwritten in self._one_way.pop_of(connection):
             self._end(unwritten.on_done, Answer(node_id, None, error, unwritten.version, now_ms))
@@ -215,7 +207,7 @@ class RequestTable:
             self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))
 
     def call_back(self) -> None:
-        """Pass the results of ended requests to their callers. Requests that the callbacks send end later."""
+        """Call back for ended requests; requests that the callbacks send end later."""
         for _ in range(len(self._ended)):
             on_done, answer = self._ended.popleft()
             on_done(answer)

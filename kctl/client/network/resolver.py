@@ -91,7 +91,6 @@ class ThreadResolver:
 
 
 def numeric_address(host: str, port: int) -> Address | None:
-    """Return the address if `host` is an IP address, None if it is a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host.partition("%")[0])
@@ -102,7 +101,6 @@ def numeric_address(host: str, port: int) -> Address | None:
 
 
 def system_addresses(host: str, port: int) -> list[Address]:
-    """Return the addresses from the system's resolver, in its order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [
         Address(str(sockaddr[0]), port, family == socket.AF_INET6)

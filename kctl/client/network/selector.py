@@ -41,8 +41,6 @@ _SELECT_FDS = 1024
 
 
 class _Channel:
-    """A socket and its unsent bytes."""
-
     __slots__ = (
         "connected",
         "ended",
@@ -198,7 +196,6 @@ class Selector:
         return events
 
     def _turn(self, ready: tuple[selectors.SelectorKey, int]) -> tuple[bool, int]:
-        """Return a sort key that begins with the channel after the last one that was read."""
         entry: _Channel | None = ready[0].data
         return (False, -1) if entry is None else (entry.number <= self._last_read, entry.number)
 

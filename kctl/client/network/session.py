@@ -1,8 +1,7 @@
 """SaslSession: the lifetime of a connection's authentication, and its renewal (KIP-368). No I/O.
 
-A broker with connections.max.reauth.ms, or with expiring tokens, closes a connection that sends other requests than
-SaslHandshake after the end of its session. SASL is therefore repeated on the connection, after the requests in flight,
-and callers' requests wait in the meantime.
+After the end of its session, a connection may only send SaslHandshake, or the broker closes it. SASL is therefore
+repeated on the connection, after the requests in flight, and callers' requests wait in the meantime.
 
 Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent; this client renews by time,
     so no request waits for a renewal after a pause.
@@ -39,7 +38,7 @@ class SaslSession:
         Args:
             lifetime_ms: from the broker; 0: as long as the connection.
             asked_at_ms: send time of its last request; the broker counts from a later instant.
-            jitter: returns 0 to 1: the place of the renewal between `RENEW_FROM` and `RENEW_UNTIL`.
+            jitter: returns 0 to 1, the place between `RENEW_FROM` and `RENEW_UNTIL`.
             now_ms: time of the broker's last response.
         """
         self.state = None

@@ -5,8 +5,6 @@ from typing import TypeVar
 
 
 class ConnectionState(Enum):
-    """State of one TCP connection to one address."""
-
     TCP = "tcp"
     """SYN sent, no response yet."""
     TLS = "tls"
@@ -23,8 +21,6 @@ class ConnectionState(Enum):
 
 
 class NodeState(Enum):
-    """State of one node, over all its addresses and attempts."""
-
     DISCONNECTED = "disconnected"
     """No connection; may be backing off."""
     CONNECTING = "connecting"

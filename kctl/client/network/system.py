@@ -106,8 +106,6 @@ def has_threads(driver: Driver) -> bool:
 
 
 class SystemEntropy:
-    """`Entropy` from the operating system."""
-
     __slots__ = ()
 
     def token_bytes(self, count: int) -> bytes:

@@ -49,8 +49,6 @@ class Transport(Protocol):
 
 
 class PlainTransport:
-    """Plain bytes."""
-
     is_secured = True
     is_closed_by_peer = False
     detail = ""
