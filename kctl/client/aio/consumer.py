@@ -82,9 +82,9 @@ class AsyncConsumer:
 
     Only one task may wait in a call. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may come from any
     task, even while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation.
-    Cancellation loses no records and commits only records that were returned; the next call returns the rest. Errors
-    are as in `Consumer`. `async for record in consumer` returns one record at a time; commits cover the records
-    returned. `async with` closes; if the block raises, the last records returned are not committed.
+    Cancellation loses no records and commits only returned records; the next call returns the rest. Errors are as in
+    `Consumer`. `async for record in consumer` returns one record at a time; commits cover the records returned. `async
+    with` closes; if the block raises, the last records returned are not committed.
     Args: as for `Consumer`; `events` is called on the network thread.
     """
 
@@ -152,10 +152,7 @@ class AsyncConsumer:
                     break
 
     async def _take(self, timeout: Timeout) -> PollResult | None:
-        """Return the next records, of which `given` of the result counts the returned ones.
-
-        Lets other tasks run once, even if records are available.
-        """
+        """Return the next records, of which `given` counts the returned ones; let other tasks run once."""
         await asyncio.sleep(0)
         return await self._run(partial(self._client._poll, timeout))
 

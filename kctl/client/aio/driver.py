@@ -40,7 +40,6 @@ class _Sleeper:
         self._wakes.post(self._end)
 
     def sleep(self, most_ms: int) -> None:
-        """Await `notify` or the end of the time."""
         self._future = self._loop.create_future()
         timer = self._loop.call_later(min(most_ms, _LONGEST_MS) / 1000, self._end)
         try:
@@ -69,8 +68,6 @@ class AsyncWaiter:
 
 
 class AsyncTask:
-    """A loop of the driver beneath, and the flag that its end sets."""
-
     __slots__ = ("below", "ended")
 
     def __init__(self, below: Task, ended: AsyncWaiter) -> None:

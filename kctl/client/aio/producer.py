@@ -36,8 +36,6 @@ R = TypeVar("R")
 
 
 class _Producer(Producer):
-    """A producer that waits only in a bridge."""
-
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         if not is_bridged():
             raise WouldWait

@@ -45,9 +45,8 @@ class Unfinished(NamedTuple):
 class OpenLoop:
     """Network thread of a client. It may outlive the client and must not refer to it.
 
-    Args:
-        limit_ms: time that the client's own limits allow for finishing.
-        unfinished: returns the remaining work; any thread.
+    Args: limit_ms: time that the client's own limits allow for finishing. unfinished: returns the remaining work; any
+        thread.
     """
 
     def __init__(self, mailbox: Mailbox[Any], limit_ms: int, unfinished: Callable[[], Unfinished] = Unfinished) -> None:
@@ -64,7 +63,6 @@ class OpenLoop:
         return timer
 
     def join(self, deadline_at_ms: int) -> bool:
-        """Wait until the thread has exited or the deadline; return whether it has exited."""
         task = self._mailbox.task
         return task is None or self._mailbox.driver.join(task, deadline_at_ms)
 
@@ -124,7 +122,7 @@ def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinish
 
 
 def report(left: Iterable[Unfinished]) -> str:
-    """Return the number of lost records and the lost transactions as text; empty if nothing is lost."""
+    """Return lost records and transactions as text; empty if nothing is lost."""
     left = list(left)
     parts = []
     records = _records(left)

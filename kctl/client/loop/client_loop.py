@@ -19,13 +19,12 @@ E = TypeVar("E")
 class ClientLoop(ABC, Generic[E]):
     """Loop of one client.
 
-    Attributes:
-        close_request: the close with the earliest deadline, if any.
-        is_over: the close is done, or its deadline has passed.
+    Attributes: close_request: the close with the earliest deadline, if any. is_over: the close is done, or its deadline
+    has passed.
     """
 
     EVENTS_PER_TURN: ClassVar[int]
-    """Maximum number of events in an iteration, between polls of the network."""
+    """Maximum number of events in a turn, between polls of the network."""
 
     def __init__(self, client: ClusterClient, mailbox: Mailbox[E]) -> None:
         self._client = client

@@ -1,9 +1,9 @@
 """Close sequence of consumer, producer, and admin client, with one timer.
 
 1. Application: rejects further calls. A consumer commits if auto-commit is enabled, calls its rebalance listener, and
-releases its partitions. The `CloseRequest` overtakes all events: its deadline does not wait for them.
+   releases its partitions. The `CloseRequest` overtakes all events: its deadline does not wait for them.
 2. Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
-Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
+   Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
 3. `CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout.
 4. The sockets close, pending calls are finished, and the thread exits.
 5. Application: joins the thread. A result with an expired step is returned at the deadline, not before.
@@ -75,7 +75,7 @@ class CloseResult(NamedTuple):
 
 
 def close_margin_ms(timeout_ms: int) -> int:
-    """Return how long before its deadline a close fails the remaining work; 0 for very short timeouts."""
+    """Return how long before its deadline a close fails the remaining work, in ms."""
     return CLOSE_MARGIN_MS if timeout_ms > CLOSE_MARGIN_MS else 0
 
 

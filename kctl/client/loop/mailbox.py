@@ -69,9 +69,8 @@ E = TypeVar("E")
 class Mailbox(Generic[E]):
     """Events from application threads to the loop.
 
-    Args: wakeup: ends the loop's poll. last_error: the client's last error, as a default cause.
+    Args: wakeup: ends the loop's poll. last_error: default cause of errors.
     Attributes:
-        task: the loop, if spawned.
         failure: exception that ended the loop: a bug.
         is_finished: the loop accepts no more events; posters must withdraw later ones.
         is_forked: this is the child of a fork(), which has no loop.
@@ -191,7 +190,6 @@ class Mailbox(Generic[E]):
         return error
 
     def is_on_loop(self) -> bool:
-        """Return whether the caller runs on the loop, in a callback."""
         return self.task is not None and self.driver.is_current(self.task)
 
     # --- loop side ----------------------------------------------------------------------------------------------------
@@ -208,12 +206,10 @@ class Mailbox(Generic[E]):
 
     @property
     def size(self) -> int:
-        """Number of events in the queue, without closes."""
         return len(self._events)
 
     @property
     def is_empty(self) -> bool:
-        """True without events in the queue; closes do not count."""
         return not self._events
 
     def fall_asleep(self) -> bool:

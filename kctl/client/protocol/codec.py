@@ -36,9 +36,7 @@ def decoder(
 ) -> Callable[[Any, int], tuple[M, int]]:
     """Return the compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
 
-    Args:
-        view: decode memoryviews instead of bytes.
-        in_place: leave records in the bytes, as FrameSlices.
+    Args: view: decode memoryviews instead of bytes. in_place: leave records in the bytes, as FrameSlices.
     Raises: LocalProtocolError: the version is not declared.
     """
     function = _decoders.get((cls, version, view, in_place))
@@ -116,7 +114,7 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
-    """Encode `message` as a list of pieces, which the caller joins with a header."""
+    """Encode `message` in pieces, without a header."""
     function = _encoders.get((type(message), version))
     if function is None:
         if _items(message) <= WALKED_ITEMS and _count_use(type(message), version, "encode"):
@@ -155,7 +153,6 @@ def decode_member_data(cls: type[M], data: bytes) -> M:
 
 
 def _items(message: Struct) -> int:
-    """Count the structs in the arrays of a message; stop soon after WALKED_ITEMS."""
     count = 0
     for field in message.FIELDS:
         items = getattr(message, field.name) if field.is_array and isinstance(field.kind, type) else None

@@ -1,7 +1,7 @@
 """Generator of the Python source that decodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
 
-Each length is compared with the bytes left before it is used. Other reads past the end raise struct.error or
-IndexError, which codec.py catches. A compact length is read as one byte, and as a varint only if its high bit is set.
+Each length is compared with the bytes left before its use. Other reads past the end raise struct.error or IndexError,
+which codec.py catches. A compact length is read as one byte, and as a varint only if its high bit is set.
 """
 
 from collections.abc import Callable
@@ -105,7 +105,6 @@ class _Decoder(Source):
             self.value(entry, target, nullable)
 
     def value(self, entry: Field, target: str, nullable: bool) -> None:
-        """Read a value that is neither an array nor a nullable struct."""
         if isinstance(entry.kind, type):
             var = self.fresh("o")
             self.struct(entry.kind, var)
@@ -260,7 +259,6 @@ def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[
 
 
 def _read_unknown_tags(buf: bytes | memoryview, pos: int, size: int, into: dict[int, bytes]) -> int:
-    """Store all fields of the tag section at `pos` in `into`; return the position after it."""
     count, pos = read_uvarint(buf, pos)
     last = -1
     for _ in range(count):

@@ -23,7 +23,7 @@ def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[byt
 
 
 class _Encoder(Source):
-    """Source of an encoder. In the source, `w` appends to the parts; tagged fields have a separate list."""
+    """Source of an encoder: `w` appends to the parts; tagged fields have a separate list."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(version, flexible)
@@ -70,7 +70,6 @@ class _Encoder(Source):
             self.value(entry, value, nullable)
 
     def value(self, entry: Field, value: str, nullable: bool) -> None:
-        """Write a value that is neither an array nor a nullable struct."""
         if isinstance(entry.kind, type):
             var = value if value.isidentifier() else self.fresh("o")
             if var != value:
@@ -169,7 +168,6 @@ class _Encoder(Source):
 
 
 def _add_unknown(section: dict[int, bytes], unknown: dict[int, bytes], declared: tuple[int, ...]) -> None:
-    """Add the unknown tagged fields to the section. Raises: ValueError: an unknown field has a declared tag."""
     for tag in declared:
         if tag in unknown:
             raise ValueError(f"tag {tag} is a declared field")

@@ -1,4 +1,4 @@
-"""FrameRoom: memory of one large frame, filled by a socket without a copy. frame_room.c is the C version."""
+"""FrameRoom: memory of one large frame, filled by a socket. frame_room.c is the C version."""
 
 from __future__ import annotations
 

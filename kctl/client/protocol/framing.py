@@ -31,16 +31,12 @@ _SMALL_PIECE: Final = 4096
 
 
 class RequestPrefix(NamedTuple):
-    """First fields of every request, in every version."""
-
     api_key: int
     version: int
     correlation_id: int
 
 
 class RequestFrame(NamedTuple):
-    """A request as a broker receives it."""
-
     api_key: int
     version: int
     correlation_id: int
@@ -59,7 +55,7 @@ def response_header_version(cls: type[Response], version: int) -> int:
 def encode_request_pieces(request: Request, version: int, correlation_id: int, client_id: str | None) -> list[bytes]:
     """Return the frame of a request, including its size, in pieces; large contents are not copied.
 
-    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
+    Raises: LocalProtocolError: as `codec.encode`.
     """
     header = RequestHeader(
         request_api_key=request.API_KEY,
@@ -72,10 +68,7 @@ def encode_request_pieces(request: Request, version: int, correlation_id: int, c
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
-    """Return the frame of a response, including its size.
-
-    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
-    """
+    """Return the frame of a response, including its size. Raises: LocalProtocolError: as `codec.encode`."""
     header = ResponseHeader(correlation_id=correlation_id)
     parts = codec.encode_parts(header, response_header_version(type(response), version))
     return b"".join(_frame_pieces(parts + codec.encode_parts(response, version)))
@@ -231,7 +224,6 @@ class FrameReader:
             self._head, self._pieces = b"", []
 
     def _joined(self, last: bytes) -> bytes:
-        """Return the frame from its pieces. Raises: RemoteProtocolError: the system has no memory for it."""
         try:
             return _join([*self._pieces, last])
         except MemoryError:
@@ -240,7 +232,7 @@ class FrameReader:
             raise RemoteProtocolError(f"not enough memory for a frame of {size_bytes} bytes") from None
 
     def _keep(self, piece: bytes) -> None:
-        """Keep a piece; small pieces are joined, because their objects would need more memory than the bytes."""
+        """Keep a piece; small pieces are joined: their objects would need more memory than the bytes."""
         if len(piece) >= _SMALL_PIECE:
             self._pieces.append(piece)
         elif self._pieces and isinstance(self._pieces[-1], bytearray):

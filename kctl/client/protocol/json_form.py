@@ -40,7 +40,6 @@ def from_json(kind: type[M], value: object, version: int) -> M:
 
 
 def to_json(message: Struct, version: int) -> dict[str, object]:
-    """Return the fields of `version`, in Kafka's order."""
     return {
         name: value if write is None or value is None else write(value)
         for name, attribute, write in _fields_of(type(message), version)
@@ -172,7 +171,7 @@ Write = Callable[[Any], object]
 
 @cache
 def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write | None], ...]:
-    """Return name, attribute, and converter of each field; the converter is None for values that are valid JSON."""
+    """Return name, attribute, and converter of each field; no converter for values that are valid JSON."""
     found: list[tuple[str, str, Write | None]] = []
     for entry in kind.FIELDS:
         if entry.is_in(version):

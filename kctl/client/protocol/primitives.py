@@ -142,10 +142,7 @@ class Reader:
         return value
 
     def length(self, what: str, prefix: str, nullable: bool) -> int | None:
-        """Return the length of a string, bytes, or an array; None is null.
-
-        Args: prefix: int16, int32, or uvarint.
-        """
+        """Return the length of a string, bytes, or an array, None for null; `prefix`: int16, int32, or uvarint."""
         start = self.pos
         if prefix == "uvarint":
             value = self.uvarint() - 1
@@ -177,7 +174,7 @@ class Reader:
         return None if size is None else self.read(size, "bytes")
 
     def count(self, compact: bool, nullable: bool, min_item_bytes: int) -> int | None:
-        """Return the item count of the next array, which the bytes left can hold; otherwise raise Malformed."""
+        """Return the item count of the next array. Raises: Malformed: more than the bytes left can hold."""
         start = self.pos
         count = self.length("array", "uvarint" if compact else "int32", nullable)
         if count is not None and count * min_item_bytes > self.left:
@@ -186,7 +183,7 @@ class Reader:
 
 
 class Writer:
-    """Collects the parts of a message; raises Malformed for a value that does not fit its type."""
+    """Collects the parts of a message; raises Malformed for values that do not fit."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []

@@ -167,7 +167,7 @@ class StructType(type):
 class Struct(metaclass=StructType):
     """A group of fields; equal if all fields and unknown tagged fields are equal. Declared structs are not subclassed.
 
-    Attributes: `unknown_tagged_fields` by tag, empty in new structs; encoding a decoded message keeps them.
+    Attributes: `unknown_tagged_fields` by tag; encoding a decoded message keeps them.
     """
 
     __slots__ = ("unknown_tagged_fields",)
@@ -228,7 +228,7 @@ class Response(Message):
 class Request(Message):
     """A request. RESPONSE is the class of its response, with the same API key and versions.
 
-    LATEST_VERSION_UNSTABLE: the last version may still change; it is declared but never chosen.
+    LATEST_VERSION_UNSTABLE: the last version may still change; it is never chosen.
     """
 
     API_KEY: ClassVar[int]
@@ -242,7 +242,6 @@ class Request(Message):
 
 
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:
-    """Compile the constructor of `cls`: keyword only, with defaults for unset fields."""
     namespace: dict[str, Any] = {"_missing": _MISSING}
     arguments = ["*"] if cls.FIELDS else []
     body = ["    self.unknown_tagged_fields = {}\n"]

@@ -14,7 +14,7 @@ from kctl.client.protocol.schema import Field, Struct
 
 
 class Repeated(dict[int, Callable[..., Any]]):
-    """Functions that pack or unpack `count` values of one type, created for each count on first use."""
+    """Functions that pack or unpack `count` values of one type, created on first use."""
 
     KEPT = 64
 
@@ -31,8 +31,6 @@ class Repeated(dict[int, Callable[..., Any]]):
 
 
 class Source:
-    """Python source under construction, with the objects that it refers to."""
-
     def __init__(self, version: int, flexible: bool) -> None:
         self.version = version
         self.flexible = flexible
@@ -43,7 +41,7 @@ class Source:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add a line; an open run stays open, so the line must not read or write the wire."""
+        """Add a line, which must not read or write the wire, because an open run stays open."""
         self.lines.append(f"{self._indent}{text}\n")
 
     @contextmanager
@@ -77,7 +75,7 @@ class Source:
         return name
 
     def is_set(self, entry: Field, value: str) -> str:
-        """Return a condition that holds if `value` is not the default of `entry`."""
+        """Return the condition that `value` is not the default of `entry`."""
         if entry.factory is None:
             return f"{value} is not None" if entry.default is None else f"{value} != {entry.default!r}"
         if entry.is_array:
@@ -94,7 +92,7 @@ class Source:
         return letters.replace("?", "_bool_"), struct.Struct(">" + letters)
 
     def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:
-        """Return the fields of `cls` in this version: in the body, by tag, and absent."""
+        """Return the fields of this version: in the body, by tag, and absent."""
         body, tagged, absent = [], {}, []
         for entry in cls.FIELDS:
             if entry.is_tagged_in(self.version):

@@ -54,7 +54,7 @@ class NodeVersions:
 
 
 def _since(api: str) -> str:
-    """Return the release that introduced an API, as a text for errors; empty if all releases have it."""
+    """Return the release that introduced an API, as a text for errors, or an empty one."""
     release = FIRST_RELEASE.get(api)
     return "" if release is None else f" (Kafka {release} and later have it)"
 

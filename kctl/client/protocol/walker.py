@@ -43,7 +43,7 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def encode_parts(message: Message, version: int) -> list[bytes]:
-    """Encode `message` into pieces; records are not copied.
+    """Encode `message` in pieces; records are not copied.
 
     Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
     """
@@ -66,7 +66,7 @@ def check_version(cls: type[Message], version: int) -> None:
 
 
 def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
-    """Return the least size of an array item, to bound the number of items in the bytes left."""
+    """Return the least size of an array item, which bounds the number of items."""
     if not isinstance(kind, type):
         return FIXED_SIZES.get(kind) or (1 if flexible else 2 if kind == "string" else 4)
     total = 1 if flexible else 0

@@ -33,7 +33,6 @@ class Coordinator:
     """Coordinator of one key; found when a request needs it, and again after it was lost.
 
     Args:
-        rule: rule for retries of FindCoordinator.
         connections: its connection ids, which no broker has; silence is measured on the first.
         patience_ms: least timeout of a timed-out request that counts against the coordinator.
     Attributes:
@@ -90,7 +89,7 @@ class Coordinator:
     # --- sending to it ----------------------------------------------------------------------------------------------
 
     def ready(self, connection: int | None = None) -> bool:
-        """Return whether a request can be sent on a connection, by default the first; otherwise connect."""
+        """Return whether a request can be sent on a connection (default: the first); otherwise connect."""
         if self._node is None:
             self._is_wanted = True
             return False
@@ -116,14 +115,14 @@ class Coordinator:
         return self._client.network.supports(connection, kind, at_least)
 
     def feature(self, name: str) -> int | None:
-        """Return the level of a finalized feature of the cluster, or None without a connection."""
+        """Return the level of a finalized feature, or None without a connection."""
         versions = self._client.network.versions(self._connections[0]) if self._node is not None else None
         return None if versions is None else versions.features.get(name, 0)
 
     def outgoing(
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> Outgoing:
-        """Return the request for a connection, whose loss is the loss of the coordinator."""
+        """Return the request for a connection; with its connection, the coordinator is lost."""
         found = self._found
         self._sent = number = self._sent + 1
         if connection == self._connections[0]:
@@ -179,7 +178,7 @@ class Coordinator:
         self._client.report(event)
 
     def recheck(self) -> None:
-        """Query whether the known coordinator is current; keep it and its connections until another one is reported.
+        """Query whether the known coordinator is current; keep it until another one is reported.
 
         With `lost`, a held JoinGroup would leave a member behind for which the group waits.
         """
@@ -203,7 +202,7 @@ class Coordinator:
         return self.error if is_asked else self._client.failure()
 
     def last_error(self) -> KafkaError | None:
-        """Return `error`, or the reason why a connection to it, or the query for it, is not ready."""
+        """Return `error`, or the reason why its connection or FindCoordinator is not ready."""
         if self.error is not None or self._is_in_flight:
             return self.error
         if self._node is None:
@@ -234,7 +233,6 @@ class Coordinator:
         return Poll([Outgoing(node.node_id, request, timeout_ms, self._on_answer, is_for_any=is_for_any)])
 
     def run(self, now_ms: int) -> int:
-        """Send the due request; return the latest instant of the next call."""
         wanted = self.poll(now_ms)
         for each in wanted.requests:
             self._client.send(each)

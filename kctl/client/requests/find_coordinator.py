@@ -18,13 +18,10 @@ FIRST_VERSION_WITH_KEYS = 4
 
 
 class KeyType(IntEnum):
-    """Kinds of keys, with Kafka's numbers."""
-
     GROUP = 0
     TRANSACTION = 1
 
     def name_of(self, key: str) -> str:
-        """Return the owner of a key, for messages."""
         return f"group {key}" if self is KeyType.GROUP else f"transactional.id {key}"
 
 

@@ -98,7 +98,6 @@ def committed_in(
 def committed_of(
     group: OffsetFetchResponseGroup | OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str
 ) -> Committed | KafkaError:
-    """Return the committed offsets of one group, as `committed_in`."""
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # Kafka responds without commits
         return dict.fromkeys(asked)
     if group.error_code:
@@ -120,7 +119,7 @@ def _committed(
 
 
 def commit_entries(offsets: Mapping[TopicPartition, OffsetAndMetadata], make: Callable[..., E]) -> dict[str, list[E]]:
-    """Return the partitions of a commit, by topic, for OffsetCommit and TxnOffsetCommit."""
+    """Return the partitions of a commit by topic; `make` is the entry class of the request."""
     topics: dict[str, list[E]] = {}
     for (topic, partition), committed in offsets.items():
         entry = make(

@@ -23,7 +23,7 @@ class Leaders:
         """Backoff of each topic whose metadata is an error that no retry fixes."""
 
     def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
-        """Return the partition with its leader, or None, and request newer metadata."""
+        """Return the partition with its leader; without one, request newer metadata."""
         cluster = self._client.metadata.cluster
         info = cluster.partition(*topic_partition)
         if info is None or cluster.node(info.leader_id) is None:
@@ -78,7 +78,6 @@ class Leaders:
         return False
 
     def name_of(self, node_id: int) -> str:
-        """Return `host:port (id n)` of a broker."""
         node = self._client.metadata.cluster.node(node_id)
         return f"node {node_id}" if node is None else str(node)
 

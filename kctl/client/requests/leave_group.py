@@ -1,4 +1,4 @@
-"""LeaveGroup: request that removes members, and the error code of each in the response."""
+"""LeaveGroup: request that removes members, and their error codes in the response."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -11,8 +11,6 @@ MAX_REASON_LENGTH = 255
 
 
 class Member(Protocol):
-    """A member for LeaveGroup; static members may have only a group.instance.id."""
-
     @property
     def member_id(self) -> str: ...
 
@@ -26,10 +24,7 @@ M = TypeVar("M", bound=Member)
 def leave_group(
     group_id: str, members: Iterable[Member], reason: str, *, takes_members: bool = True
 ) -> LeaveGroupRequest:
-    """Return the request that removes the members.
-
-    Args: takes_members: False: the coordinator accepts only one member, the first.
-    """
+    """Return the request that removes the members, or only the first if not `takes_members`."""
     if not takes_members:
         return LeaveGroupRequest(group_id=group_id, member_id=next(iter(members)).member_id)
     identities = [

@@ -14,8 +14,6 @@ NO_TIMEOUT_MS = 2**31 - 1
 
 
 class ProducerId(NamedTuple):
-    """Producer id and epoch assigned by a broker."""
-
     producer_id: int
     epoch: int
 
@@ -26,7 +24,7 @@ NO_PRODUCER_ID = ProducerId(-1, -1)
 def init_producer_id(
     transactional_id: str | None = None, timeout_ms: int = NO_TIMEOUT_MS, current: ProducerId = NO_PRODUCER_ID
 ) -> InitProducerIdRequest:
-    """Return the request for a producer id, or for the next epoch of the current one."""
+    """Return the request for a producer id, or for the next epoch of `current`."""
     return InitProducerIdRequest(
         transactional_id=transactional_id,
         transaction_timeout_ms=timeout_ms,

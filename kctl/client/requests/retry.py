@@ -54,7 +54,7 @@ class RetryRule(NamedTuple):
 
     Attributes:
         name: API, or subject of the requests.
-        retry: decision on errors that Kafka calls retriable and that have no own rule.
+        retry: decision on retriable errors without an own rule.
         codes: decisions on single codes.
         otherwise: decision on every other error.
         retries_lost: requests without a response are retried, unless no broker supports them.
@@ -200,14 +200,13 @@ def decisive_code(codes: Iterable[int]) -> int:
 
 
 def retry_backoff(config: ClientConfig, rng: Random) -> ExponentialBackoff:
-    """Return the backoff of all retries: retry.backoff.ms to retry.backoff.max.ms."""
     return ExponentialBackoff(config.retry_backoff_ms, config.retry_backoff_max_ms, rng)
 
 
 class RetryPause:
     """Pause before the next attempt, longer after each failure.
 
-    Attributes: failures: number since the last success. until_ms: earliest instant of the next attempt.
+    Attributes: failures: since the last success. until_ms: earliest instant of the next attempt.
     """
 
     __slots__ = ("_backoff", "failures", "until_ms")

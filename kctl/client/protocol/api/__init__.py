@@ -29,7 +29,6 @@ def api_key_of(typed: str) -> int | None:
 
 
 def declared_keys() -> list[int]:
-    """Return the keys of all declared APIs, ascending."""
     return sorted(key for key, (_, module) in APIS.items() if module is not None)
 
 
