@@ -13,8 +13,6 @@ _REST = "{rest}"
 
 
 class Words(str):
-    """Words of a command line, already quoted."""
-
     __slots__ = ()
 
 

@@ -12,8 +12,6 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Anchor(Enum):
-    """Reference point of a relative position."""
-
     START = "start"
     END = "end"
     STORED = "stored"

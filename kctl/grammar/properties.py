@@ -51,7 +51,7 @@ def _decode(source: bytes) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line number and the joined text of each logical line, without blank lines and comments."""
+    """Yield the first line number and the joined text of each line, without blank lines and comments."""
     pending: list[str] = []
     first = 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):

@@ -22,7 +22,6 @@ class TopicWords(NamedTuple):
         return " ".join([*self.names, *(f"/{pattern}/" for pattern in self.patterns)])
 
     def as_pattern(self) -> re.Pattern[str]:
-        """Return one pattern that matches all names and patterns."""
         return re.compile("|".join([*map(re.escape, self.names), *(f"(?:{p})" for p in self.patterns)]))
 
     def chosen_of(self, topics: Iterable[str]) -> list[str]:

@@ -27,7 +27,6 @@ class AvroCodec:
     """Codec of one writer's schema.
 
     Args:
-        text: the schema.
         dependencies: referenced schemas, each after the schemas that it references.
         reader: another schema to read with (schema evolution).
     Raises: SchemaError: a schema is invalid; LibraryMissingError.
@@ -48,7 +47,7 @@ class AvroCodec:
         return value
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as Avro. Raises: EncodeError: the value does not fit the schema."""
+        """Return a JSON value as Avro. Raises: EncodeError: the value does not fit."""
         if self._schema is None:
             self._schema = self._reader.parsed()
             self._from_json = Shape(self._reader.schema, _FROM_JSON, is_unchecked=True).convert

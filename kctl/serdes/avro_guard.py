@@ -25,7 +25,6 @@ class Guard:
 
     @classmethod
     def of(cls, schema: Any, names: Mapping[str, Any]) -> "Guard | None":
-        """Return a guard, or None if the schema does not need it."""
         return cls(schema, names) if _facts(schema, names, {}).is_risky else None
 
     def check(self, data: bytes) -> None:
@@ -99,7 +98,7 @@ class _Walk:
 
 
 class _Facts(NamedTuple):
-    """Properties of a type: nesting levels, whether values have zero bytes, and whether it needs a guard."""
+    """Properties of a type: nesting levels, values of zero bytes, and need of a guard."""
 
     levels: int
     is_empty: bool
@@ -107,10 +106,7 @@ class _Facts(NamedTuple):
 
 
 def _facts(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
-    """Return the facts of a type.
-
-    Args: seen: facts of named types; None for types in progress, to detect recursion.
-    """
+    """Return the facts of a type; `seen`: facts of named types, None for types in progress."""
     if isinstance(schema, list):
         branches = [_facts(each, names, seen) for each in schema]
         levels = max((each.levels for each in branches), default=0)

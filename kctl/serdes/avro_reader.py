@@ -20,7 +20,6 @@ class AvroReader:
         dependencies: referenced schemas, each after the schemas that it references.
         reader: another schema to read with (schema evolution).
         reader_dependencies: referenced schemas of `reader`.
-    Attributes: schema: the writer's schema.
     Raises: SchemaError: a schema is invalid; LibraryMissingError.
     """
 
@@ -52,10 +51,10 @@ class AvroReader:
         """Return the value of bytes. Raises: DecodeError: they do not fit the schema, or bytes follow the value."""
 
     def most_bytes_of_json(self, json_bytes: int) -> int:
-        """Return the size of data that never exceeds `json_bytes` as JSON.
+        """Return the size of data that never exceeds `json_bytes` as JSON; 0 for schemas with a guard.
 
         A byte of data produces at most all names of the schema in JSON, because each record type appears at most once
-        between the root and a value that is not a record. Schemas with a guard have no limit: the result is 0.
+        between the root and a value that is not a record.
         """
         if self._guard is not None:
             return 0

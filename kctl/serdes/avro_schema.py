@@ -69,7 +69,6 @@ def is_decimal(schema: Any) -> bool:
 
 
 def branch_name(schema: Any) -> str:
-    """Return the branch name of a type in a union."""
     if isinstance(schema, str):
         return schema
     kind: str = schema["type"]
@@ -109,13 +108,11 @@ def is_ambiguous(branches: Sequence[Any], names: Mapping[str, Any]) -> bool:
 
 
 def record_fields(branches: Sequence[Any], names: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return the field names of each record in a union, by the record's name."""
     records = [names[branch_name(each)] for each in branches if branch_kind(each, names) in ("record", "error")]
     return {each["name"]: frozenset(field["name"] for field in each["fields"]) for each in records}
 
 
 def branch_kind(schema: Any, names: Mapping[str, Any]) -> str:
-    """Return the type of a branch; for a named type its kind, such as record."""
     kind: str = schema if isinstance(schema, str) else schema["type"]
     found: str = names[kind]["type"] if kind in names else kind
     return found

@@ -1,8 +1,8 @@
 """Conversion of fastavro values by a schema, as a generated function.
 
 `Leaves` supply the conversion of each type and the names of union branches. Generated source takes about 60 ns for each
-field to convert; closures would take as long as fastavro itself. The source contains no text of the schema: it refers
-to names as objects.
+field to convert; closures would take as long as fastavro itself. The source refers to names of the schema as objects
+and contains no text of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +25,6 @@ Leaf = Convert | str | None
 
 
 class Leaves(Protocol):
-    """Conversions by type."""
-
     def leaf(self, kind: str, schema: Any) -> Leaf:
         """Return the conversion of a type other than record and null. Inner values are converted first."""
         ...
@@ -51,9 +49,7 @@ class Shape:
         copies: copy records before changes, because default values are shared.
         is_unchecked: check types, because users wrote the values.
         is_part: fastavro names branches in any case, for a larger schema.
-    Attributes:
-        names_branches: fastavro must add branch names to union values.
-        convert: the conversion; None if values stay unchanged.
+    Attributes: names_branches: fastavro must add branch names to union values. convert: None if values stay unchanged.
     """
 
     def __init__(
@@ -176,10 +172,7 @@ class Shape:
         return f"{made} if x.__class__ is dict else "
 
     def _by_class(self, keys: Mapping[str, str], inner: Mapping[str, str | None], kinds: Mapping[str, str]) -> str:
-        """Return the end of the expression, for values identified by their class.
-
-        Args: kinds: branch names by type.
-        """
+        """Return the end of the expression, for values identified by their class; `kinds`: branch names by type."""
         made, plain = "", {}
         for of_class, names in _CLASSES:
             name = next((kinds[each] for each in names if each in kinds), None)
@@ -226,15 +219,12 @@ def _is_optional(schema: Any) -> bool:
 
 
 def must_name_branches(schema: AvroSchema) -> bool:
-    """Return whether a union in a schema has branches that the class of a value does not identify.
-
-    Naming branches takes a tenth of fastavro's time.
-    """
+    """Return whether fastavro must name branches, which takes a tenth of its time."""
     return any(needs_names(each, schema.names) for each in [schema.schema, *schema.names.values()])
 
 
 def _changing_types(names: Mapping[str, Any], leaves: Leaves, *, has_unions: bool) -> set[str]:
-    """Return the names of records with values to convert, including values in nested records."""
+    """Return the names of records with values to convert, even in nested records."""
     inner: dict[str, set[str]] = {}
     found: set[str] = set()
     for name, each in names.items():

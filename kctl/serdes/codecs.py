@@ -13,8 +13,6 @@ MOST_CODECS = 1000
 
 
 class Codec(Protocol):
-    """Conversion between bytes and JSON values."""
-
     def decode(self, data: bytes) -> Any:
         """Return the JSON value. Raises: DecodeError."""
         ...

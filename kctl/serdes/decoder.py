@@ -15,8 +15,6 @@ MOST_VALUE_BYTES = 16 * 1024 * 1024
 
 
 class Form(Enum):
-    """Format of the bytes."""
-
     AUTO = "auto"
     AVRO = "avro"
     PROTOBUF = "protobuf"

@@ -21,10 +21,8 @@ MOST_VERSION = 2**31 - 1
 class Target(NamedTuple):
     """Schema to encode with.
 
-    Attributes:
-        schema_id: ID of the schema.
-        subject: subject of the schema, with `{topic}` for the record's topic. Without both, each record has its schema.
-        version: version of the subject.
+    Attributes: subject: subject of the schema, with `{topic}` for the record's topic. Without ID and subject, each
+    record has its schema.
     """
 
     schema_id: int | None = None
@@ -156,8 +154,6 @@ class Encoder:
 
 
 class LocalEncoder:
-    """Encoder for a format without a registry."""
-
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
 

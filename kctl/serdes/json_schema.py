@@ -14,12 +14,7 @@ from kctl.serdes.libraries import import_library
 
 
 class JsonSchemaCodec:
-    """Codec of one schema.
-
-    Args:
-        text: the schema; empty disables checks.
-        dependencies: referenced schemas by reference name.
-    """
+    """Codec of one schema; empty `text` disables checks. Args: dependencies: referenced schemas by reference name."""
 
     def __init__(self, text: str, dependencies: Mapping[str, str] | None = None) -> None:
         self._text = text

@@ -35,7 +35,6 @@ class JsonSchemaGuard:
 
     @classmethod
     def of(cls, documents: Mapping[str, Any]) -> "JsonSchemaGuard | None":
-        """Return a guard, or None if the schema does not need it."""
         guard = cls(documents)
         return guard if guard._is_risky(documents[""]) else None
 
@@ -79,7 +78,6 @@ class JsonSchemaGuard:
         return False
 
     def _in_place(self, schema: Schema) -> Iterator[Any]:
-        """Yield the subschemas for the same value."""
         for word in _REFERENCES:
             if isinstance(schema.get(word), str):
                 yield self._referred(schema[word], self._home.get(id(schema), ""))

@@ -22,8 +22,6 @@ class _Pairs(list[tuple[Any, Any]]):
 
 
 class MessagePackCodec:
-    """Codec of MessagePack, which has no schema."""
-
     def __init__(self) -> None:
         self._msgpack = import_library("msgpack", "msgpack")
 

@@ -209,7 +209,6 @@ class ProtobufCodec:
         return cost
 
     def _messages_in(self, message: Any) -> Iterator[Any]:
-        """Yield the messages in the fields of a message, or the message in an Any."""
         if message.DESCRIPTOR.full_name == "google.protobuf.Any":
             name = message.type_url.rpartition("/")[2]
             with suppress(Exception):  # unknown or damaged message: `to_json` raises the error
@@ -227,12 +226,10 @@ class ProtobufCodec:
                 yield value
 
     def parser(self, descriptor: Any) -> Callable[[bytes], Any]:
-        """Return the function that parses a message; it raises errors of the library."""
         read: Callable[[bytes], Any] = self._factory.GetMessageClass(descriptor).FromString
         return read
 
     def to_json(self, message: Any) -> Any:
-        """Return a message as JSON; raises errors of the library."""
         return self._json.MessageToDict(
             message,
             preserving_proto_field_name=True,

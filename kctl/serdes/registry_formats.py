@@ -23,8 +23,6 @@ _NO_CLUSTER = {"bootstrap.servers": "registry:1"}
 
 
 class OpenedRegistry(NamedTuple):
-    """Client of a registry and its cache."""
-
     client: SchemaRegistry
     store: SchemaStore
 

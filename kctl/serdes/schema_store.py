@@ -40,8 +40,6 @@ class Resolved(NamedTuple):
 
 
 class Registry(Protocol):
-    """Used part of `SchemaRegistry`."""
-
     @property
     def url(self) -> str: ...
 
@@ -129,7 +127,6 @@ class SchemaStore:
     # --- disk ---------------------------------------------------------------------------------------------------------
 
     def _read(self, name: str) -> Schema | None:
-        """Return a schema from disk; None if it is missing or unusable."""
         if self._folder is None or not _is_own(self._folder):
             return None
         try:
@@ -141,7 +138,6 @@ class SchemaStore:
             return None
 
     def _write(self, name: str, schema: Schema) -> None:
-        """Write a schema to disk; ignore errors."""
         if self._folder is None:
             return
         content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})

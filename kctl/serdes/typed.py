@@ -215,7 +215,9 @@ class DeadLetters:
 
     Use it for `on_error` of a typed consumer, or call `send` for records that your code rejects. Key, value, and
     headers are unchanged. The added headers have the names of Kafka Connect.
-    Args: producer: sends the records; is not closed. topic: the dead letter topic.
+    Args:
+        producer: sends the records; is not closed.
+        topic: the dead letter topic.
     """
 
     def __init__(self, producer: Producer, topic: str) -> None:

@@ -27,8 +27,6 @@ Header = tuple[str, bytes | None]
 
 
 class Framed(NamedTuple):
-    """Schema ID or GUID, and the payload."""
-
     schema: int | UUID
     payload: bytes
 

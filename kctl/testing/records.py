@@ -19,7 +19,6 @@ def content(name: str, given: Content) -> bytes | None:
 
 
 def header_list(given: Headers) -> list[Header]:
-    """Return headers as pairs of a name and bytes."""
     pairs = given.items() if isinstance(given, Mapping) else given
     return [(name, content(f"header {name!r}", value)) for name, value in pairs]
 

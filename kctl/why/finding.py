@@ -28,8 +28,6 @@ Value = str | int | float | bool | None
 
 
 class Scope(Enum):
-    """Subject of `kctl why`."""
-
     GROUP = "group"
     TOPIC = "topic"
     CLUSTER = "cluster"

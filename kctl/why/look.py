@@ -60,14 +60,11 @@ class Silence(NamedTuple):
 
 
 class ConfigValue(NamedTuple):
-    """Config value, and its source as a key of `CONFIG_SOURCES`."""
-
     value: str
     source: int
 
     @property
     def is_set(self) -> bool:
-        """True if the value is set explicitly and not empty."""
         return self.value != "" and CONFIG_SOURCES.get(self.source) != "DEFAULT_CONFIG"
 
 
@@ -79,7 +76,6 @@ class GroupLook(NamedTuple):
 
     @property
     def owners(self) -> dict[TopicPartition, MemberDescription]:
-        """Member of each assigned partition."""
         return {tp: member for member in self.description.members for tp in member.assignment or ()}
 
     @property
@@ -95,7 +91,7 @@ class GroupLook(NamedTuple):
 
 
 class ExpiringOffsets(NamedTuple):
-    """Records before `until_offset`, which are at least `age_ms` old; retention deletes them at `retention_ms`."""
+    """Records before `until_offset`, at least `age_ms` old, which retention deletes at `retention_ms`."""
 
     until_offset: int
     age_ms: int
@@ -202,22 +198,18 @@ class Look(NamedTuple):
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def groups_of(self, tp: TopicPartition) -> list[str]:
-        """Return the groups with a committed offset in a partition."""
         return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
 
     @property
     def throttled_brokers(self) -> list[int]:
-        """Brokers with a replication throttle rate."""
         return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
-        """Topics with throttled replicas."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
     @property
     def compacted_topics(self) -> set[str]:
-        """Topics whose cleanup.policy includes `compact`."""
         policies = {topic: configs.get("cleanup.policy") for topic, configs in self.topic_configs.items()}
         return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
 
@@ -269,7 +261,6 @@ class Looks(NamedTuple):
         return 0 if committed.offset >= markers_from else end.offset - committed.offset
 
     def arrived(self, tp: TopicPartition) -> int:
-        """Return the number of offsets that arrived between the looks."""
         before = None if self.before is None else self.before.ends.get(tp)
         end = self.now.ends.get(tp)
         return 0 if before is None or end is None else max(0, end.offset - before.offset)
@@ -280,7 +271,6 @@ class Looks(NamedTuple):
         return None if before is None or now is None else (before, now)
 
     def history(self, group_id: str) -> list[GroupDescription]:
-        """Return all descriptions of a group, the oldest first."""
         both = self.both(group_id)
         if both is None:
             return []
@@ -289,7 +279,7 @@ class Looks(NamedTuple):
 
 
 def has_left_for_now(member: MemberDescription) -> bool:
-    """Return whether a static member left temporarily and keeps its partitions until its session timeout."""
+    """Return whether a static member left but keeps its partitions until its session timeout."""
     return member.group_instance_id is not None and member.epoch == LEFT_FOR_NOW
 
 

@@ -22,7 +22,6 @@ class Probed(NamedTuple):
     findings: tuple[ProbeFinding, ...] = ()
 
     def broker_at(self, where: str) -> int | None:
-        """Return the broker advertised at the address of a finding, or None."""
         return next((each.target.node_id for each in self.reports if str(each.target) == where), None)
 
     @property

@@ -54,7 +54,6 @@ def rights_of(kind: FindingKind) -> list[str]:
 
 
 def missing_right(request: str, refusal: AuthorizationError) -> str | None:
-    """Return the missing permission of a rejected request, or None."""
     return _ONE_OF_THEM.get((request, refusal.code)) or REQUEST_RIGHTS.get(request)
 
 

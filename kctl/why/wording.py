@@ -50,7 +50,6 @@ def member_name(member: MemberDescription) -> str:
 
 
 def member_values(member: MemberDescription) -> dict[str, Value]:
-    """Return names and host of a member as evidence."""
     found: dict[str, Value] = {"member": member.member_id, "client_id": member.client_id, "host": member.host}
     return found if member.group_instance_id is None else found | {"group_instance_id": member.group_instance_id}
 
@@ -60,7 +59,6 @@ def source_text(config: ConfigValue) -> str:
 
 
 def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[str, Value]]:
-    """Return the partition with the largest value, and the template values for it."""
     worst = max(found, key=lambda tp: found[tp])
     return worst, {"more": more_text(len(found) - 1), **place(worst)}
 
@@ -105,5 +103,4 @@ def each_of(template: str, rest: Iterable[Mapping[str, Value]]) -> Words:
 
 
 def place(tp: TopicPartition) -> dict[str, Value]:
-    """Return the template values for a partition."""
     return {"partition": str(tp), "topic": tp.topic, "number": tp.partition}

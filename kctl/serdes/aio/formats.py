@@ -53,5 +53,4 @@ def check_serde(serde: Serde[T] | AsyncSerde[T]) -> None:
 
 
 async def settled(found: T | Awaitable[T]) -> T:
-    """Return a value, or the result of a coroutine."""
     return await found if isawaitable(found) else found

@@ -47,7 +47,6 @@ class _SchemaRequests:
             del self._loads[schema]
 
     def _check_loop(self) -> None:
-        """Drop the state of an event loop that was used before."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._turn, self._loop, self._loads = asyncio.Lock(), loop, {}

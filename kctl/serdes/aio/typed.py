@@ -163,25 +163,20 @@ class _Turn:
 
 
 class _Turns:
-    """Queues of calls by topic."""
-
     def __init__(self) -> None:
         self._queues: dict[str, deque[_Turn]] = {}
 
     def take(self, topic: str) -> _Turn:
-        """Return the place of a call behind the earlier ones."""
         turn = _Turn()
         self._queues.setdefault(topic, deque()).append(turn)
         return turn
 
     async def reach(self, topic: str, turn: _Turn) -> None:
-        """Wait until all earlier calls are over."""
         if self._queues[topic][0] is not turn:
             turn.reached = asyncio.get_running_loop().create_future()
             await turn.reached
 
     def leave(self, topic: str, turn: _Turn) -> None:
-        """End a call, at any place of the queue."""
         turn.is_over = True
         queue = self._queues[topic]
         while queue and queue[0].is_over:
@@ -254,7 +249,9 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
 class AsyncDeadLetters:
     """Handler that sends records to a dead letter topic; as `DeadLetters`, for coroutines.
 
-    Args: producer: sends the records; is not closed. topic: the dead letter topic.
+    Args:
+        producer: sends the records; is not closed.
+        topic: the dead letter topic.
     """
 
     def __init__(self, producer: AsyncProducer, topic: str) -> None:

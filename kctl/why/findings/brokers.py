@@ -179,7 +179,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
 
 
 def _controllers(look: Look) -> Iterator[Finding]:
-    """Yield a finding if brokers respond themselves but get no response from the controller."""
+    """Yield a finding if brokers respond, but not for the controller."""
     timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
     timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
     alive = [node_id for node_id in look.responding if node_id not in look.silent]

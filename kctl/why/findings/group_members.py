@@ -83,7 +83,7 @@ def _is_unsettled(description: GroupDescription) -> bool:
 
 
 def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
-    """Return the likely timeout: old member IDs are still present, or gone, when their processes have new ones."""
+    """Return the likely timeout: old member IDs are still present, or gone, when new ones exist."""
     left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
@@ -119,7 +119,6 @@ def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription,
 
 
 def _replaced(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
-    """Return members with a new ID, if an old ID of their client and host is gone."""
     present = {member.member_id for member in now}
     gone = [(member.client_id, member.host) for member in before if member.member_id not in present]
     known = {member.member_id for member in before}
@@ -162,7 +161,6 @@ def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDe
 
 
 def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
-    """Return why several processes seem to use an instance ID, or an empty text."""
     old, member = members[0], members[-1]
     if (old.client_id, old.host) != (member.client_id, member.host):
         now = f"{member.client_id} on {member.host}"

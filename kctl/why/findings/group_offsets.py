@@ -192,7 +192,7 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _arrived_uncommitted(looks: Looks, group_id: str) -> dict[TopicPartition, int]:
-    """Return the records that arrived in partitions whose member committed nothing in either look."""
+    """Return the arrived records of partitions whose member committed nothing in either look."""
     both = looks.both(group_id)
     if both is None:
         return {}
@@ -230,7 +230,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
-    """Return the number of offsets in partitions without a committed offset, unless they have only markers."""
+    """Return the offsets in partitions without a committed offset, unless they have only markers."""
     found: dict[TopicPartition, int] = {}
     for tp in looks.now.uncommitted_partitions(group):
         start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)
@@ -242,7 +242,7 @@ def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
 
 
 def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
-    """Yield a finding only for groups without members: a member may be about to commit for the first time."""
+    """Yield a finding only for groups without members: a member may be about to commit."""
     found = {} if group.description.members else _unread(looks, group)
     if found:
         worst, where = worst_of(found)

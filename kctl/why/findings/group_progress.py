@@ -171,7 +171,6 @@ def _behind(looks: Looks, group: GroupLook, tp: TopicPartition) -> int:
 
 
 def _skipped(looks: Looks, group_id: str, tp: TopicPartition) -> dict[str, Value]:
-    """Return the fields of the commands that show and skip the next record of a group."""
     group = looks.now.groups[group_id]
     committed = group.committed[tp]
     assert committed is not None
@@ -179,7 +178,6 @@ def _skipped(looks: Looks, group_id: str, tp: TopicPartition) -> dict[str, Value
 
 
 def _ghost_text(group_id: str, member: MemberDescription) -> str:
-    """Return the fix for a static member whose process is gone; empty for other members."""
     if member.group_instance_id is None:
         return ""
     fix = fill_command(REMOVE, {"group": group_id, "instance": member.group_instance_id})
@@ -187,7 +185,6 @@ def _ghost_text(group_id: str, member: MemberDescription) -> str:
 
 
 def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]) -> str:
-    """Return the fix for members that fail on the next record of these partitions."""
     fields = [_skipped(looks, group_id, tp) for tp in sorted(partitions)]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
@@ -195,7 +192,6 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
-    """Return how a record differs from all previous records, or an empty text."""
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
         return f"The record has {size_text(shape.size_bytes)}, those before it at most {size_text(largest)}"
@@ -272,7 +268,6 @@ def _owner_count(group: GroupLook, partitions: list[TopicPartition]) -> int:
 
 
 def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicPartition | None:
-    """Return the partition that receives most of the records, if there is one."""
     arrived = {tp: looks.arrived(tp) for tp in partitions}
     hottest, total = max(partitions, key=lambda tp: arrived[tp]), sum(arrived.values())
     is_hot = arrived[hottest] >= max(HOT_SHARE * total, HOT_FACTOR * total / len(partitions))

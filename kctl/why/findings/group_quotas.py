@@ -20,7 +20,6 @@ _UNITS = {"consumer_byte_rate": "bytes a second", "request_percentage": "% of a 
 
 
 def group_quotas(looks: Looks) -> Iterator[Finding]:
-    """Yield the quotas that slow down groups with lag."""
     for group_id, group in looks.now.groups.items():
         by_client: dict[str, list[MemberDescription]] = {}
         for member in group.description.members:
@@ -53,7 +52,6 @@ def group_quotas(looks: Looks) -> Iterator[Finding]:
 
 
 def quotas_of(look: Look, client_id: str) -> dict[str, EffectiveQuota]:
-    """Return the consumer quotas of a client ID, for any user."""
     found = effective_quotas(look.quotas, client_id=client_id)
     return {key: found[key] for key in LEAST if key in found}
 

@@ -151,7 +151,6 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
 
 
 def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, list[int]]:
-    """Return why a partition has no leader, and the brokers to start."""
     registered = {node.node_id for node in look.nodes}
     away = [node_id for node_id in info.replicas if node_id not in registered]
     reason = _why_none_can_lead(info.replicas, away)

@@ -51,8 +51,6 @@ def share_s(timer: Timer) -> float:
 
 
 class Asker:
-    """Sender of the requests for one or more looks, all within `timer`."""
-
     def __init__(self, admin: Admin, clock: Clock, timer: Timer) -> None:
         self.admin = admin
         self.clock = clock
@@ -63,7 +61,6 @@ class Asker:
         self._began_at_ms = clock.now_ms()
 
     def begin(self, gaps: list[Gap]) -> None:
-        """Start a look with gaps of an earlier one."""
         self.gaps = gaps
         self._began_at_ms = self.clock.now_ms()
 
@@ -76,7 +73,7 @@ class Asker:
         return share_s(self.timer)
 
     def partial_s(self) -> float | None:
-        """Return the wait for other brokers after the first response, in s; None if no broker is silent."""
+        """Return the wait for other brokers in s, counted from the first response; None if no broker is silent."""
         return PATIENCE_S if self.silent else None
 
     def can_ask(self, request: str, of: str) -> bool:
@@ -98,7 +95,6 @@ class Asker:
             return None
 
     def quietly(self, call: Callable[[], V]) -> V | None:
-        """Return the result of an optional call, or None if it fails."""
         if not self.admin.has_requests_left:
             return None
         try:
@@ -138,7 +134,7 @@ class Asker:
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
     ) -> "dict[TopicPartition, V | KafkaError]":
-        """Return the records at the offsets of the first partitions, or the errors of damaged batches."""
+        """Return records at offsets, of the first partitions, or the errors of damaged batches."""
         wanted = dict(sorted(offsets.items())[:most])
         results = self.ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
         if results is None:
@@ -154,7 +150,6 @@ class Asker:
     def readable(
         self, known: Mapping[TopicPartition, PartitionInfo], partitions: Iterable[TopicPartition]
     ) -> list[TopicPartition]:
-        """Return the partitions whose leader is not silent."""
         alive = set(self.alive)
         return [tp for tp in partitions if tp in known and known[tp].leader_id in alive]
 
@@ -193,7 +188,6 @@ class Asker:
         self.gaps.append(Gap(request, of, error, reason))
 
     def _reason(self, request: str, error: KafkaError, phase: str) -> str:
-        """Return the reason of a missing response; for timeouts, with the duration and the user's timeout."""
         if not isinstance(error, KafkaTimeoutError):
             return str(error)
         what = _PHASES.get(phase, f"no {request} response")
@@ -222,7 +216,6 @@ _PHASES = {
 
 
 def _cause(error: KafkaError) -> KafkaError | None:
-    """Return the cause of a timeout of a single broker, or None."""
     return error.cause if isinstance(error, KafkaTimeoutError) and len(error.node_ids) == 1 else None
 
 

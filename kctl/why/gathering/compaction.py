@@ -17,8 +17,6 @@ SURE_SHARE = 2
 
 
 class _Compacted(NamedTuple):
-    """Compacted partition: its size, the minimum size of its clean part, and the age of clean records."""
-
     size_bytes: int
     clean_bytes: int
     age_ms: int

@@ -105,7 +105,6 @@ class Gatherer:
         )
 
     def glimpses(self, look: Look, apart_ms: int) -> Glimpses:
-        """Return the taker of glimpses between a look and the next one."""
         return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, *, is_first: bool) -> int:

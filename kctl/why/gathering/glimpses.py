@@ -37,7 +37,6 @@ class Glimpses:
 
     @property
     def is_done(self) -> bool:
-        """True if no more glimpses will be taken."""
         return not (self._groups or self._ids) or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
 
     def take(self, until_ms: int) -> None:

@@ -63,7 +63,7 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
 
 
 def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
-    """Return the offsets of these topics, and other offsets that findings may need."""
+    """Return the offsets of these topics, and others that findings may need."""
     held = set(held_back(part))
     has_ends = selection.is_compared
     future_ms = part.wall_ms + FUTURE_MS
@@ -76,7 +76,6 @@ def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
 
 
 def _topics_in_full(look: Look, selection: Selection) -> set[str]:
-    """Return topics whose offsets are kept for all partitions: read by groups, selected, or compacted."""
     of_groups = {topic for group in look.groups.values() for topic in group.topics}
     return {*of_groups, *look.compacted_topics, *(selection.topics or ())}
 

@@ -78,7 +78,6 @@ def with_views(asker: Asker, look: Look, selection: Selection, before: Look | No
 
 
 def _compared_topics(selection: Selection, before: Look | None) -> list[str] | None:
-    """Return the topics that each broker reports; None means all."""
     if not selection.is_compared:
         return []
     if selection.topics is None:
@@ -198,7 +197,6 @@ def with_checked_leaders(asker: Asker, look: Look) -> Look:
 
 
 def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
-    """Return the partitions without a leader, or with too few in-sync replicas for `acks=all`."""
     config = look.topic_configs.get(topic, {}).get("min.insync.replicas")
     least = (None if config is None else integer_in(config.value)) or 0
     return [info for info in look.topics[topic].values() if info.leader_id < 0 or len(info.isr) < least]

@@ -10,7 +10,6 @@ MOST_TRANSACTIONS = 200
 
 
 def with_open_transactions(asker: Asker, look: Look) -> Look:
-    """Add the open transactions of partitions where the last stable offset is behind."""
     held = held_back(look)
     if not held:
         return look
@@ -26,7 +25,6 @@ def with_open_transactions(asker: Asker, look: Look) -> Look:
 
 
 def with_transactions(asker: Asker, look: Look) -> Look:
-    """Add the transactional.ids of all brokers, with their latest transaction."""
     alive = asker.alive
     if not alive:
         return look
