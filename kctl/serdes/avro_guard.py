@@ -2,7 +2,7 @@
 
 Recursive and deep schemas can crash the process, because fastavro recurses in C without a limit. With values of zero
 bytes, an array of ten bytes can have a billion items, and records whose fields double at each level have as many
-values. In all other schemas, each value has bytes.
+values.
 """
 
 from collections.abc import Mapping

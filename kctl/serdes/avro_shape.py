@@ -1,8 +1,7 @@
 """Conversion of fastavro values by a schema, as a generated function.
 
-`Leaves` supply the conversion of each type and the names of union branches. Generated source takes about 60 ns for each
-field to convert; closures would take as long as fastavro itself. The source refers to names of the schema as objects
-and contains no text of it.
+Generated source takes about 60 ns for each field to convert; closures would take as long as fastavro itself. The source
+refers to names of the schema as objects and contains no text of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """ProtobufCodec: conversion between Protobuf messages and JSON values, by the protobuf package, without a compiler.
 
 Files are FileDescriptorProtos, from the registry or from the FileDescriptorSet of `protoc --descriptor_set_out
---include_imports` or `buf build`. The JSON is Protobuf's: 64-bit numbers are strings, bytes are base64. Field names are
-as in the file, and fields without presence are always written.
+--include_imports` or `buf build`. Field names in JSON are as in the file, and fields without presence are always
+written.
 
 Source: protobuf.dev, "ProtoJSON Format".
 """

@@ -1,7 +1,7 @@
 """SchemaStore: schemas of a registry, cached in memory, and on disk for later commands.
 
 Schema IDs never change their meaning, so entries do not expire. A failed request is repeated after RETRY_MS at the
-earliest. If the registry does not respond, no request is sent for RETRY_MS, so it delays a command only once.
+earliest. If the registry does not respond, nothing is sent for RETRY_MS, so it delays a command only once.
 """
 
 import json

@@ -122,21 +122,20 @@ class Look(NamedTuple):
         wall_ms: start time, by the clock of this machine.
         nodes, fenced: registered and fenced brokers.
         topics: partitions by topic and number.
-        log_dirs: log directories by broker, with `has_brokers`. Replicas are limited to compacted topics unless the
-            disk is filling.
+        log_dirs: by broker, with `has_brokers`. Replicas are limited to compacted topics unless the disk is filling.
         missing_topics: errors of group topics that cannot be described.
         starts, ends, stable_ends: offsets; `stable_ends` are last stable offsets. For topics that are not selected,
             read by a group, or compacted, only partitions with open transactions, and `ends` if looks are compared.
         newest: record with the largest timestamp; offset -1 without records. Other topics have only future timestamps.
-        markers_from: first offset from which a partition has only transaction markers, for small lags of groups.
-        epoch_ends: end of past leader epochs in the current log, by partition and epoch, for epochs in which a group
-            committed or of the first look.
+        markers_from: first offset from which a partition has only transaction markers, for small lags.
+        epoch_ends: end of past leader epochs in the current log, for epochs in which a group committed or of the first
+            look.
         expiring: records that retention deletes next, of partitions with lag.
         next_times: timestamps of the next records of groups, if retention is near.
         shapes, shapes_before: next record of stuck groups, or the error of its batch, and previous records.
         old_keys: keys of the oldest records of compacted topics, with `has_brokers`.
         open_transactions: transactions that hold back a last stable offset.
-        transactions: transactions by transactional.id, with `has_brokers`.
+        transactions: by transactional.id, with `has_brokers`.
         quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
         quotas: client quotas, if a group has members.
         eligible: eligible leaders, of topics with a partition without leader.
@@ -144,11 +143,9 @@ class Look(NamedTuple):
         newest_leaders: partitions with the newest leader epoch of all brokers, if looks are compared, and of topics
             with an error.
         behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
-        silent: brokers that did not respond.
         probed: result of the probe, with `has_brokers`.
         paused_ms: throttle time of this client by broker.
         moving: partitions in reassignment, read if a throttle is set; None if unknown.
-        gaps: missing responses.
         requests: number of requests.
     """
 

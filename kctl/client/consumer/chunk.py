@@ -17,8 +17,7 @@ class FetchedChunk(NamedTuple):
         epoch: decision of the application for which it was fetched (see events.py).
         fetch_offset: first requested offset; the first batch may contain earlier records.
         next_offset: position after the chunk, past compacted gaps and control batches.
-        buffer, start, end: `buffer[start:end]` are batches, the last perhaps incomplete; the buffer may be the whole
-            response.
+        buffer, start, end: `buffer[start:end]` are batches, the last perhaps incomplete.
         aborted_transactions: in the data; None with read_uncommitted.
         high_watermark, log_start_offset, last_stable_offset: at the time of the fetch, -1: unknown.
         leader_epoch: of the last batch, -1 if unknown.
@@ -99,7 +98,7 @@ def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | No
     """Find the ends of the batches in `data[start:limit]` by their headers.
 
     Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta; in v0 and v1 it is
-        the leading offset. Batches before `fetch_offset` do not change `next_offset`.
+        the leading offset.
     """
     size = len(data) if limit is None else limit
     next_offset, at, last_at, last_offset = fetch_offset, start, -1, -1

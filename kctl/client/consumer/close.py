@@ -28,7 +28,7 @@ def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
 def close(
     mailbox: ConsumerMailbox, task: Task, group: GroupSide | None, timer: Timer, on_close: OnClose | None
 ) -> tuple[CloseResult, BaseException | None]:
-    """Release the partitions, let the network thread commit and leave the group, and join it, within the timer.
+    """Release the partitions, let the network thread commit and leave the group, and join it.
 
     Returns: the result, and the exception of a rebalance listener or callback.
     Source: KIP-102, KIP-345, KIP-1092.

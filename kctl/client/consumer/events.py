@@ -1,7 +1,6 @@
 """Events between the application thread and the network thread of a consumer: the only shared data.
 
-An `epoch` numbers each decision of the application about a partition (assign, seek, reset). Events of older epochs are
-dropped.
+An `epoch` numbers each decision of the application about a partition. Events of older epochs are dropped.
 """
 
 from collections.abc import Mapping
@@ -38,7 +37,7 @@ class StartFetch(NamedTuple):
     Attributes:
         leader_epoch: of the record before `offset`, if known, to detect log truncation.
         topic_id: required topic id; NO_TOPIC_ID: any.
-        is_after_error: the application received an error of this partition and did not move the position.
+        is_after_error: the application got an error of this partition and did not move the position.
     """
 
     topic_partition: TopicPartition
@@ -53,9 +52,7 @@ class StartFetch(NamedTuple):
 class ResolvePosition(NamedTuple):
     """Find the start position of a partition; fetching stops until then.
 
-    Attributes:
-        timestamp_ms: timestamp of the position, or None without a reset policy.
-        is_committed_first: use the committed offset if there is one.
+    Attributes: timestamp_ms: None without a reset policy. is_committed_first: use the committed offset if there is one.
     """
 
     topic_partition: TopicPartition
@@ -157,7 +154,6 @@ class Truncated(NamedTuple):
     """The leader's log differs from the log that was read; fetching has stopped until the application decides.
 
     Attributes:
-        offset: offset at which fetching stopped.
         end_offset: first offset with possibly different records; -1 if unknown.
         leader_epoch: the leader epoch that ends there.
         is_recreated: the topic was deleted and recreated.
@@ -214,7 +210,7 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """Report of a background query about a partition: offset (None: not found), error, or reason to wait."""
+    """Report about a partition of a background query: offset (None: not found), error, or reason to wait."""
 
     call_id: int
     topic_partition: TopicPartition

@@ -1,8 +1,7 @@
 """FetchedData: fetched data that was not yet returned, decoded on the application thread.
 
-Partitions alternate, one chunk each. `PollResult` has the records of a poll and, as `Run`s, the positions after them.
-Positions move only after `PollResult.given` is set: an interrupted poll is repeated, and an early exit from a loop
-loses no records.
+Partitions alternate, one chunk each. Positions move only after `PollResult.given` is set: an interrupted poll is
+repeated, and an early exit from a loop loses no records.
 """
 
 from collections import OrderedDict, deque
@@ -102,8 +101,8 @@ class PollResult:
         records: the caller of poll() may change the list.
         chunk: undecoded chunk instead of records.
         count: number of records, or 1 for a chunk.
-        given: number of records returned so far.
-        is_one_by_one: the poll is part of a loop over the consumer.
+        given: number returned so far.
+        is_one_by_one: in a loop over the consumer.
     """
 
     __slots__ = ("chunk", "count", "given", "is_one_by_one", "records", "runs")
@@ -154,8 +153,7 @@ class FetchedData:
     def truncated(self, event: Truncated) -> None:
         """Drop fetched data of a truncated log, and reset the position if it is affected.
 
-        Source: KIP-320. With a reset policy, the position returns to the first differing offset; if it is unknown, the
-            policy applies.
+        Source: KIP-320. With a reset policy, the position returns to the first differing offset if known.
         """
         tp = event.topic_partition
         state = self._subscription.current(tp, event.epoch)
@@ -338,7 +336,7 @@ class FetchedData:
         raise error
 
     def _failed_by(self, error: KafkaError) -> list[TopicPartition]:
-        """Return the partitions whose next item is this error, which may be about a topic or group."""
+        """Return the partitions whose next item is this error, perhaps of a topic or group."""
         return [
             tp
             for tp, queue in self._queues.items()
@@ -367,7 +365,7 @@ def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]
 
 
 def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
-    """Return the first offset of each partition in the last records returned: one of a loop, all of a poll."""
+    """Return the first offset of each partition in the last records returned."""
     if not result.given:
         return {}
     if result.is_one_by_one:

@@ -38,12 +38,11 @@ class CloseReport(NamedTuple):
 class ConsumerMailbox(Mailbox[ToNetwork]):
     """Data shared by the application thread and the network thread of a consumer.
 
-    Args: on_report: weak reference to the handler of reports, called on the application thread. A strong one would let
-        the network thread keep alive a listener that refers to its consumer.
+    Args: on_report: handler of reports, called on the application thread; weak, because a listener may refer to its
+        consumer.
     Attributes:
         waiter: wakes the application.
-        reports: appended by the network thread.
-        close_report: set by the network thread at its end.
+        reports, close_report: set by the network thread.
         wants_room: set by the network thread if consumed data would let it fetch more.
     """
 

@@ -33,7 +33,6 @@ class _Partition:
     Attributes:
         entries: in offset order, from the first record that is not done.
         next_offset, leader_epoch: of the last record before which all are done; the offset is after it.
-        unfinished: number of entries that are not done.
     """
 
     __slots__ = ("by_offset", "entries", "leader_epoch", "next_offset", "unfinished")
@@ -77,7 +76,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
     """Offsets to commit if worker threads process records out of order.
 
     The consumer's thread calls `add` for each record of a poll, in order; workers call `done` in any order. `offsets`
-    returns the offset up to which all records of a partition are done. After a restart, later done records are
+    returns the offset up to which all records of a partition are done: after a restart, later done records are
     repeated, and none is lost. A record that is never done blocks its partition.
 
     As the listener of `subscribe`, it forgets revoked partitions.

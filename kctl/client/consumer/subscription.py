@@ -137,7 +137,7 @@ class Subscription:
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
         """Set the assignment and return removed partitions; others keep position and pause.
 
-        Args: topic_ids: required ids by name. A partition whose topic id changed is removed.
+        Args: topic_ids: required ids by name; a changed id removes the partition.
         """
         wanted = {tp: topic_ids.get(tp.topic, NO_TOPIC_ID) for tp in topic_partitions}
         before = self._partitions
@@ -267,7 +267,7 @@ class Subscription:
     def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:
         """Return the changes for the network thread; the caller removes posted ones.
 
-        Called when data is wanted, so assign() followed by seek() queries no offset. Without a seek and a policy (None:
+        Called when data is wanted, so assign() followed by seek() queries no offset. Without seek and policy (None:
         `none`), partitions stay `unpositioned`.
         """
         for tp in list(self._unsettled):

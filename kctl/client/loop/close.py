@@ -8,8 +8,8 @@
 4. The sockets close, pending calls are finished, and the thread exits.
 5. Application: joins the thread. A result with an expired step is returned at the deadline, not before.
 
-With timeout 0, the client sends without waiting for responses. A further close can only shorten the deadline. Admin
-clients have only step 4. All return a `CloseResult`.
+With timeout 0, the client does not wait for responses. A further close can only shorten the deadline. Admin clients
+have only step 4.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """Mailbox: queue and wake-ups between application threads and the network thread.
 
-Application threads post events; the loop handles them in order and finishes the calls among them. Waiting is always:
-post, check, wait. KeyboardInterrupt is safe anywhere: interrupted calls are reported to the loop.
+Waiting is always: post, check, wait. KeyboardInterrupt is safe anywhere: interrupted calls are reported to the loop.
 """
 
 from collections import deque

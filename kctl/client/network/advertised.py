@@ -1,8 +1,7 @@
 """AdvertisedAddresses: distinguishes brokers that are down from brokers with an unreachable advertised address.
 
-Trusted addresses are bootstrap servers and addresses that have carried a connection. The first failure at another
-address is blamed on the broker's advertised listener until the address works or is no longer advertised, even across
-rebootstraps.
+Bootstrap servers and addresses that have carried a connection are trusted. The first failure at another address is
+blamed on the broker's advertised listener until the address works or is no longer advertised, even across rebootstraps.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out, without socket and clock.
 
-It passes from TCP over TLS, ApiVersions, and SASL (handshake.py) to ready, and matches responses to requests.
-in_flight.py has the requests without a response, progress.py the state and the errors, session.py the SASL session. Its
-owner passes received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that
-it raises ends the connection.
+It passes from TCP over TLS, ApiVersions, and SASL (handshake.py) to ready, and matches responses to requests
+(in_flight.py). progress.py has the state and the errors, session.py the SASL session. Its owner passes received bytes
+and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that it raises ends the
+connection.
 """
 
 from collections.abc import Callable
@@ -56,8 +56,7 @@ class Connection:
         notes: ListenerNotes,
     ) -> None:
         """Args:
-        request_timeout_ms: for each request of the handshake, and of the renewal of a SASL session after the requests
-        in flight.
+        request_timeout_ms: for each request of the handshake, or of a SASL renewal, after the requests in flight.
         jitter: returns a random number from 0 to 1.
         notes: shared by all connections to one listener.
         """

@@ -1,7 +1,7 @@
 """IdleExpiryManager: channels whose setup or idle timeout has passed. No I/O; the caller closes them.
 
 As in KIP-601, `lru_connecting` has the deadlines of channels that are not ready, and `lru_connected` the last uses of
-ready ones. A heap orders the deadlines; it may have channels that are no longer connecting.
+ready ones. A heap orders the deadlines, including outdated ones.
 
 Differs: each poll evicts all expired channels, Kafka's selector at most one; Kafka's poll does not wait for setup
     deadlines.

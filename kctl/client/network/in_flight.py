@@ -40,8 +40,8 @@ class Outgoing(NamedTuple):
         timeout_ms: longest time in flight: request.timeout.ms, even if a lookup call ends before. Its expiry closes the
             connection (docs/decisions/0008).
         max_version: newest version that the caller can use, if not the newest declared.
-        is_for_any: any broker can handle it, so other brokers are tried if this one does not respond.
-        wanted_until_ms: end of a lookup call whose connection must survive it. The request is then reported as
+        is_for_any: other brokers are tried if this one does not respond.
+        wanted_until_ms: end of a lookup call whose connection must survive it: the request is then reported as
             abandoned, and stays in flight for the rest of `timeout_ms`.
         expect_response: False for Produce with acks=0; `on_done` gets neither response nor error, once the system has
             accepted the bytes.
@@ -60,9 +60,8 @@ class Outgoing(NamedTuple):
 class InFlight:
     """One request in flight.
 
-    Attributes:
-        deadline_at_ms: its expiry, which closes the connection.
-        wanted_until_ms: end of its call, if the connection stays open then (docs/decisions/0008).
+    Attributes: deadline_at_ms: its expiry, which closes the connection. wanted_until_ms: end of its call, if the
+    connection stays open then (docs/decisions/0008).
     """
 
     __slots__ = (

@@ -1,9 +1,9 @@
 """NetworkClient: the connections of one client: ready nodes, the poll, and the end of each connection.
 
-node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, connection.py one connection,
-channel_table.py all open ones, request_table.py callers' requests, network_status.py the reasons why nothing can be
-sent. `poll` waits for the nearest of all deadlines, and visits only nodes that have I/O or are due (node_timers.py).
-Only `wakeup` is thread-safe.
+node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, channel_table.py the
+connections, request_table.py callers' requests, network_status.py the reasons why nothing can be sent. `poll` waits for
+the nearest of all deadlines, and visits only nodes that have I/O or are due (node_timers.py). Only `wakeup` is
+thread-safe.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the setup timeout includes DNS and the ApiVersions response, and limits
     the poll's wait; nodes and addresses race.
@@ -328,7 +328,7 @@ class NetworkClient:
 
         If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert does
         not concern the client's identity. Otherwise it is a refusal of this node, and `NetworkStatus.fatal_error`
-        decides whether calls fail. In both cases the requests in flight may be sent to another node.
+        decides whether calls fail.
         """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)

@@ -1,8 +1,7 @@
 """NodeChoice: chooses a node for requests to any node, and the next node to connect while none is ready.
 
-It does not open or close connections. The in-flight limit is for requests to a certain node, such as Produce. Requests
-to any node (Metadata, InitProducerId, FindCoordinator, topic ids, telemetry) ignore it: a producer with full slots
-still gets new leaders and topics.
+The in-flight limit is for requests to a certain node, such as Produce. Requests to any node (Metadata, InitProducerId,
+FindCoordinator, telemetry) ignore it: a producer with full slots still gets new leaders and topics.
 
 Source: KIP-601's LeastLoadedNodeProvider. Differs: Java needs a node with a free slot.
 """

@@ -1,6 +1,6 @@
 """NodeList: the nodes of a client: current, dedicated, and leaving ones.
 
-Decides about the connection of a node that moves or leaves. It sends nothing and chooses no node.
+Decides about the connection of a node that moves or leaves.
 """
 
 from collections.abc import Callable, Sequence

@@ -45,8 +45,8 @@ def interleave(addresses: Sequence[Address]) -> list[Address]:
 class AddressRace:
     """Addresses of one node that were not dialled yet, and then the next address to dial again.
 
-    A connection that was opened during a network fault may stay dead after it. While all connections are silent,
-    another one is therefore opened, and the next one replaces it. The waits double, up to `longest_ms`.
+    A connection that was opened during a network fault may stay dead. While all are silent, another one is therefore
+    opened, and the next one replaces it. The waits double, up to `longest_ms`.
     """
 
     def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:

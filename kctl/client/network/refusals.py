@@ -1,9 +1,9 @@
 """Refusals: connection errors that end calls before their deadline.
 
 BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
-resolve, or use another security protocol, and no server has responded yet. Acceptance knows which nodes have responded.
-Before the first response, a refusal (credentials, certificate, a server that is not Kafka) is most likely an error of
-the configuration. Later it concerns one node, which is retried after a backoff.
+resolve, or use another security protocol, and no server has responded yet. Before the first response, another refusal
+(credentials, certificate, a server that is not Kafka) is most likely an error of the configuration. Later it concerns
+one node, which is retried after a backoff (Acceptance).
 """
 
 from collections.abc import Iterable, Sequence

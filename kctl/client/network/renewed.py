@@ -1,8 +1,8 @@
 """Renewed: a token or ticket for authentication, and its replacement before it expires. Thread-safe.
 
 A helper thread gets the first one before a connection, within the setup timeout, and the next one after REFRESH_PART of
-its lifetime, for the renewal of a session (KIP-368). The network thread never waits for it, and no connection waits
-while the current one is valid.
+its lifetime, for the renewal of a session (KIP-368). The network thread never waits for it, nor does a connection while
+the current one is valid.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """RequestTable: callers' requests, from sending to the one result of each.
 
 Owns the request budget, requests without a response (Produce with acks=0) until the system has accepted their bytes,
-and results until the end of a poll. It does not open or close connections.
+and results until the end of a poll.
 """
 
 from collections import deque

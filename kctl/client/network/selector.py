@@ -203,8 +203,8 @@ class Selector:
         """Wait for I/O until the instant `until_ms`.
 
         Linux may end a wait of epoll or select late by a thousandth (in a process with low priority, by a
-        two-hundredth), and epoll accepts only whole milliseconds. The wait therefore has several parts: nearly the
-        whole wait, then nearly the rest, and the last millisecond with select() on the epoll descriptor.
+        two-hundredth), and epoll accepts only whole milliseconds. The wait therefore has parts: nearly the whole wait,
+        nearly the rest, and the last millisecond with select() on the epoll descriptor.
         """
         rest_s = self._clock.seconds_until(until_ms)
         while (piece_ms := int(min(rest_s, _LONGEST_WAIT_S) * 1000 * _SURELY_NOT_LATE)) > 0:

@@ -23,8 +23,8 @@ does not end the wait: Ctrl-C could otherwise be ignored forever."""
 class ThreadWaiter:
     """A flag between threads, which a signal handler may also set.
 
-    It is a lock used as a binary semaphore; a free lock is a set flag. A handler that runs while its own thread holds
-    the inner lock of a threading.Event would deadlock.
+    It is a lock used as a binary semaphore; a free lock is a set flag. With a threading.Event, a handler that runs
+    while its thread holds the inner lock would deadlock.
     """
 
     __slots__ = ("lowered",)

@@ -62,8 +62,7 @@ def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, off
     """Decode the message in `data` from `offset` to the end.
 
     Only fields of type bytes are copied from a memoryview or bytearray.
-    Raises:
-        RemoteProtocolError: the bytes are not a valid message; has API, version, field path, and offset.
+    Raises: RemoteProtocolError: the bytes are not a valid message; has API, version, field path, and offset.
         LocalProtocolError: the version is not declared.
     """
     message, pos = decode_prefix(cls, data, version, offset)

@@ -1,7 +1,7 @@
 """Generator of the Python source that decodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
 
 Each length is compared with the bytes left before its use. Other reads past the end raise struct.error or IndexError,
-which codec.py catches. A compact length is read as one byte, and as a varint only if its high bit is set.
+which codec.py catches. A compact length is read as one byte, or as a varint if its high bit is set.
 """
 
 from collections.abc import Callable

@@ -111,9 +111,8 @@ def decode_response_prefix(
 ) -> tuple[int, R, int]:
     """Decode a response frame (without size); return correlation id, message, and number of bytes after the message.
 
-    With `in_place`, records may be FrameSlices of the frame instead of bytes. An ApiVersionsResponse with error 35 is
-    decoded as version 0. Servers differ in the bytes after this error code: a malformed rest becomes a response without
-    versions.
+    With `in_place`, records may be FrameSlices of the frame. An ApiVersionsResponse with error 35 is decoded as version
+    0; servers differ in the bytes after this code, so a malformed rest becomes a response without versions.
     Raises: RemoteProtocolError: header or body is malformed.
     """
     header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
@@ -133,7 +132,7 @@ class FrameReader:
     """Splits a stream of bytes into frames.
 
     A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
-    into its memory; pieces of a small frame are joined. For frames of a megabyte, a copy costs more than decoding.
+    into its memory. For frames of a megabyte, a copy costs more than decoding.
     Args: max_bytes: limit of a frame without its size prefix.
     """
 
@@ -186,8 +185,8 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. For such a
-            size, every further call raises again; `first_bytes` begins with it, to identify the protocol of the server.
+        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. Every further
+            call then raises for such a size; `first_bytes` begins with it, to identify the server's protocol.
         """
         frames: list[bytes] = []
         pos, end = 0, len(data)

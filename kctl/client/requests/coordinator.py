@@ -1,8 +1,7 @@
 """Coordinator: broker that coordinates a group or a transactional.id, with separate connections to it.
 
-It finds the coordinator by FindCoordinator and detects when it moves or stops responding. Connections are separate
-because brokers respond in order: fetches, large batches, and held JoinGroups must not delay heartbeats, commits,
-LeaveGroup, or the end of a transaction. Used by the network thread.
+Connections are separate because brokers respond in order: fetches, large batches, and held JoinGroups must not delay
+heartbeats, commits, LeaveGroup, or the end of a transaction. Used by the network thread.
 """
 
 from random import Random
@@ -40,9 +39,8 @@ class Coordinator:
         error: last error of the coordinator or of finding it; None after a valid response.
         refusal: error that ends the search; reset by the next poll.
         is_recheck_pending: a broker was queried whether the known coordinator is current.
-    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: separate connections, two for group
-        members. While the coordinator is silent, another broker is queried every second, to leave a frozen coordinator
-        as soon as it is replaced.
+    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: separate connections. While the
+        coordinator is silent, another broker is queried every second, to leave a frozen one as soon as it is replaced.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Retry policy: whether and on which broker to retry after errors, and the pause before.
 
-Callers own deadlines and the number of attempts. Source: Java's response handlers. Differs: after a missing permission,
-init_transactions() can be called again (FAIL); Java aborts an empty transaction first.
+Source: Java's response handlers. Differs: after a missing permission, init_transactions() can be called again (FAIL);
+    Java aborts an empty transaction first.
 """
 
 from collections.abc import Iterable, Mapping

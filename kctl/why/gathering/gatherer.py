@@ -1,7 +1,7 @@
 """Gatherer: reads a `Look` with read-only requests, in a fixed order.
 
-Metadata of each broker comes first: it shows silent brokers, for which later requests do not wait. Requests about the
-cluster, groups, and topics come before requests to each broker, for which a large cluster may leave no time.
+Metadata of each broker comes first: it shows silent brokers, for which later requests do not wait. Requests to each
+broker come last: a large cluster may leave no time for them.
 """
 
 from kctl.client.admin import Admin

@@ -1,8 +1,8 @@
 """Even assignments in which members keep as many partitions as possible.
 
 If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths of subscribers
-to a member with at least two partitions less; without such paths the shares are optimal. Short paths come first,
-because each step moves a partition.
+to a member with at least two partitions less; without paths the shares are optimal. Each step of a path moves a
+partition, so short paths come first.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[T
     members that reach the smaller share first. Free partitions are assigned in turn.
     Args:
         partitions: all partitions, in the order of assignment.
-        owned: by member id, in the order of members; contains all members.
+        owned: by all member ids, in the order of members.
     Source: Java AbstractStickyAssignor, with an equal result if it has the same order of members.
     """
     free = dict.fromkeys(partitions)
@@ -64,7 +64,7 @@ def uneven_shares(
 
     Args:
         partitions: all wanted partitions, in the order of assignment.
-        owned: by member id, in the order of members; only subscribed ones.
+        owned: only subscribed ones, by member id, in the order of members.
         subscribers_of: by topic, in the order of members.
     Differs: Java stops if no single move improves the result, so its shares can be less even.
     """
@@ -91,8 +91,7 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Assign each free partition to the subscriber with fewest, starting with the topics with fewest subscribers.
-        """
+        """Assign free partitions to the subscriber with fewest, topics with fewest subscribers first."""
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:

@@ -28,11 +28,9 @@ class Claim(NamedTuple):
 class Claims:
     """Resolved claims of all members: the newest generation wins.
 
-    Equal claims of one generation cannot both be right, so none counts. Members are in the order of their ids.
+    Equal claims of one generation cannot both be right, so none counts.
     Source: KIP-792. Differs: a newer claim counts even if two older ones collide.
-    Attributes:
-        claimants: members by claimed partition.
-        disputed: partitions with equal claims, as keys.
+    Attributes: claimants: members by claimed partition. disputed: partitions with equal claims, as keys.
     """
 
     def __init__(self, claims: Mapping[str, Claim]) -> None:

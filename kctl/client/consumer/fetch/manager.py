@@ -1,7 +1,7 @@
 """FetchManager: keeps one fetch in flight at each node, and passes on undecoded data.
 
 Partitions are prefetched until each holds a response (`max.partition.fetch.bytes`; more if memory allows three
-responses of each), or all reach the budget. Partitions that returned data move to the end of the fetch order.
+responses of each), or all reach the budget. After data, a partition moves to the end of the fetch order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -220,7 +220,7 @@ class FetchManager:
     ) -> bool:
         """Add a fetch for each ready node within the memory budget; return whether to poll again immediately.
 
-        Nodes share the memory by their partitions. Each gets at least half its share or one partition's maximum,
+        Nodes share the memory by their partitions; each gets at least half its share or one partition's maximum,
         because brokers send whole batches even for smaller limits.
         """
         is_due_again = is_out_of_room = False

@@ -155,8 +155,7 @@ class FetchInFlight(NamedTuple):
 
     Attributes:
         wanted_bytes: sum of the limits of its partitions.
-        cluster: metadata on which it is based.
-        may_repeat: the next fetch is equal unless a partition or the metadata changes.
+        may_repeat: the next fetch is equal unless a partition or the metadata (`cluster`) changes.
         reserved_bytes: limit of the response.
         early_before_ms: empty responses before this instant are early.
     """

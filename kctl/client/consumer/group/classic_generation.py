@@ -46,11 +46,8 @@ NO_GENERATION = -1
 
 
 class ClassicRequests:
-    """Builder of a member's requests.
+    """Builder of a member's requests. Attributes: joined_topics: topics of the last JoinGroup.
 
-    Attributes:
-        joined_topics: topics of the last JoinGroup.
-        join_timeout_ms, heartbeat_timeout_ms: timeouts of the responses.
     Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member
         has less; a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in time.
     """
@@ -164,8 +161,8 @@ class Joined:
     def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:
         """Return the encoded assignments of all members; empty unless this member assigns.
 
-        A static leader adds the counts to its own assignment, for its next process. It adds none between two rounds of
-        a cooperative rebalance, while partitions are unassigned.
+        A static leader adds the counts to its own assignment, for its next process, but not between two rounds of a
+        cooperative rebalance, while partitions are unassigned.
         Source: KIP-814. Differs: Java's returning leader never assigns partitions that were added while it was down.
         Raises: IllegalStateError: an assignor of the application failed.
         """

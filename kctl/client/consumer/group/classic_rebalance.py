@@ -40,7 +40,6 @@ class Rebalance:
         on_refused: receives the error of a group that does not know the member.
         on_failed: receives errors that are not retriable.
     Attributes:
-        reason: for JoinGroup.
         is_under_way: JoinGroup was sent, and SyncGroup has no response yet.
         mismatch: difference between the last assignment and the subscription, or an empty string.
     """

@@ -111,9 +111,9 @@ class AssignmentChanged(NamedTuple):
 
     Attributes:
         owned: all partitions after the change.
-        is_lost: removed partitions are already assigned to others and cannot be committed.
+        is_lost: removed partitions already belong to others and cannot be committed.
         is_complete: a rebalance has ended; False: partitions are released to continue one.
-        topic_ids: ids of the topics of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
+        topic_ids: of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
         term: number of the subscription; filled in later.
     """
 

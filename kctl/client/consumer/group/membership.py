@@ -1,8 +1,5 @@
 """Membership: group member, common part of the classic and the consumer protocol (KIP-848).
 
-It is a request manager that sends through the `Coordinator` and reports `AssignmentChanged`, `GroupFailed`,
-`GroupWaiting`, and `MemberChanged`.
-
 Invariant against duplicate reads: owned partitions stay in joins and heartbeats until `applied` confirms the
 `AssignmentChanged` that removes them. The network loop calls `applied` after all earlier commits have ended.
 """

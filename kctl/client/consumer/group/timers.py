@@ -43,8 +43,7 @@ class Heartbeat:
 class Session:
     """Time until which the group certainly keeps this member, from the send time of confirmed heartbeats.
 
-    Later, the group may have reassigned the partitions: their records are not returned until the coordinator confirms
-    the membership.
+    Later, records are not returned until the coordinator confirms the membership.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
