@@ -86,7 +86,6 @@ class OffsetSpec(NamedTuple):
         return not self.spans or any(first <= partition <= last for first, last in self.spans)
 
     def over(self, before: Range) -> Range:
-        """Return an earlier range with the bounds of this spec."""
         end = before.end if self.end is None and not self.is_open else self.end
         return Range(before.start if self.start is None else self.start, end)
 

@@ -18,6 +18,6 @@ def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path
 
 
 def cache_folder(environ: Mapping[str, str], kind: str) -> Path | None:
-    """Return the cache directory for one kind of data, or None for a user without a home directory."""
+    """Return the cache directory for one kind of data, or None without a home directory."""
     folder = user_folder(environ, "XDG_CACHE_HOME", ".cache")
     return None if folder is None else folder / kind

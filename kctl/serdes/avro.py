@@ -40,7 +40,7 @@ class AvroCodec:
         self._from_json: Convert | None = None
 
     def decode(self, data: bytes) -> Any:
-        """Return the JSON value. Raises: DecodeError: the bytes do not fit the schema, or are too large as JSON."""
+        """Return the JSON value. Raises: DecodeError: the bytes do not fit, or are too large as JSON."""
         value = self._reader.read(data)
         if len(data) > self._most_unchecked_bytes:
             check_json_size(value)
@@ -87,7 +87,7 @@ _BYTES_TO_JSON = 'x.decode("latin-1") if x.__class__ is bytes else x'
 
 
 def unscaled_of(value: bytes | str) -> int:
-    """Return the integer of a decimal, without its scale. Raises: ValueError: it is too long."""
+    """Return the integer of a decimal, without its scale. Raises: ValueError: too long."""
     data = value.encode("latin-1") if isinstance(value, str) else value
     if len(data) > MOST_PRECISION:
         raise ValueError(f"a decimal of {len(data)} bytes")

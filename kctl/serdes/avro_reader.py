@@ -66,7 +66,6 @@ class AvroReader:
         return json_bytes // (8 + sum(len(name) + 8 for name in names))
 
     def parsed(self) -> Any:
-        """Return the writer's schema for fastavro, without logical types."""
         return self._parsed(self.schema)
 
     def _parsed(self, schema: AvroSchema) -> Any:

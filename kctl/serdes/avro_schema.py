@@ -19,7 +19,7 @@ class AvroSchema(NamedTuple):
 
 
 def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
-    """Return a schema with its references, each after the schemas that it references.
+    """Return a schema; `dependencies`: each after the schemas that it references.
 
     Raises: ValueError, LookupError, TypeError, RecursionError: the schema is invalid.
     """

@@ -101,7 +101,7 @@ class Encoder:
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:
         """Return the bytes of a JSON text, unchanged if records specify schemas and this one has none.
 
-        Raises: EncodeError: it is not JSON, or does not fit; KafkaError: from the registry.
+        Raises: EncodeError: not JSON, or does not fit; KafkaError: from the registry.
         """
         if self._target.is_of_record:
             return data if schema is None else self._encode_of_record(data, schema, headers)

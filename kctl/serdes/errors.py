@@ -85,10 +85,7 @@ class IncompatibleSchemaError(RegistryError):
 
 
 def is_of_data(error: KafkaError) -> bool:
-    """Return whether an error is caused by the data or its schema.
-
-    Other errors, such as a registry that does not respond, do not mean that the data is invalid.
-    """
+    """Return whether the data or its schema causes an error, and not, for example, the registry."""
     if isinstance(error, RegistryError):
         return isinstance(error, SchemaNotFoundError)
     return isinstance(error, SerdesError) and not isinstance(error, LibraryMissingError)

@@ -57,7 +57,7 @@ def check_json_size(value: Any) -> None:
 def parse_json(data: bytes) -> Any:
     """Return the value of JSON in UTF-8. Raises: ValueError, RecursionError: not JSON.
 
-    json.loads would also detect UTF-16 and UTF-32, and read bytes with a schema ID as text.
+    json.loads would also accept UTF-16 and UTF-32, and read bytes with a schema ID as text.
     """
     return json.loads(data.decode("utf-8-sig"))
 

@@ -85,7 +85,7 @@ class ProtobufCodec:
         return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
 
     def framed(self) -> "ProtobufCodec":
-        """Return a codec of this message with the message indexes of Confluent's wire format."""
+        """Return a codec of this message with Confluent's message indexes."""
         other = copy(self)
         other._is_framed = True
         return other

@@ -104,7 +104,7 @@ def is_command(text: str) -> bool:
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Return a text with values; numbers have thousands separators, control characters are escaped."""
+    """Return a text with values: thousands separators, escaped control characters."""
     shown = {name: str(value) if name in _IDENTIFIERS else value for name, value in values.items()}
     return template.format_map({name: _shown(value) for name, value in shown.items()})
 

@@ -55,7 +55,7 @@ class Silence(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """True if the wait was long enough for a finding; otherwise the broker may only be slow."""
+        """True if the wait was long enough for a finding: the broker is not only slow."""
         return not isinstance(self.error, KafkaTimeoutError) or self.error.elapsed_ms >= LEAST_SILENCE_MS
 
 
@@ -80,12 +80,10 @@ class GroupLook(NamedTuple):
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """Partitions with a committed offset or a member."""
         return sorted({*self.committed, *self.owners})
 
     @property
     def topics(self) -> list[str]:
-        """Topics of these partitions, and subscribed topics."""
         subscribed = {topic for member in self.description.members for topic in member.subscribed_topics or ()}
         return sorted({tp.topic for tp in self.partitions} | subscribed)
 
@@ -215,7 +213,6 @@ class Look(NamedTuple):
         return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:
-        """Return the partitions without a committed offset, of topics with a committed offset."""
         committed = {tp for tp, offset in group.committed.items() if offset is not None}
         topics = dict.fromkeys(tp.topic for tp in group.committed if tp in committed)
         every = (TopicPartition(topic, number) for topic in topics for number in self.topics.get(topic, ()))

@@ -26,7 +26,7 @@ class Probed(NamedTuple):
 
     @property
     def elsewhere(self) -> frozenset[int]:
-        """Brokers that respond at another address but not at the advertised one."""
+        """Brokers that respond only at another address than the advertised one."""
         answer = {each.answers_as for each in self.reports if each.is_ready}
         wrong = {self.broker_at(each.where) for each in self.findings if each.id == WRONG_ADDRESS}
         return frozenset(node_id for node_id in answer & wrong if node_id is not None)

@@ -45,7 +45,6 @@ def date_text(timestamp_ms: int) -> str:
 
 
 def member_name(member: MemberDescription) -> str:
-    """Return the instance ID of a member, its client ID, or its member ID: the first that is set."""
     return member.group_instance_id or member.client_id or member.member_id
 
 
@@ -82,7 +81,6 @@ def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
 
 
 def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:
-    """Return values of at most `MOST_EVIDENCE` partitions as evidence."""
     return {str(tp): value for tp, value in sorted(values.items())[:MOST_EVIDENCE]}
 
 
@@ -98,7 +96,6 @@ def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, 
 
 
 def each_of(template: str, rest: Iterable[Mapping[str, Value]]) -> Words:
-    """Return the commands for further partitions, to append to the first command."""
     return Words("".join(f" && {fill_command(template, values)}" for values in rest))
 
 

@@ -21,7 +21,7 @@ _LAST_STEPS_MS = 1000
 
 
 def runs_here(user: object) -> TypeGuard[asyncio.Task[object]]:
-    """Return whether an object is a task of the event loop that runs in this thread."""
+    """Return whether an object is a task of the event loop in this thread."""
     try:
         return isinstance(user, asyncio.Task) and user.get_loop() is asyncio.get_running_loop()
     except RuntimeError:  # no event loop in this thread

@@ -263,7 +263,7 @@ class FetchedData:
 
     @property
     def records_given(self) -> int:
-        """Number of records returned, without undecoded chunks; any thread."""
+        """Number of records returned, except in chunks; any thread."""
         result = self.result
         return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 

@@ -96,18 +96,18 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all(())
 
     def post_quietly(self, event: ToNetwork | Call | CallInterrupted) -> None:
-        """Post an event that can wait for the next `post` or turn of the loop."""
+        """Post an event that can wait for the next `post` or turn."""
         self._is_unannounced = True
         self._events.append(event)
 
     def post_consumed(self, event: Consumed) -> None:
-        """Post consumption; it wakes the loop only if the loop needs memory."""
+        """Post consumption; wakes the loop only if it needs memory."""
         self._events.append(event)
         if self.wants_room:  # read last: the loop reads the events last (fall_asleep)
             self._is_unannounced = True
 
     def post_until_wait(self, event: ToNetwork) -> None:
-        """Post an event that can wait for the next `wait` of the application."""
+        """Post an event that can wait for the application's next `wait`."""
         self._is_unannounced_until_wait = True
         self._events.append(event)
 

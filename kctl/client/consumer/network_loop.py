@@ -317,7 +317,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._has_news = True
 
     def _report_waits(self) -> None:
-        """Report all waits without a wake-up: the application reads them on demand."""
+        """Report waits without a wake-up: the application reads them on demand."""
         if self._waits:
             waits, self._waits = self._waits, []
             self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))

@@ -35,7 +35,7 @@ class OneUser:
         return self.held_by.get(_USER)
 
     def _after_fork(self) -> None:
-        """Let every guarded call raise, by replacing `caller`; guarded calls need no extra check."""
+        """Let every guarded call raise, by replacing `caller`."""
         self.is_forked = True
         self.caller = self.refuse
 

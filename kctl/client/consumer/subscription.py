@@ -121,14 +121,14 @@ class Subscription:
         return [tp for tp, state in self._partitions.items() if state.paused]
 
     def state(self, topic_partition: TopicPartition) -> PartitionState:
-        """Return the state of a partition; raises IllegalStateError if it is not assigned."""
+        """Return the state; raises IllegalStateError if not assigned."""
         state = self._partitions.get(topic_partition)
         if state is None:
             raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
         return state
 
     def current(self, topic_partition: TopicPartition, epoch: int) -> PartitionState | None:
-        """Return the state for an event of this epoch, or None if the event is out of date."""
+        """Return the state for an event of this epoch; None if out of date."""
         state = self._partitions.get(topic_partition)
         return state if state is not None and state.epoch == epoch else None
 
@@ -292,7 +292,6 @@ class Subscription:
 
     @property
     def unpositioned(self) -> list[TopicPartition]:
-        """Partitions without a position and without a policy."""
         return [tp for tp in self._unsettled if self._partitions[tp].stage is Stage.UNPOSITIONED]
 
     def _start(self, topic_partition: TopicPartition, state: PartitionState) -> None:

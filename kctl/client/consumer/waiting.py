@@ -76,6 +76,6 @@ class WaitReason(NamedTuple):
         return self.text
 
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
-        """Return this reason, with the start time of the earlier one if kind and text are equal."""
+        """Return this reason, with the start time of the earlier one if equal."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
         return self._replace(started_at_ms=earlier.started_at_ms) if is_same and earlier is not None else self

@@ -54,7 +54,7 @@ class ClientLoop(ABC, Generic[E]):
                 steps.callback(self._fail_outstanding)
 
     def _finish(self) -> None:
-        """Accept no more events, and end the rest; last the event that was being handled, if any."""
+        """Accept no more events, and end the rest, last the event being handled."""
         self.ended_at_ms = self._clock.now_ms()
         self._mailbox.is_finished = True
         first = [self._taken.popleft()] if self._taken else []

@@ -92,6 +92,5 @@ class CloseRequest(NamedTuple):
 
     @classmethod
     def within(cls, timer: Timer, *, is_leaving: bool = False) -> "CloseRequest":
-        """Return the request of a close with this timer; with timeout 0 the deadline has passed."""
         deadline_at_ms = timer.deadline_at_ms - close_margin_ms(timer.timeout_ms) if timer.timeout_ms else 0
         return cls(deadline_at_ms, timer.timeout_ms, timer.start_at_ms, is_leaving)

@@ -40,7 +40,7 @@ class Call:
         self.error: KafkaError | None = None
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """Finish and wake the caller; the loop only. Stores a copy of the error, which others may keep."""
+        """Finish and wake the caller; the loop only. Stores a copy of the error."""
         self.error = None if error is None else error.without_traceback()
         self.is_done = True
         self.waiter.notify()
@@ -118,7 +118,7 @@ class Mailbox(Generic[E]):
         self._wakeup()
 
     def nudge(self) -> bool:
-        """Make the loop run a turn; any thread. Return whether the loop is running."""
+        """Make the loop run a turn, and return whether it is running; any thread."""
         self._is_nudged = True
         self._wakeup()
         return not self.is_finished

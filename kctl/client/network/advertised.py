@@ -51,7 +51,6 @@ class AdvertisedAddresses:
             self._errors = {i: error for i, error in kept if advertised.get(i) == (error.host, error.port)}
 
     def worked(self, node: Node) -> None:
-        """Trust the address of a node whose connection was ready."""
         self._trusted[node.host, node.port] = None
         self._unresolved_since_ms.pop((node.host, node.port), None)
         self._errors.pop(node.node_id, None)
@@ -76,5 +75,4 @@ class AdvertisedAddresses:
 
     @property
     def errors(self) -> list[AdvertisedAddressError]:
-        """Errors of addresses that never worked, in the order of the first failures."""
         return list(self._errors.values())

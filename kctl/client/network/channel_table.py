@@ -27,7 +27,6 @@ class ChannelTable:
         return self._open.get(channel)
 
     def dial(self, entry: NodeEntry, connection: Connection, address: Address, deadline_at_ms: int) -> None:
-        """Open a channel that must be ready by the deadline."""
         self._open[connection.channel] = (entry, connection)
         self._idle_expiry.connecting(connection.channel, deadline_at_ms)
         self._selector.connect(connection.channel, address)
@@ -44,7 +43,7 @@ class ChannelTable:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the queued bytes of a channel, including held requests, that the system has not accepted."""
+        """Return the queued bytes of a channel, including held requests."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 

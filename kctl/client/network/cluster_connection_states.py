@@ -64,7 +64,7 @@ class ClusterConnectionStates:
         self._next_idx = rng.randrange(1 << 16)
 
     def next_node_idx(self, node_count: int) -> int:
-        """Return the index of the next of `node_count` candidates: round robin from a random start.
+        """Return the index of the next candidate: round robin from a random start.
 
         Source: KIP-601, `nextNodeIdx`. Random, because many clients must not begin with the same node.
         """
@@ -77,7 +77,7 @@ class ClusterConnectionStates:
         return NodeState.DISCONNECTED if record is None else record.state
 
     def error(self, node_id: int) -> KafkaError | None:
-        """Return the error that ended the node's last attempt or connection; None after a success."""
+        """Return the error of the node's last attempt or connection; None after a success."""
         record = self._records.get(node_id)
         return None if record is None else record.error
 

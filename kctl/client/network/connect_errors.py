@@ -115,7 +115,7 @@ def expired(
     *,
     waits_for: LoginWait | None = None,
 ) -> TransportError:
-    """Return the error of an attempt that was not ready within the limit of the property `limit`."""
+    """Return the error of an attempt beyond the limit of the property `limit`."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} within {duration_text(limit_ms)} ({limit})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -124,7 +124,7 @@ def expired(
 def unfinished(
     target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, waits_for: LoginWait | None = None
 ) -> TransportError:
-    """Return the error of an attempt whose caller ran out of time before the attempt."""
+    """Return the error of an attempt whose caller has no more time."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -170,7 +170,7 @@ def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportErr
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
-    """Return the error of a server with invalid bytes; before the connection is ready, it may not be Kafka."""
+    """Return the error of invalid bytes; before a connection is ready, the server may not be Kafka."""
     if phase is not Phase.READY and error.first_bytes:
         return wrong_peer(target, phase, error.first_bytes)
     error.args = (f"{target}: {error}",)
@@ -178,7 +178,7 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 
 def broken(target: Target, error: KafkaError) -> TransportError:
-    """Return a retriable error for an accepted connection whose error would otherwise be a refusal."""
+    """Return a retriable error for an accepted connection, even if its own error is a refusal."""
     lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
     lost.__cause__ = error
     return lost

@@ -90,7 +90,7 @@ class Connection:
         return self.progress.state is ConnectionState.READY
 
     def takes_requests(self, now_ms: int) -> bool:
-        """Return whether a request would be sent immediately; False during the renewal of a SASL session."""
+        """Return whether a request would be sent immediately; False during a SASL renewal."""
         return self.is_ready and not self._session.holds(now_ms)
 
     @property
@@ -112,7 +112,7 @@ class Connection:
 
     @property
     def is_inside_large_frame(self) -> bool:
-        """True if the next bytes can only be the rest of a large response; never in TLS."""
+        """True if only the rest of a large response can come; never in TLS."""
         return self._transport.channel is None and self._frames.is_inside_large
 
     def tls_channel(self) -> "TlsChannel | None":
@@ -123,7 +123,7 @@ class Connection:
         return outgoing
 
     def pop_arrived(self) -> list[Arrived]:
-        """Remove and return the responses that came before an error of `receive`."""
+        """Return the responses that came before an error of `receive`."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
@@ -254,9 +254,9 @@ class Connection:
         self._ask(state, now_ms)
 
     def _ask(self, state: ConnectionState, now_ms: int) -> None:
-        """Send the request of a step of the handshake; its timeout begins when it is the oldest in flight.
+        """Send the request of a step of the handshake.
 
-        In a renewal, the responses to callers' earlier requests come first.
+        Its timeout begins when it is the oldest in flight: a renewal follows callers' requests.
         """
         request, version = self._handshake.next_request(state)
         answered_by_ms = max(now_ms, self.in_flight.last_deadline_at_ms())

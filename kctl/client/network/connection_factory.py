@@ -81,7 +81,7 @@ class ConnectionFactory:
         return resolver.run(work, on_done) if works else None
 
     def get_login(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Get a token or ticket for `host` in a helper thread; return None if none is needed."""
+        """Get a token or ticket for `host` in a helper thread, if needed."""
         fetched = self._fetched
         return None if fetched is None else resolver.run(partial(fetched.get_for, host), on_done)
 

@@ -81,7 +81,6 @@ class Dialer:
 
     @property
     def is_resolving(self) -> bool:
-        """True if every running attempt still waits for DNS."""
         attempts = [entry.attempt for entry in self._attempting.values()]
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
@@ -145,7 +144,7 @@ class Dialer:
                 self._advance(entry, entry.attempt, now_ms)
 
     def next_login_at_ms(self) -> int:
-        """Return when the next token or ticket is due; other deadlines are in the timers of the nodes."""
+        """Return when the next token or ticket is due; nodes have other timers."""
         return self._factory.next_deadline_at_ms()
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
@@ -159,7 +158,6 @@ class Dialer:
         self._idle_expiry.connected(connection.channel, now_ms)
 
     def failed(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
-        """Record a failed address; the attempt fails with its last address."""
         elapsed_ms = now_ms - connection.progress.started_at_ms
         self._events(Failed(now_ms, connection.target, connection.progress.phase, elapsed_ms, error))
         self._ended(entry, connection, error, now_ms)

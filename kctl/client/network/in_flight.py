@@ -148,7 +148,7 @@ class InFlightRequests:
         self._held.append(queued)
 
     def pop_held(self) -> Iterator[QueuedRequest]:
-        """Yield the held requests in order, each removed only when yielded, because sending may fail."""
+        """Yield the held requests in order; sending may fail in between."""
         while self._held:
             yield self._held.popleft()
 
@@ -192,7 +192,7 @@ class InFlightRequests:
         return None
 
     def pop_abandoned(self, now_ms: int) -> list[InFlight]:
-        """Return the requests whose calls have ended since the last call; they stay in flight until they expire."""
+        """Return requests whose calls have ended since the last call; they stay in flight."""
         abandoned = [request for request in self._all() if now_ms >= request.wanted_until_ms]
         for request in abandoned:
             request.wanted_until_ms = FOREVER_MS
@@ -201,8 +201,8 @@ class InFlightRequests:
     def throttled(self, ms: int) -> None:
         """Extend the timeout of produce requests in flight by the throttle time.
 
-        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, which may be the
-            remaining time of their call; delivery.timeout.ms still limits records.
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, perhaps the rest of
+            their call.
         """
         for request in self._sent:
             if request.api == _PATIENT_API:

@@ -116,7 +116,7 @@ class NetworkClient:
         self._nodes.update(nodes)
 
     def dedicate(self, node: Node) -> None:
-        """Add a separate connection, under an id that no broker has, only for requests to that id."""
+        """Add a separate connection, under an id that no broker has, only for its requests."""
         self._nodes.dedicate(node)
 
     def ready(self, node_id: int) -> bool:
@@ -144,7 +144,7 @@ class NetworkClient:
     def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
         """Return whether the node has that version of an API or a later one.
 
-        True while it is not connected: the request then fails for that reason, or the node rejects it.
+        True while it is not connected: the request then fails for that reason.
         """
         versions = self.versions(node_id)
         return versions is None or versions.supports(kind, at_least)
@@ -155,7 +155,7 @@ class NetworkClient:
         return self._nodes.former[node_id] if entry is None else entry.node
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return a ready node for a request to any node; without one, connect. See `NodeChoice`."""
+        """Return a ready node, otherwise connect; see `NodeChoice`."""
         return self._choice.any_ready_node(avoid)
 
     def all_unavailable(self) -> bool:
@@ -342,7 +342,7 @@ class NetworkClient:
         self.requests.fail(connection, self._channels.close(connection), entry.node.node_id, lost)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Keep the first ready connection, and stop the attempts at nodes that only took part in the race."""
+        """Keep the first ready connection, and stop attempts that only took part in the race."""
         self._dialer.won(entry, connection, now_ms)
         self._dialer.abandon_racing()
 

@@ -51,12 +51,12 @@ class NetworkStatus:
         return self._states.error(node_id) or self._advertised.error(node_id)
 
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether the node has sent bytes on a ready connection since an instant."""
+        """Return whether the node has sent bytes on a ready connection since then."""
         entry = self._nodes.entries.get(node_id)
         return entry is not None and entry.heard_at_ms >= asked_at_ms
 
     def errors(self) -> list[KafkaError]:
-        """Return the last error of each node that has one, latest phase first; any thread."""
+        """Return the last error of each node, latest phase first; any thread."""
         advertised = self._advertised.errors
         found = [error for node_id in list(self._nodes.entries) if (error := self._states.error(node_id)) is not None]
         return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
@@ -76,7 +76,7 @@ class NetworkStatus:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Allow another attempt at nodes that refused, because a new call of the user is a new attempt."""
+        """Allow another attempt at nodes that refused: a new call is a new attempt."""
         self._bootstrap_refusal.clear()
         for node_id in self._nodes.entries:
             self._states.clear_refusal(node_id)

@@ -47,7 +47,6 @@ class NodeChoice:
         return None
 
     def all_unavailable(self) -> bool:
-        """Return whether every node is backing off, after a failure or a refusal."""
         now_ms = self._clock.now_ms()
         members = self._members()
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
@@ -62,7 +61,7 @@ class NodeChoice:
         return min([self._race.next_deadline_at_ms(may_start=may_start), *backed_off])
 
     def wait_ended(self) -> None:
-        """End the wait for any node; a caller that still waits calls again before the next poll."""
+        """End the wait for any node; callers that still wait call again before the next poll."""
         self._race.is_running = False
 
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:

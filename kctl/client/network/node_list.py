@@ -67,7 +67,6 @@ class NodeList:
                 self._replace(present, NodeEntry(node))
 
     def dedicate(self, node: Node) -> None:
-        """Add a separate connection to an address, under an id that no broker has."""
         present = self.entries.get(node.node_id)
         if present is None or present.node != node:
             self._replace(present, NodeEntry(node, is_dedicated=True))

@@ -79,7 +79,7 @@ class NodeAttempt:
         return None if self._race is None or now_ms < self._again_at_ms() else self._race.pop_again(now_ms)
 
     def replace_second(self, connection: Connection) -> Connection | None:
-        """Store the connection to an address that was dialled before; return the one that it replaces, if any."""
+        """Store the connection to an address dialled again; return the replaced one."""
         replaced, self._second = self._second, connection
         return None if replaced is None else self.connecting.pop(replaced.channel, None)
 

@@ -89,7 +89,7 @@ class ConnectionProgress:
         self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
 
     def answered(self) -> None:
-        """Record a response: the server is a broker, and further bytes may begin its next response."""
+        """Record a response: the server is a broker; further bytes may begin a response."""
         self._first_bytes = b""
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
@@ -117,7 +117,7 @@ class ConnectionProgress:
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return received bytes that are neither a complete frame nor the beginning of the first response."""
+        """Return received bytes that cannot be the first response."""
         unframed = self._first_bytes if self.phase is Phase.APIVERSIONS else b""
         if unframed and self._in_flight and self._in_flight.may_be_answer(unframed):
             return b""

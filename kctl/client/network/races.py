@@ -25,7 +25,7 @@ class CandidateRace:
         self._next_at_ms = now_ms + self._delay_ms
 
     def next_deadline_at_ms(self, *, may_start: bool) -> int:
-        """Return when to check again; `may_start`: some candidate is neither running nor backing off."""
+        """Return when to check again; `may_start`: a candidate is neither running nor backing off."""
         return self._next_at_ms if self.is_running and may_start else FOREVER_MS
 
 
@@ -70,7 +70,6 @@ class AddressRace:
 
     @property
     def again_at_ms(self) -> int:
-        """Earliest instant to dial an address again, after all were dialled."""
         return FOREVER_MS if self._waiting or not self._dialled else self._next_at_ms
 
     def pop_again(self, now_ms: int) -> Address:

@@ -100,7 +100,6 @@ class Acceptance:
 
     @property
     def is_final(self) -> bool:
-        """True if refusals no longer fail calls."""
         return self._is_given_by_broker
 
     def answered(self, node_id: int) -> None:

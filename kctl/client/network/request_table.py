@@ -207,7 +207,7 @@ class RequestTable:
             self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))
 
     def call_back(self) -> None:
-        """Call back for ended requests; requests that the callbacks send end later."""
+        """Call back for ended requests, but not for requests that callbacks send."""
         for _ in range(len(self._ended)):
             on_done, answer = self._ended.popleft()
             on_done(answer)

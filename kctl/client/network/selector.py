@@ -241,7 +241,7 @@ class Selector:
         self._wake_writer.close()
 
     def _drain_wakeups(self) -> None:
-        """Read pending wake-ups in one call. The next poll reads more; each call lets a busy thread run first."""
+        """Read pending wake-ups in one call; more would not let a busy thread run first."""
         with contextlib.suppress(BlockingIOError):
             self._wake_reader.recv(_WAKE_UPS)
 

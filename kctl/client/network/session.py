@@ -29,7 +29,7 @@ class SaslSession:
         return self.state is not None
 
     def holds(self, now_ms: int) -> bool:
-        """Return whether callers' requests wait for a running renewal, or until one is allowed."""
+        """Return whether callers' requests wait for a renewal, or until one is allowed."""
         return self.state is not None or now_ms >= self._hold_at_ms
 
     def began(self, lifetime_ms: int, asked_at_ms: int, jitter: Callable[[], float], now_ms: int) -> None:

@@ -61,7 +61,7 @@ S = TypeVar("S", ConnectionState, NodeState)
 
 
 def moved(table: dict[S, tuple[S, ...]], old: S, new: S) -> S:
-    """Return `new` if the table allows it after `old`. Raises: ValueError: a missing transition, which is a bug."""
+    """Return `new`. Raises: ValueError: the table does not allow it after `old`, which is a bug."""
     if new not in table[old]:
         raise ValueError(f"no transition from {old.name} to {new.name}")
     return new

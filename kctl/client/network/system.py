@@ -101,7 +101,7 @@ class ThreadDriver:
 
 
 def has_threads(driver: Driver) -> bool:
-    """Return whether loops are threads, which continue when the client that started them is dropped."""
+    """Return whether loops are threads, which survive a dropped client."""
     return isinstance(getattr(driver, "beneath", driver), ThreadDriver)  # a driver of asyncio wraps one
 
 

@@ -31,7 +31,7 @@ class FrameRoom:
         self.filled_bytes = end
 
     def take(self) -> bytes:
-        """Return the frame, once. Raises: ValueError: the frame is incomplete, or was returned before."""
+        """Return the frame, once. Raises: ValueError: incomplete, or returned before."""
         if self._view.readonly or self.filled_bytes < len(self._view):
             raise ValueError("the frame is not whole")
         self._view.release()

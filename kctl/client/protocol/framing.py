@@ -146,7 +146,6 @@ class FrameReader:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of an incomplete frame, including its size prefix."""
         in_room = 0 if self._room is None else self._room.filled_bytes
         return len(self._head) + sum(map(len, self._pieces)) + in_room
 
@@ -162,7 +161,6 @@ class FrameReader:
 
     @property
     def is_inside_large(self) -> bool:
-        """True from the size of a large frame until the frame is complete."""
         return self._is_large and self._left > 0
 
     def place(self) -> memoryview | None:

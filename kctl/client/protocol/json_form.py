@@ -147,7 +147,7 @@ def _mistake(path: str, text: str) -> JsonFormError:
 
 
 def folded(name: str) -> str:
-    """Return a field name without underscores, in lower case: equal for all spellings."""
+    """Return a field name in a form that is equal for all spellings."""
     return name.replace("_", "").lower()
 
 

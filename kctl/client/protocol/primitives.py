@@ -223,7 +223,6 @@ class Writer:
         self.parts.append(value or b"")
 
     def pieces(self, pieces: Iterable[bytes], compact: bool) -> None:
-        """Append a byte string in pieces, without a copy."""
         pieces = list(pieces)
         self.length("uvarint" if compact else "int32", sum(map(len, pieces)))
         self.parts += pieces

@@ -55,7 +55,6 @@ class Source:
         self._indent = self._indent[:-4]
 
     def flush(self) -> None:
-        """Write the call for the open run, if any."""
         raise NotImplementedError  # subclasses pack or unpack
 
     def fail_if(self, condition: str, reason: str) -> None:

@@ -25,7 +25,6 @@ class NodeVersions:
         return cls(ranges, features)
 
     def supports(self, request_cls: type[Request], at_least: int = 0) -> bool:
-        """Return whether both sides support a version from `at_least` on."""
         return self._common(request_cls, None) >= at_least
 
     def choose(self, request_cls: type[Request], at_most: int | None = None) -> int:

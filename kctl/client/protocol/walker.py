@@ -14,12 +14,7 @@ M = TypeVar("M", bound=Message)
 
 
 def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0) -> M:
-    """Decode the message in `data` from `offset` to the end.
-
-    Raises:
-        RemoteProtocolError: the bytes are not a valid message; has field and offset.
-        LocalProtocolError: the version is not declared.
-    """
+    """Decode the message in `data` from `offset` to the end. Raises: as `codec.decode`."""
     message, pos = decode_header(cls, data, version, offset)
     if pos != len(data):
         raise _remote_error(cls, version, "", Malformed(f"{len(data) - pos} bytes after the end", pos))
@@ -59,7 +54,6 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
 
 
 def check_version(cls: type[Message], version: int) -> None:
-    """Raise LocalProtocolError for a version that is not declared."""
     low, high = cls.VALID_VERSIONS
     if not low <= version <= high:
         raise LocalProtocolError(f"{cls.__name__} has versions {low} to {high}, not {version}")

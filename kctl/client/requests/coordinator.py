@@ -113,7 +113,6 @@ class Coordinator:
         return self._client.network.supports(connection, kind, at_least)
 
     def feature(self, name: str) -> int | None:
-        """Return the level of a finalized feature, or None without a connection."""
         versions = self._client.network.versions(self._connections[0]) if self._node is not None else None
         return None if versions is None else versions.features.get(name, 0)
 
@@ -138,7 +137,7 @@ class Coordinator:
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
     def check(self, code: int, action: str) -> KafkaError | None:
-        """Return the error of a response code, or None; a wrong coordinator is lost.
+        """Return the error of a response code; a wrong coordinator is lost.
 
         Args: action: an imperative whose object is the coordinator's name: `join`.
         """
@@ -292,7 +291,7 @@ class Coordinator:
     def _is_its_fault(self, error: KafkaError) -> bool:
         """Return whether a request without a response counts against the coordinator.
 
-        After a short timeout, a later request may still get its response.
+        After a short timeout, a later request may still get one.
         """
         if isinstance(error, UnsupportedVersionError | LocalProtocolError):
             return False

@@ -89,7 +89,7 @@ def offset_fetch(
 def committed_in(
     response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str = "the coordinator"
 ) -> Committed | KafkaError:
-    """Return the committed offset of each partition, None without one, or the error of the whole group."""
+    """Return the committed offset of each partition or None, or the error of the group."""
     groups = [(each.group_id, each) for each in response.groups]
     group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else response
     return group if isinstance(group, KafkaError) else committed_of(group, group_id, asked, broker)

@@ -34,7 +34,7 @@ class Leaders:
         return info
 
     def denied(self, topic: str, backoff: ExponentialBackoff, now_ms: int) -> int:
-        """Record that the metadata of a topic is a final error; return when its partitions may retry.
+        """Record a final error in the metadata of a topic; return when its partitions may retry.
 
         They retry at one instant, and the application gets their common error once.
         """
@@ -44,7 +44,7 @@ class Leaders:
         return pause.until_ms
 
     def refresh(self, *, elsewhere: bool = False) -> None:
-        """Request newer metadata; `elsewhere`: from another broker, because a refresh was stale as well."""
+        """Request newer metadata; `elsewhere`: from another broker, because a refresh was stale."""
         self._client.metadata.request_update(elsewhere=elsewhere)
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
@@ -98,7 +98,6 @@ class Leaders:
         return self._client.network.ready(node_id)
 
     def is_connected(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node, without connecting."""
         return self._client.network.is_ready(node_id)
 
     def has_connection(self, node_id: int) -> bool:
@@ -123,7 +122,7 @@ class Leaders:
         return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
     def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:
-        """Return the unconnected leader and the state of its connection; None if it is connected."""
+        """Return the unconnected leader and the state of its connection; None if connected."""
         info = self._client.metadata.cluster.partition(*topic_partition)
         if info is None or self.is_connected(info.leader_id) or not self.has_node(info.leader_id):
             return None

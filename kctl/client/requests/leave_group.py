@@ -37,7 +37,6 @@ def leave_group(
 
 
 def leave_code(response: LeaveGroupResponse) -> int:
-    """Return the error code of the group, or of the only member."""
     return response.error_code or next((each.error_code for each in response.members), 0)
 
 

@@ -24,7 +24,7 @@ def metadata_by_id_request(topic_ids: Iterable[bytes]) -> MetadataRequest:
 
 
 def described_topics(response: MetadataResponse, broker: str = "a broker") -> list[TopicInfo] | KafkaError:
-    """Return the topics with their errors, or the error of the whole response."""
+    """Return the topics, or the error of the whole response."""
     if response.error_code:
         return broker_error(response.error_code, "read metadata")
     return malformed_metadata(response, broker) or topics_in(response)

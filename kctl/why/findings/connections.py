@@ -60,7 +60,6 @@ def connections(looks: Looks) -> Iterator[Finding]:
 
 
 def _places_with_findings(look: Look) -> set[tuple[str, int]]:
-    """Return host and port of brokers that are fenced, or that do not respond at any address."""
     silent = {node_id for node_id, silence in look.silent.items() if silence.is_certain} - look.probed.elsewhere
     return {(node.host, node.port) for node in look.nodes if node.node_id in silent} | {
         (node.host, node.port) for node in look.fenced
@@ -68,7 +67,7 @@ def _places_with_findings(look: Look) -> set[tuple[str, int]]:
 
 
 def _has_quorum(look: Look) -> bool:
-    """Return whether brokers support DescribeQuorum, for which another finding covers the controllers."""
+    """Return whether brokers support DescribeQuorum, for which another finding exists."""
     return not any(
         gap.request == "DescribeQuorum" and isinstance(gap.error, UnsupportedVersionError) for gap in look.gaps
     )

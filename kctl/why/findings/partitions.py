@@ -251,7 +251,6 @@ def _future(look: Look) -> Iterator[Finding]:
 
 
 def _dating_leader(look: Look, tp: TopicPartition) -> PartitionInfo | None:
-    """Return the partition with its leader if the leader dates the records, otherwise None."""
     kind = look.topic_configs.get(tp.topic, {}).get(_TIMESTAMP_TYPE)
     return look.partition(tp) if kind is not None and kind.value == _BY_BROKERS else None
 
@@ -264,7 +263,7 @@ def _evidence_of_dates(tp: TopicPartition, info: PartitionInfo) -> list[Evidence
 
 
 def _fix_of_future(tp: TopicPartition, leader: PartitionInfo | None) -> str:
-    """Return the fix: a limit rejects dates of clients, and has no effect on dates of brokers."""
+    """Return the fix: a limit rejects dates of clients, not of brokers."""
     if leader is None:
         return fill_command(_LIMIT, {"topic": tp.topic})
     replicas = brokers_text(leader.replicas)

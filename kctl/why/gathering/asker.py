@@ -73,7 +73,7 @@ class Asker:
         return share_s(self.timer)
 
     def partial_s(self) -> float | None:
-        """Return the wait for other brokers in s, counted from the first response; None if no broker is silent."""
+        """Return the wait for other brokers in s after the first response; None if none is silent."""
         return PATIENCE_S if self.silent else None
 
     def can_ask(self, request: str, of: str) -> bool:

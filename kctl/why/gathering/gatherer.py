@@ -108,7 +108,6 @@ class Gatherer:
         return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, *, is_first: bool) -> int:
-        """Return the requests to keep for the part after the groups, and for a second look."""
         left = self._admin.requests_left or 0
         return RESERVE + RESERVE_EACH * len(self._asker.nodes) + (left // 2 if is_first and self._is_repeated else 0)
 

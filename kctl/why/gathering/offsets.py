@@ -81,7 +81,6 @@ def _topics_in_full(look: Look, selection: Selection) -> set[str]:
 
 
 def held_back(look: Look) -> list[TopicPartition]:
-    """Return the partitions with records that wait for the end of a transaction."""
     return [tp for tp, stable in look.stable_ends.items() if tp in look.ends and stable.offset < look.ends[tp].offset]
 
 

@@ -203,7 +203,7 @@ def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:
-    """Add eligible leaders of topics with a partition without leader; brokers before 4.0 do not report them."""
+    """Add eligible leaders of topics with a partition without leader; brokers before 4.0 have none."""
     topics = sorted({tp.topic for tp, info in look.partitions.items() if info.leader_id < 0})[:MOST_LEADERLESS]
     found = asker.quietly(lambda: asker.admin.eligible_leaders(topics, timeout=asker.share_s())) if topics else None
     return look if found is None else look._replace(eligible=found.done)

@@ -19,12 +19,11 @@ _BY_NAME = {assignor.name: assignor for assignor in _ASSIGNORS}
 
 
 def assignor_by_name(name: str) -> Assignor:
-    """Return Kafka's assignor with this name on the wire; raise KeyError."""
     return _BY_NAME[name]
 
 
 def assignors_of(strategy: Iterable[str | Assignor | Assign]) -> dict[str, Assignor]:
-    """Return the assignors of `partition.assignment.strategy` by name, in order."""
+    """Return the assignors of `partition.assignment.strategy`, in order."""
     found = [_assignor(each) for each in strategy]
     return {assignor.name: assignor for assignor in found}
 

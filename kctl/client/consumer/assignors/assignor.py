@@ -60,7 +60,7 @@ class Assignor(Protocol):
 
 
 def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
-    """Return the member ids in Kafka's order: static members by instance id, then others by member id."""
+    """Return the member ids in Kafka's order: static members by instance id, then others."""
 
     def place(member_id: str) -> tuple[bool, bytes]:
         instance_id = members[member_id].group_instance_id

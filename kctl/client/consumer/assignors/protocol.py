@@ -77,7 +77,7 @@ def decode_assignment_user_data(data: bytes) -> bytes:
 
 
 def encode_partition_counts(counts: dict[str, int]) -> bytes:
-    """Encode partition counts as user data of a static leader's assignment, for its next process."""
+    """Encode partition counts for the next process of a static leader."""
     return encode_assignment(TopicPartition(topic, count) for topic, count in counts.items())
 
 

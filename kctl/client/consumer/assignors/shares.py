@@ -98,7 +98,7 @@ class Shares:
             self._put(min(self._subscribers_of[tp.topic], key=self._size.__getitem__), tp)
 
     def level(self) -> None:
-        """Move partitions until the shares are optimal, first directly, then along longer paths."""
+        """Move partitions until the shares are optimal, first along paths of one step."""
         self._level(longest=1)
         self._level(longest=len(self._size))
 

@@ -153,7 +153,7 @@ def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) ->
 
 
 def generation_of(subscription: MemberSubscription) -> int:
-    """Return the generation of a member's partitions; older clients have it only in the user data."""
+    """Return the generation of a member's partitions; older clients have it in the user data."""
     if subscription.generation == NO_GENERATION and len(subscription.user_data) == _GENERATION.size:
         generation: int = _GENERATION.unpack(subscription.user_data)[0]
         return generation

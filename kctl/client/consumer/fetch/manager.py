@@ -273,7 +273,6 @@ class FetchManager:
         return bool(joined)
 
     def _end_idle(self, node_id: int) -> None:
-        """End a repeated fetch: the next one is built from the current partitions."""
         self._return_data(self._requests.idle.pop(node_id).epochs, node_id)
 
     # --- answers ----------------------------------------------------------------------------------------------------

@@ -171,7 +171,6 @@ class FetchInFlight(NamedTuple):
 
 
 def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: int) -> int:
-    """Return the most bytes of a partition that may be held while more is fetched."""
     has_room = PREFETCH_DEPTH * partition_bytes * partitions <= prefetch_bytes
     return partition_bytes if has_room else max(0, partition_bytes - 1)
 

@@ -37,7 +37,7 @@ class PositionCheck:
         reports: PartitionReports,
         current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
     ) -> None:
-        """Args: current: releases the partitions of a request; returns those whose state still needs the response."""
+        """Args: current: releases the partitions of a request; returns those that still need the response."""
         self._request_timeout_ms = config.request_timeout_ms
         self._leaders = leaders
         self._reports = reports
@@ -45,7 +45,6 @@ class PositionCheck:
 
     @staticmethod
     def is_due(state: FetchState, info: PartitionInfo) -> bool:
-        """Return whether the leader has changed since the last check."""
         return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
 
     def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:

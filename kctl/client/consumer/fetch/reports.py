@@ -74,7 +74,7 @@ class PartitionReports:
         return self._overdue.get(node_id) is fetch
 
     def restarted(self, node_id: int) -> None:
-        """Let an overdue fetch be reported again, for a new state of a partition."""
+        """Allow another report of an overdue fetch, for a new state of a partition."""
         self._overdue.pop(node_id, None)
 
     def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
@@ -84,7 +84,6 @@ class PartitionReports:
             self.report(Waiting(tp, state.epoch, reason, WaitKind.ANSWER, node_id, state.cause, sent_at_ms))
 
     def responded(self, tp: TopicPartition, state: FetchState) -> None:
-        """End the report of `report_overdue`; the caller reports the response."""
         state.is_overdue = False
         self.wait(tp, state, "")
 
@@ -98,7 +97,7 @@ class PartitionReports:
                 self.report(GiveBack(tp, state.epoch))
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Stop the partition until the application decides; a retry of the same fetch waits for a backoff."""
+        """Stop the partition until the application decides; a retry waits for a backoff."""
         self._back_off(state, now_ms)
         self._stop(tp, state, error)
 
@@ -149,7 +148,7 @@ class PartitionReports:
             self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
-        """Report that metadata and assignment have different topic ids; either may be out of date."""
+        """Report that metadata and assignment have different topic ids; either may be outdated."""
         reason = f"topic {tp.topic} was deleted and recreated: metadata has another topic id than the assignment"
         self.wait(tp, state, reason, WaitKind.RECREATED)
 

@@ -140,7 +140,6 @@ class FetchRequests:
         return is_kept
 
     def outdated(self) -> list[int]:
-        """Return the nodes of `idle` whose next fetch is not a repetition."""
         cluster = self._leaders.cluster
         return [
             node_id for node_id, fetch in self.idle.items() if node_id in self._changed or fetch.cluster is not cluster

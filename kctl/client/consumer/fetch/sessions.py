@@ -107,7 +107,7 @@ class FetchSession:
         return asked.topic_id == was.topic_id or not self.uses_topic_ids
 
     def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
-        """Yield the partitions of a response; topics outside the session have an empty name."""
+        """Yield the partitions of a response; unknown topics have an empty name."""
         for topic in response.responses:
             name = topic.topic or self.names.get(topic.topic_id, "")
             for data in topic.partitions:
@@ -128,7 +128,7 @@ class FetchSession:
             self.failed()
 
     def failed(self) -> None:
-        """Let the next request close the session, whose state is unknown, and open a new one."""
+        """Let the next request replace the session, whose state is unknown."""
         self._epoch = OPENING_EPOCH
 
     def _forget(self) -> None:
@@ -220,5 +220,4 @@ def forgotten_of(partitions: Iterable[tuple[TopicPartition, bytes]]) -> list[For
 
 
 def all_have_ids(wanted: Mapping[TopicPartition, AskedPartition]) -> bool:
-    """Return whether all topics have ids, which the newest versions of Fetch need."""
     return all(asked.topic_id != NO_TOPIC_ID for asked in wanted.values())

@@ -117,7 +117,6 @@ class GroupSide:
 
     @property
     def may_deliver(self) -> bool:
-        """True if the session is valid, or the group does not assign the partitions."""
         return self.subscribed is None or self._clock.now_ms() < self._session_until_ms
 
     # --- subscription -----------------------------------------------------------------------------------------------
@@ -256,7 +255,7 @@ class GroupSide:
         }
 
     def store(self, offsets: Offsets) -> None:
-        """Store offsets for the next commits, all or none. Raises: IllegalStateError: a partition is not assigned."""
+        """Store offsets, all or none. Raises: IllegalStateError: a partition is not assigned."""
         states = {tp: self._subscription.state(tp) for tp in offsets}
         for tp, state in states.items():
             state.stored = offsets[tp]
@@ -270,7 +269,7 @@ class GroupSide:
         return {tp: offset for tp, offset in stored.items() if offset is not None}
 
     def _replace_stored(self, offsets: Offsets) -> None:
-        """Replace stored offsets by committed ones, so a later automatic commit does not go back."""
+        """Update stored offsets: a later automatic commit must not go back."""
         for tp in offsets:
             if tp in self._subscription and self._subscription.state(tp).stored is not None:
                 self._subscription.state(tp).stored = offsets[tp]
@@ -354,7 +353,7 @@ class GroupSide:
 def _call(
     method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
 ) -> None:
-    """Call a method of the listener; keep even a KeyboardInterrupt, because the change must be completed."""
+    """Call a method of the listener; keep even a KeyboardInterrupt, to complete the change."""
     try:
         method(partitions)
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied

@@ -64,14 +64,14 @@ class ClassicRequests:
         self._previous_generation = NO_GENERATION
 
     def id_timeout_ms(self, failures: int) -> int:
-        """Return the timeout of a first JoinGroup, to which brokers respond immediately with a member id.
+        """Return the timeout of a first JoinGroup, to which brokers respond immediately unless they hold it.
 
-        It doubles with each attempt, for brokers that hold the request.
+        It doubles with each attempt.
         """
         return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
-        """Store the last assignment for sticky assignors at the next join."""
+        """Store the last assignment, for sticky assignors."""
         self._previous, self._previous_generation = assigned, generation
 
     def lost(self) -> None:
@@ -216,7 +216,7 @@ class TopicChoice:
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the partition counts of existing topics; None if the metadata lacks a topic."""
+    """Return the partition counts of topics; None if the metadata lacks one."""
     known = metadata.cluster.topics
     if any(topic not in known for topic in topics):
         return None

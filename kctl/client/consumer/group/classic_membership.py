@@ -187,7 +187,7 @@ class ClassicMembership(Membership):
     def _look_for_lost_join(self, error: KafkaError, sent_at_ms: int) -> None:
         """Join again if the group does not know the member although JoinGroup must have arrived.
 
-        The request was lost with its connection, or its response was lost and the session has ended.
+        The request was lost, or its response was lost and the session has ended.
         """
         has_arrived = sent_at_ms >= self._rebalance.join_sent_at_ms + ARRIVES_WITHIN_MS
         if has_arrived and isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:

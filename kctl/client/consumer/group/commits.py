@@ -100,13 +100,12 @@ class CommitManager:
     # --- from the application ---------------------------------------------------------------------------------------
 
     def commit(self, event: CommitSync | CommitAsync) -> None:
-        """Queue a commit; topic ids default to the ids of the positions."""
         if not event.topic_ids:
             event = event._replace(topic_ids=self._ids_of(event.offsets))
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
 
     def after_pending(self, action: Callable[[], None]) -> None:
-        """Call `action` when all earlier commits, which are now retried, have ended."""
+        """Retry earlier commits, and call `action` when they have ended."""
         self.insist()
         self._queue.append(action)
         self._run_actions()
@@ -124,7 +123,7 @@ class CommitManager:
         self._run_actions()
 
     def insist(self) -> None:
-        """Retry pending commits, including commit_async: no later commit replaces them."""
+        """Retry pending commits, including commit_async: no later one replaces them."""
         for each in self._queue:
             if isinstance(each, PendingCommit):
                 each.is_awaited = True
@@ -216,7 +215,7 @@ class CommitManager:
         return requests
 
     def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
-        """Return the identity for a commit; None if the member that read the records has lost its membership."""
+        """Return the identity for a commit; None if its member has lost the membership."""
         if not commit.event.as_member:
             return MemberIdentity(group_instance_id=self._group_instance_id)
         identity = self._membership.identity
@@ -241,7 +240,7 @@ class CommitManager:
         )
 
     def _ids_for(self, commit: PendingCommit) -> IdsByName:
-        """Return the topic ids for a request; empty if one is unknown, or the coordinator accepts only names."""
+        """Return topic ids for a request, unless one is unknown or the coordinator accepts only names."""
         topic_ids = commit.event.topic_ids
         has_all = all(tp.topic in topic_ids for tp in commit.left)
         speaks_ids = self._coordinator.speaks(PROMPT, OffsetCommitRequest, LAST_VERSION_WITH_NAMES + 1)

@@ -38,7 +38,7 @@ class HeartbeatContents:
         self._confirmed = Changes(None, None)
 
     def forget_owned(self) -> None:
-        """Report the owned partitions again, which the coordinator expects after each assignment."""
+        """Report the owned partitions again, as the coordinator expects after each assignment."""
         self._confirmed = self._confirmed._replace(owned=None)
 
     def confirm(self, changes: Changes) -> None:
@@ -71,7 +71,7 @@ class HeartbeatContents:
         return request, changes
 
     def leave(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
-        """Return the heartbeat that ends the membership; a static member may keep its place for a session."""
+        """Return the last heartbeat; static members may keep their place for a session."""
         return self._from_member(LEAVES_FOR_NOW if keeps_place else LEAVES)
 
     def _from_member(self, epoch: int) -> ConsumerGroupHeartbeatRequest:

@@ -104,7 +104,6 @@ class AssignmentReports:
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """Owned partitions, and removed ones that the application has not released."""
         return frozenset(self._owned if self.is_applied else (*self._owned, *self._former))
 
     def send(
@@ -157,7 +156,6 @@ class Membership(ABC):
 
     @property
     def identity(self) -> MemberIdentity | None:
-        """Current identity for commits; None outside the group."""
         return None if self._place.generation < 0 else self._place.identity
 
     @property
@@ -167,7 +165,7 @@ class Membership(ABC):
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """Partitions of this member only: assigned ones, and removed ones still in use."""
+        """Assigned partitions, and removed ones still in use."""
         return self._reports.held
 
     @property
@@ -226,7 +224,6 @@ class Membership(ABC):
         """Handle a rejected commit of an identity that the group does not know."""
 
     def poll_began(self) -> None:
-        """Record the start of a poll; a member that stopped joins again."""
         self._liveness.poll_began()
         self._backoff.poll_began()
         if self._place.state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
@@ -285,7 +282,7 @@ class Membership(ABC):
         self._place.move(MemberEvent.JOIN)
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop and report the error; the next poll joins after a backoff, except for a fenced instance id."""
+        """Stop and report the error; the next poll joins again, except for a fenced instance id."""
         self._lose(Loss(str(error), error))
         is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
         self._backoff.refused(fatal=error if is_fatal else None)

@@ -37,11 +37,11 @@ class Reconciliation:
         self._names.want([*self._target, *(self.reported or ())])
 
     def forget_target(self) -> None:
-        """Wait for the next assignment: a request without a response may have changed the target."""
+        """Wait for the next assignment: a lost response may have changed the target."""
         self._target = None
 
     def applied(self, number: int) -> bool:
-        """Record that the application applied a change; return whether to report it to the coordinator."""
+        """Record an applied change; return whether to report it to the coordinator."""
         if not self._reports.applied(number) or self.reported is None or self._applied == self.reported:
             return False  # overtaken by a loss, of an earlier subscription, or without changes
         self._applied = self.reported
@@ -71,7 +71,6 @@ class Reconciliation:
         self.reported = None
 
     def forget(self) -> None:
-        """Forget target and applied partitions, but not the reported ones."""
         self._target = None
         self._applied = {}
         self._names.want(())

@@ -23,11 +23,11 @@ class Heartbeat:
         self._due_at_ms = 0
 
     def restart(self, now_ms: int) -> None:
-        """Restart the interval: another response has shown that the member is alive."""
+        """Restart the interval: another response has confirmed the member."""
         self._due_at_ms = now_ms + self._interval_ms
 
     def due_at_ms(self) -> int:
-        """Return the time of the next heartbeat, which may be past; FOREVER_MS while one is in flight."""
+        """Return the time of the next heartbeat, even past; FOREVER_MS with one in flight."""
         return FOREVER_MS if self._is_in_flight else self._due_at_ms
 
     def sent(self, now_ms: int) -> None:
@@ -58,7 +58,6 @@ class Session:
             self._report(SessionConfirmed(until_ms))
 
     def look(self, now_ms: int) -> int:
-        """Update `is_over`; return the end of the session, FOREVER_MS if it is over."""
         self.is_over = now_ms >= self._until_ms
         return FOREVER_MS if self.is_over else self._until_ms
 
@@ -81,7 +80,6 @@ class Liveness:
 
     @property
     def expires_at_ms(self) -> int:
-        """Instant at which the application counts as stuck; FOREVER_MS during a poll."""
         return self._expires_at_ms
 
 
@@ -115,7 +113,7 @@ class JoinBackoff:
             self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
-        """Record an error that the application gets; the backoff begins with the next `advance`."""
+        """Record an error that the application gets; the next `advance` begins the backoff."""
         self._is_refused = True
         self.fatal = fatal
 
@@ -144,5 +142,4 @@ class JoinBackoff:
 
     @property
     def fatal_at_ms(self) -> int | None:
-        """Instant at which the current poll raises the fatal error, or None."""
         return self.retry_at_ms if self._is_due else None
