@@ -17,7 +17,7 @@ class Words(str):
 
 
 def fill_command(template: str, values: Mapping[str, object]) -> str:
-    """Return a command line that a shell and kctl pass on unchanged, whatever characters the names contain.
+    """Return a command line that a shell and kctl pass on unchanged, whatever the names contain.
 
     If a name begins with a hyphen, the options precede the names, which follow `--`.
     """

@@ -226,7 +226,6 @@ class _Parser:
 
 
 def _is_before(end: Position, start: Position | None) -> bool:
-    """Return whether a range is certainly backward, even without offsets of a broker."""
     if isinstance(end, Absolute) and isinstance(start, Absolute):
         return end.offset < start.offset
     if isinstance(end, AtTime) and isinstance(start, AtTime):

@@ -119,7 +119,6 @@ def branch_kind(schema: Any, names: Mapping[str, Any]) -> str:
 
 
 def _collect_names(schema: Any, space: str, names: dict[str, Any]) -> Any:
-    """Return a schema with full names, and add its named types to `names`."""
     if isinstance(schema, str):
         return schema if schema in PRIMITIVES or "." in schema or not space else _full(schema, space, names)
     if isinstance(schema, list):

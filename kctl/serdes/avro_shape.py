@@ -161,7 +161,6 @@ class Shape:
     def _by_fields(
         self, keys: Mapping[str, str], inner: Mapping[str, str | None], records: Mapping[str, frozenset[str]]
     ) -> str:
-        """Return the start of the expression, for records identified by their fields."""
         if all(inner[name] is None for name in records):
             made = f"{{{self._name({fields: keys[name] for name, fields in records.items()})}[frozenset(x)]: x}}"
         else:
@@ -223,7 +222,6 @@ def must_name_branches(schema: AvroSchema) -> bool:
 
 
 def _changing_types(names: Mapping[str, Any], leaves: Leaves, *, has_unions: bool) -> set[str]:
-    """Return the names of records with values to convert, even in nested records."""
     inner: dict[str, set[str]] = {}
     found: set[str] = set()
     for name, each in names.items():

@@ -132,7 +132,7 @@ def _children(schema: Schema) -> Iterator[Any]:
 
 
 def _of_children(schema: Schema, instance: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of a subschema of properties or items and a value that it may apply to."""
+    """Yield subschemas of properties or items, each with a value that it may apply to."""
     if isinstance(instance, Mapping):
         named = schema.get("properties")
         if isinstance(named, Mapping):

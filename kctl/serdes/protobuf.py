@@ -163,7 +163,7 @@ class ProtobufCodec:
         return found, payload
 
     def _type_named(self, data: bytes) -> Any:
-        """Return the descriptor in the prefix of Apicurio, a delimited message with the type name; otherwise None."""
+        """Return the descriptor in Apicurio's prefix, a delimited message with the type name, or None."""
         if len(data) < 4 or data[1] != _TEXT_1 or data[0] != data[2] + 2:
             return None
         name = data[3 : data[0] + 1].decode("utf-8", "replace")

@@ -43,14 +43,11 @@ class Registry(Protocol):
     @property
     def url(self) -> str: ...
 
-    def one_timeout(self) -> AbstractContextManager[None]:
-        ...
+    def one_timeout(self) -> AbstractContextManager[None]: ...
 
-    def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
-        ...
+    def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema: ...
 
-    def version(self, subject: str, version: int | str = "latest", *, serialized: bool = False) -> Registered:
-        ...
+    def version(self, subject: str, version: int | str = "latest", *, serialized: bool = False) -> Registered: ...
 
 
 class SchemaStore:
@@ -64,7 +61,7 @@ class SchemaStore:
         self._failed: dict[str, tuple[int, KafkaError]] = {}
 
     def resolve(self, schema: int | UUID) -> Resolved:
-        """Return a schema with its references, by ID or GUID, within one timeout; Protobuf in serialized form.
+        """Return a schema with its references, within one timeout; Protobuf in serialized form.
 
         Raises: KafkaError: from the registry, including a recent failure.
         """

@@ -86,7 +86,6 @@ class FindingKind(NamedTuple):
     apart_ms: int = 0
 
     def found(self, values: Mapping[str, Value], evidence: Sequence[Evidence]) -> Finding:
-        """Return the finding with values in its texts and commands."""
         return Finding(
             self.id,
             self.severity,

@@ -88,7 +88,6 @@ class AwaitedSocket:
         self._below.close()
 
     def _repeat(self, call: Callable[[], T], *, is_write: bool = False) -> T:
-        """Call until the socket is ready for it. Raises: TimeoutError."""
         until_s = asyncio.get_running_loop().time() + self._seconds
         while True:
             try:

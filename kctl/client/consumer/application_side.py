@@ -159,7 +159,6 @@ class ApplicationSide:
     # --- the poll ---------------------------------------------------------------------------------------------------
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
-        """Wait until `take` returns a result; serve the group in the meantime."""
         if self._is_polling:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         group = self.group

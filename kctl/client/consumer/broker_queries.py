@@ -140,7 +140,7 @@ class BrokerQueries:
 
 
 def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
-    """Return the partitions of each topic by number; of all topics, without the failed ones."""
+    """Return the partitions of each topic; of all topics, without the failed ones."""
     assert isinstance(response, MetadataResponse)
     topics = described_topics(response)
     if isinstance(topics, KafkaError):

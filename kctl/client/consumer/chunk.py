@@ -139,7 +139,7 @@ def base_offset_behind(data: bytes, at: int) -> int | None:
 
 
 def offset_after(data: bytes, base_offset: int) -> int:
-    """Return the offset after the batch that contains `base_offset`; `base_offset + 1` without one."""
+    """Return the offset after the batch that contains `base_offset`, otherwise `base_offset + 1`."""
     at = 0
     while at < len(data):
         header = data[at : at + _LENGTH_FROM]

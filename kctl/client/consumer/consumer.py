@@ -527,7 +527,7 @@ class Consumer(NotCopied):
             timeout: for all steps together, 30s by default; 0 sends the requests without waiting. With math.inf, each
                 step with a response has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
-        Returns: the result, also for further calls.
+        Returns: the result, which further calls return again.
         Raises: exceptions of rebalance listeners and commit callbacks; never a timeout or WakeupError.
         Source: KIP-102, KIP-1092.
         """

@@ -191,7 +191,7 @@ class FetchedData:
         """Return up to `limit` records, or None; positions move after their return.
 
         Returns fewer after OUTPUT_BYTES of decompressed batches. Skips data without records until the timer expires.
-        Raises: the error of the next partition, if no record comes before it.
+        Raises: the error of the next partition, if it is first.
         """
         while True:
             records: list[Record] = []
@@ -318,7 +318,7 @@ class FetchedData:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, tp: TopicPartition, error: KafkaError) -> None:
-        """Apply the reset policy to an offset out of range; raise other errors, which the next poll retries."""
+        """Apply the reset policy to an offset out of range; raise other errors, for the next poll to retry."""
         state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:

@@ -149,7 +149,6 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
             on_report(report)
 
     def wait(self, timer: Timer, until_ms: int = FOREVER_MS) -> bool:
-        """Wait for reports until `until_ms`; return False if the timer has expired."""
         timer.update()
         if timer.is_expired:
             return False
@@ -186,8 +185,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
         """Let the loop end within the timer and join it; return whether it has ended.
 
-        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. If a step expired, returns at the end of the
-        timer.
+        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. An expired step lasts until the end of the timer.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

@@ -59,7 +59,6 @@ def network_metrics(counts: NetworkCounts) -> dict[str, float]:
 
 
 def lag_max(states: Iterable[PartitionState]) -> float:
-    """Return the greatest known lag, in offsets; NaN without one."""
     lags = [
         max(0, end_offset - position)
         for position, end_offset in ((state.position, state.end_offset) for state in states)

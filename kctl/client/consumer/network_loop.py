@@ -119,7 +119,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return the group coordinator client, None without a group.id; deferred import: a tenth of all imports."""
+        """Return the group coordinator client, if any; deferred import: a tenth of all imports."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient

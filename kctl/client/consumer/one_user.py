@@ -53,7 +53,7 @@ R = TypeVar("R")
 
 
 def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
-    """Decorate a method to raise ConcurrentModificationError during a guarded call of another thread."""
+    """Let a method raise ConcurrentModificationError during a guarded call of another thread."""
 
     @wraps(method)
     def guarded(self: C, /, *args: P.args, **kwargs: P.kwargs) -> R:

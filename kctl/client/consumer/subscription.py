@@ -222,7 +222,7 @@ class Subscription:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition, *, is_after_error: bool = False) -> None:
-        """Fetch from the position again, after a backoff if the application got an error."""
+        """Fetch from the position again, with a backoff if the application got an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.is_after_error = is_after_error
         state.epoch = epoch

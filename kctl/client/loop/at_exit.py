@@ -150,7 +150,7 @@ def _finish_all() -> None:
 
 
 def _watch_worker() -> None:
-    """Wait at the end of a multiprocessing worker, which exits by os._exit() without `atexit` handlers."""
+    """Wait at the end of a multiprocessing worker: os._exit() runs no `atexit` handlers."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or process.parent_process() is None or os.getpid() in _watched:
         return

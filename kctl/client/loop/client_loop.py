@@ -63,7 +63,7 @@ class ClientLoop(ABC, Generic[E]):
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up, or the next deadline.
 
-        If a wake-up comes late, when a turn has already handled its cause, the turn only continues the wait.
+        After a late wake-up, whose cause an earlier turn has handled, the turn only continues the wait.
         """
         mailbox = self._mailbox
         if mailbox.awake():

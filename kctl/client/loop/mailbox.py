@@ -178,7 +178,7 @@ class Mailbox(Generic[E]):
             raise forked_error(self.CLIENT)
 
     def closed_error(self) -> IllegalStateError:
-        """Return the error of a call after the end of the loop, with the reason, or in the child of a fork()."""
+        """Return the error of a call after the end of the loop or a fork(), with the reason."""
         if self.is_forked:
             return forked_error(self.CLIENT)
         if self.failure is None:

@@ -56,7 +56,7 @@ class AdvertisedAddresses:
         self._errors.pop(node.node_id, None)
 
     def attribute(self, node: Node, error: KafkaError, now_ms: int) -> KafkaError:
-        """Return the error of a failed attempt, as an AdvertisedAddressError if the address is to blame."""
+        """Return the error of an attempt, as an AdvertisedAddressError if the address is to blame."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
         if isinstance(error, LoginServerUnavailable):

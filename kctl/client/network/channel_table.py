@@ -48,7 +48,7 @@ class ChannelTable:
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
-        """Close the channel, and return its requests without a response; `reason`: the client decided to close it."""
+        """Close the channel, and return its requests without a response; `reason`: of the client, if it closes."""
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
         self._open.pop(connection.channel, None)  # may be missing after Ctrl-C

@@ -137,7 +137,7 @@ def lost(
 
     Args:
         error: None if the server closed the connection without an error.
-        received: received bytes that are not a complete frame.
+        received: not a complete frame.
         waiting: API of the caller's oldest request without a response, if any.
     """
     if phase is not Phase.READY and received:
@@ -156,7 +156,7 @@ def closed_on_first_request(target: Target, api: str) -> TransportError:
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
-    """Return the error of a server that closed the connection at the start of TLS, as plaintext brokers do."""
+    """Return the error of a server that closed at the start of TLS, as plaintext brokers do."""
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)

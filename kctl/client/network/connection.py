@@ -191,7 +191,7 @@ class Connection:
         on_done: OnDone | None,
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        """Queue one request, whose response `receive` returns; requests with `on_done` wait for a running renewal."""
+        """Queue one request; with `on_done`, it waits for a running renewal."""
         correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,
@@ -236,7 +236,7 @@ class Connection:
         return self.is_ready and self._session.is_due(now_ms)
 
     def renew_session(self, now_ms: int) -> None:
-        """Authenticate again, after the requests in flight; later requests of callers wait.
+        """Authenticate again, after the requests in flight; later requests wait.
 
         Raises: KafkaError: no credentials; the connection has ended.
         """

@@ -65,10 +65,7 @@ class ConnectionFactory:
             self._mechanism("")  # invalid credentials raise here and not in a network thread
 
     def read_files(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read changed certificates and get a token or ticket for `host`, in a helper thread.
-
-        Returns: None if there is nothing to read or get.
-        """
+        """Read changed certificates and get a token or ticket for `host`, in a helper thread, if needed."""
         works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
         if self._fetched is not None:
             self._fetched.refresh_with(resolver)
@@ -168,7 +165,7 @@ class ConnectionFactory:
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:
-    """Return the socket options; -1 for buffers that are not configured: the system may enlarge its own."""
+    """Return the socket options; -1 for unconfigured buffers: the system may enlarge its own."""
     kind = type(config)
     return SocketOptions(
         user_timeout_ms=config.request_timeout_ms,

@@ -85,7 +85,7 @@ class Dialer:
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
-        """Return the error of the oldest running attempt (at that node), for a caller without more time; any thread."""
+        """Return the error of the oldest running attempt, for a caller without more time; any thread."""
         for entry in self.under_way:
             attempt = entry.attempt
             if attempt is None or node_id not in (None, entry.node.node_id):
@@ -136,7 +136,7 @@ class Dialer:
         self._selector.wakeup()
 
     def advance_looked_up(self, now_ms: int) -> None:
-        """Continue the attempts whose lookup has finished; start to get the next token or ticket if it is due."""
+        """Continue attempts after their lookup; start to get the next token or ticket if it is due."""
         self._factory.advance(now_ms, partial(self._on_looked_up, None))
         while self._looked_up:
             entry = self._looked_up.popleft()

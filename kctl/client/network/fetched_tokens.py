@@ -39,7 +39,7 @@ class FetchedTokens(Renewed[AccessToken]):
 
 
 def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
-    """Return the tokens of a config with a callback or an HTTP token endpoint; None for other configs.
+    """Return the tokens of a config with a callback or an HTTP token endpoint, otherwise None.
 
     Raises: ConfigError: the endpoint's URL, its client id, or its secret is missing or invalid.
     """

@@ -43,7 +43,6 @@ class IdleExpiryManager:
         self.lru_connected.pop(channel, None)
 
     def evict_connecting(self, now_ms: int) -> list[int]:
-        """Remove and return the channels that are not ready by their deadline."""
         expired = []
         while self._next_connecting_at_ms() <= now_ms:
             _, channel = heappop(self._deadlines)
@@ -58,7 +57,6 @@ class IdleExpiryManager:
         return deadlines[0][0] if deadlines else FOREVER_MS
 
     def evict_idle(self, now_ms: int) -> list[int]:
-        """Remove and return the connected channels that were not used for connections.max.idle.ms."""
         expired = []
         for channel, used_at_ms in self.lru_connected.items():
             if now_ms - used_at_ms < self._max_idle_ms:

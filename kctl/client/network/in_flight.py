@@ -153,7 +153,7 @@ class InFlightRequests:
             yield self._held.popleft()
 
     def answered_by(self, frame: bytes) -> tuple[InFlight, Response, int]:
-        """Remove the request of a response frame; return it with its response and the number of surplus bytes.
+        """Remove the request of a response frame; return both, and the number of surplus bytes.
 
         Raises: RemoteProtocolError: not a response to the oldest request, which stays in flight.
         """

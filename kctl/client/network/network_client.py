@@ -222,7 +222,7 @@ class NetworkClient:
     def _poll_io(self, until_ms: int) -> int:
         """Wait, handle the events, and return their time.
 
-        The wait continues after a part of a large response, which concerns no caller.
+        Parts of a large response do not end the wait.
         """
         while True:
             happened = self.selector.poll(until_ms)
@@ -327,8 +327,7 @@ class NetworkClient:
         """Handle the error that ended a connection.
 
         If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert does
-        not concern the client's identity. Otherwise it is a refusal of this node, and `NetworkStatus.fatal_error`
-        decides whether calls fail.
+        not concern the client's identity. Otherwise it is a refusal; see `NetworkStatus.fatal_error`.
         """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)

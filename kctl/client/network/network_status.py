@@ -82,7 +82,7 @@ class NetworkStatus:
             self._states.clear_refusal(node_id)
 
     def activity(self) -> str:
-        """Return the network's current activity in a few words, for the time breakdown of a timeout."""
+        """Return the network's activity for the time breakdown of a timeout."""
         if self._requests.in_flight:
             return "waiting for a response"
         if self._dialer.is_busy:
@@ -93,7 +93,7 @@ class NetworkStatus:
         return f"throttled by {', '.join(throttling)}" if throttling else "back-off"
 
     def throttling(self) -> list[tuple[Node, int]]:
-        """Return the connected brokers that throttle this client, with the remaining time in ms."""
+        """Return the connected brokers that throttle this client, with the remaining ms."""
         now_ms = self._clock.now_ms()
         if now_ms >= self._requests.throttled_until_ms:
             return []

@@ -33,7 +33,7 @@ class NodeChoice:
         self._race = CandidateRace(attempt_delay_ms)
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return the least loaded ready node; without one, start candidates one after the other until one is ready."""
+        """Return the least loaded ready node; without one, start one candidate after the other."""
         ready = self._least_loaded_ready(avoid)
         if ready is not None:
             return ready.node
@@ -52,7 +52,7 @@ class NodeChoice:
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
 
     def next_deadline_at_ms(self, now_ms: int) -> int:
-        """Return when the next candidate may be started while a caller waits for any node."""
+        """Return when to start the next candidate for a waiting caller."""
         if not self._race.is_running:
             return FOREVER_MS
         idle = [node_id for entry in self._members() if self._states.is_idle(node_id := entry.node.node_id)]

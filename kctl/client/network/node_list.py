@@ -47,7 +47,7 @@ class NodeList:
     def update(self, nodes: Sequence[Node]) -> None:
         """Set the list; a node that left is dropped after its last response.
 
-        Differs: a connection to a bootstrap entry is kept for the node that advertises its host and port; Java makes a
+        Differs: the connection to a bootstrap entry is kept for the node that advertises its address; Java makes a
             second one.
         """
         members = {node.node_id: node for node in nodes}
@@ -72,7 +72,6 @@ class NodeList:
             self._replace(present, NodeEntry(node, is_dedicated=True))
 
     def sweep(self) -> None:
-        """Drop nodes that left and have nothing in flight."""
         if not self._leaving:
             return
         for node_id, entry in list(self._leaving.items()):
@@ -83,7 +82,7 @@ class NodeList:
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
-        """Add a node; if another address had its id, hang up, and its requests in flight fail."""
+        """Add a node; if another address had its id, its requests in flight fail."""
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)

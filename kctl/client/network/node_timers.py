@@ -54,7 +54,7 @@ class NodeTimers:
         return FOREVER_MS
 
     def pop_due(self, now_ms: int) -> list[NodeEntry]:
-        """Return the nodes that are due, each once; the caller then calls `note`."""
+        """Return the due nodes; the caller then calls `note`."""
         due: list[NodeEntry] = []
         while self.next_at_ms(now_ms) <= now_ms:
             _, _, entry = heappop(self._heap)

@@ -95,7 +95,7 @@ class NodeAttempt:
         return self._race.is_exhausted
 
     def next_deadline_at_ms(self) -> int:
-        """Return the next instant with work other than I/O: an address to dial, an expired request, the end of DNS."""
+        """Return the next instant with work other than I/O."""
         if self._race is None:
             return self.deadline_at_ms
         requests = [connection.next_deadline_at_ms() for connection in self.connecting.values()]

@@ -36,7 +36,7 @@ class ListenerNotes:
         self._surplus: set[tuple[str, int]] = set()
 
     def surplus(self, target: Target, api: str, version: int, count: int) -> None:
-        """Log a response with more bytes than its version defines, once per node; Java ignores them as well."""
+        """Log a response with bytes after its end, once per node; Java ignores them as well."""
         where = target.host, target.port
         if where not in self._surplus:
             self._surplus.add(where)

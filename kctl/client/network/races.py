@@ -30,7 +30,7 @@ class CandidateRace:
 
 
 def interleave(addresses: Sequence[Address]) -> list[Address]:
-    """Return the addresses without duplicates, the families alternating, the resolver's first family first."""
+    """Return the addresses without duplicates, families alternating, the resolver's first family first."""
     unique = list(dict.fromkeys(addresses))
     if not unique:
         return []

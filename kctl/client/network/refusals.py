@@ -50,7 +50,7 @@ class BootstrapRefusal:
         self._mismatches.clear()
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
-        """Return the error if all servers have refused for the whole timeout; always the same object."""
+        """Return the error (always one object) if all servers have refused for the whole timeout."""
         if self._timeout_ms < 0 or self._error is not None:
             return self._error
         servers = tuple(node_ids)
@@ -110,8 +110,8 @@ class Acceptance:
     def fatal_error(self, members: Sequence[NodeEntry]) -> KafkaError | None:
         """Return the refusal that ends calls early, if any.
 
-        Rejected credentials count from the first node, until any node has responded. Other refusals need all nodes. A
-        response of a bootstrap server does not excuse brokers that all refuse: their addresses differ.
+        Rejected credentials count from the first node, until any node has responded. Other refusals need all nodes,
+        even after a response of a bootstrap server, whose address may differ.
         """
         if self._is_given_by_broker or any(entry.connection is not None for entry in members):
             return None

@@ -107,7 +107,6 @@ class RequestTable:
         return bool(self._ended)
 
     def send(self, entry: NodeEntry | None, outgoing: Outgoing) -> None:
-        """Send a request to a ready node; if it cannot be sent, it ends with the reason."""
         node_id = outgoing.node_id
         connection = None if entry is None else entry.connection
         if entry is None or connection is None or connection.versions is None:

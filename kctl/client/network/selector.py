@@ -202,9 +202,9 @@ class Selector:
     def _wait(self, until_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
         """Wait for I/O until the instant `until_ms`.
 
-        Linux may end a wait of epoll or select late by a thousandth (in a process with low priority, by a
-        two-hundredth), and epoll accepts only whole milliseconds. The wait therefore has parts: nearly the whole wait,
-        nearly the rest, and the last millisecond with select() on the epoll descriptor.
+        Linux may end a wait of epoll or select late by a thousandth (with low priority, by a two-hundredth), and epoll
+        accepts only whole milliseconds. The wait therefore has parts: nearly the whole wait, nearly the rest, and the
+        last millisecond with select() on the epoll descriptor.
         """
         rest_s = self._clock.seconds_until(until_ms)
         while (piece_ms := int(min(rest_s, _LONGEST_WAIT_S) * 1000 * _SURELY_NOT_LATE)) > 0:
@@ -232,7 +232,7 @@ class Selector:
         self._wake_writer.close()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the descriptors. It shares the parent's epoll, so it must not unregister them."""
+        """Close the child's copies of the descriptors, without unregistering: it shares the parent's epoll."""
         for entry in list(self._channels.values()):
             entry.sock.close()
         self._channels.clear()

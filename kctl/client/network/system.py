@@ -113,7 +113,6 @@ class SystemEntropy:
 
 
 def system_runtime() -> Runtime:
-    """Return the runtime with sockets, threads, and the system's clock."""
     clock = SystemClock()
     return Runtime(
         clock=clock,

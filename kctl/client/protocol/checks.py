@@ -13,7 +13,7 @@ def check_response(response: Response) -> None:
 
 
 def _check_topic_names(response: MetadataResponse) -> None:
-    """Reject illegal topic names, except in topics with an error, which may repeat the requested name."""
+    """Reject illegal topic names; topics with an error may repeat the requested name."""
     for topic in response.topics:
         if not topic.error_code and topic.name is not None and not is_topic_name(topic.name):
             raise RemoteProtocolError(

@@ -77,8 +77,7 @@ def decode_prefix(
 ) -> tuple[M, int]:
     """Decode the message at `offset`; return it and the position after it.
 
-    With `in_place`, records may be FrameSlices of `data` instead of bytes. Raises: as `decode`, except for bytes after
-    the message.
+    With `in_place`, records may be FrameSlices of `data`. Raises: as `decode`, except for surplus bytes.
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")

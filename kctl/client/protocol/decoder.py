@@ -201,7 +201,6 @@ class _Decoder(Source):
             self.line(f"{add}({item})")
 
     def _skip_struct(self, cls: type[Struct]) -> None:
-        """Move the position past a struct; the caller checks that it is not past the end."""
         body, _, _ = self.split(cls)
         for is_fixed, fields in groupby(body, key=lambda entry: not entry.is_array and entry.kind in FIXED_SIZES):
             if is_fixed:

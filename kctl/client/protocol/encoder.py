@@ -13,7 +13,6 @@ from kctl.client.protocol.source import Repeated, Source
 
 
 def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], None]:
-    """Return a function (message, parts) that appends the encoded message to `parts`."""
     source = _Encoder(version, version >= cls.FLEXIBLE_FROM)
     source.line("w = parts.append")
     source.struct(cls, "message")

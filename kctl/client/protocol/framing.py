@@ -53,7 +53,7 @@ def response_header_version(cls: type[Response], version: int) -> int:
 
 
 def encode_request_pieces(request: Request, version: int, correlation_id: int, client_id: str | None) -> list[bytes]:
-    """Return the frame of a request, including its size, in pieces; large contents are not copied.
+    """Return the frame of a request, in pieces; large contents are not copied.
 
     Raises: LocalProtocolError: as `codec.encode`.
     """
@@ -68,14 +68,14 @@ def encode_request_pieces(request: Request, version: int, correlation_id: int, c
 
 
 def encode_response(response: Response, version: int, correlation_id: int) -> bytes:
-    """Return the frame of a response, including its size. Raises: LocalProtocolError: as `codec.encode`."""
+    """Return the frame of a response. Raises: LocalProtocolError: as `codec.encode`."""
     header = ResponseHeader(correlation_id=correlation_id)
     parts = codec.encode_parts(header, response_header_version(type(response), version))
     return b"".join(_frame_pieces(parts + codec.encode_parts(response, version)))
 
 
 def peek_request(frame: bytes) -> RequestPrefix:
-    """Return the first fields of a request frame (without size), even if its API or version is unknown.
+    """Return the first fields of a request frame (without size), even of an unknown API or version.
 
     Raises: RemoteProtocolError: the frame has less than 8 bytes.
     """
@@ -164,9 +164,9 @@ class FrameReader:
         return self._is_large and self._left > 0
 
     def place(self) -> memoryview | None:
-        """Return memory to read the rest of a large frame into before `feed`; None between frames or for small frames.
+        """Return memory to read the rest of a large frame into before `feed`; otherwise None.
 
-        If the memory cannot be allocated, the frame is kept in pieces, because its size may be false.
+        If the memory cannot be allocated, the frame is kept in pieces: its size may be false.
         """
         if not self.is_inside_large:
             return None

@@ -197,7 +197,6 @@ class Writer:
             raise Malformed(f"{value!r} is no {kind}") from None
 
     def length(self, prefix: str, size: int | None) -> None:
-        """Append the length of a string, bytes, or an array; None is null."""
         value = -1 if size is None else size
         if prefix == "uvarint":
             self.parts.append(uvarint(value + 1))

@@ -46,7 +46,7 @@ class Source:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add `head` and indent the lines in the context; flush the run at both ends."""
+        """Indent the lines in the context below `head`; flush the run at both ends."""
         self.flush()
         self.line(head)
         self._indent += "    "

@@ -87,7 +87,7 @@ class Coordinator:
     # --- sending to it ----------------------------------------------------------------------------------------------
 
     def ready(self, connection: int | None = None) -> bool:
-        """Return whether a request can be sent on a connection (default: the first); otherwise connect."""
+        """Return whether a connection (default: the first) is ready; otherwise connect."""
         if self._node is None:
             self._is_wanted = True
             return False
@@ -156,7 +156,7 @@ class Coordinator:
         self.error = None
 
     def lost(self, error: KafkaError) -> None:
-        """Find the coordinator again: it does not respond, or is no longer the coordinator."""
+        """Find the coordinator again: it is silent, or no longer the coordinator."""
         if self._node is None:
             return
         self.error = error
@@ -274,7 +274,7 @@ class Coordinator:
             self._pause.failed(self._client.clock.now_ms())
 
     def _on_recheck(self, node: Node, known: Node) -> None:
-        """Move to another coordinator if one is reported; otherwise the known one keeps its full timeout."""
+        """Move to a reported other coordinator; otherwise the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
             text = f"{known} is no longer the coordinator, node {node.node_id} is"

@@ -39,7 +39,7 @@ def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersi
 def coordinators_in(
     response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str], broker: str = "a broker"
 ) -> dict[str, Node | KafkaError]:
-    """Return the coordinator or error of each requested key; only of the first if the response has a single key."""
+    """Return the coordinator or error of each key; only of the first if the response has no keys."""
     many = [(each.key, each) for each in response.coordinators]
     entries = each_once(many, keys, "FindCoordinator", broker) if many else {}
     found: dict[str, Node | KafkaError] = {}

@@ -158,7 +158,7 @@ def codes_in(
     topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
     topic_ids: Mapping[str, bytes] = {},
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the error code of each partition. Args: topic_ids: of topics that the request identified by id."""
+    """Yield the error code of each partition; `topic_ids`: of topics that the request identified by id."""
     names = {topic_id: name for name, topic_id in topic_ids.items()}
     for topic in topics:
         name = topic.name

@@ -13,12 +13,9 @@ V = TypeVar("V")
 def each_once(
     items: Iterable[tuple[K, V]], requested: Iterable[K] | None, api: str, broker: str
 ) -> dict[K, V | KafkaError]:
-    """Return each requested item; missing and duplicate ones are a RemoteProtocolError.
+    """Return each requested item (None: all); missing and duplicate ones are a RemoteProtocolError.
 
-    Args:
-        items: items of the response; other items are ignored.
-        requested: None: all items of the response.
-        broker: name of the sender for messages.
+    Args: broker: name of the sender for messages.
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:

@@ -24,8 +24,7 @@ class CallProgress(NamedTuple):
 
 
 class RequestManager(Protocol):
-    def poll(self, now_ms: int) -> Poll:
-        ...
+    def poll(self, now_ms: int) -> Poll: ...
 
 
 class CallManager(RequestManager, Protocol):
@@ -35,5 +34,4 @@ class CallManager(RequestManager, Protocol):
         """Forget a call whose caller has stopped waiting; unknown ids are ignored."""
         ...
 
-    def progress(self, call_id: int) -> CallProgress | None:
-        ...
+    def progress(self, call_id: int) -> CallProgress | None: ...

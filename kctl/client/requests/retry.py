@@ -69,7 +69,7 @@ class RetryRule(NamedTuple):
     limits_unknown_topic: bool = False
 
     def decide(self, error: KafkaError, tries: int = 0) -> Decision:
-        """Return the consequence of an error. Args: tries: attempts so far; 0 if it does not matter."""
+        """Return the consequence of an error; `tries`: attempts so far, 0 if it does not matter."""
         if not isinstance(error, BrokerError):
             if self.retries_lost:
                 is_final = isinstance(error, UnsupportedVersionError | LocalProtocolError)

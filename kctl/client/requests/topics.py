@@ -35,7 +35,6 @@ def topic_names_request() -> TopicNamesRequest:
 
 
 def topic_names_in(response: TopicNamesResponse, broker: str, *, include_internal: bool) -> list[str] | KafkaError:
-    """Return the sorted names of the topics, or the error of the whole response."""
     if response.error_code:
         return broker_error(response.error_code, "read metadata")
     return malformed_metadata(response, broker) or sorted(

@@ -137,7 +137,7 @@ def _throttle_left(kind: str, name: str, keys: tuple[str, ...], found: dict[str,
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:
-    """Yield brokers with epochs older than in the first look: they may learn of an epoch shortly after others."""
+    """Yield brokers with older epochs than the first look: they may learn of epochs late."""
     if looks.before is None:
         return
     first = looks.before
@@ -179,7 +179,7 @@ def _stale(looks: Looks) -> Iterator[Finding]:
 
 
 def _controllers(look: Look) -> Iterator[Finding]:
-    """Yield a finding if brokers respond, but not for the controller."""
+    """Yield a finding if brokers respond, and get no response from the controller."""
     timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
     timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
     alive = [node_id for node_id in look.responding if node_id not in look.silent]

@@ -104,7 +104,7 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
 def _beside(before: tuple[MemberDescription, ...], now: tuple[MemberDescription, ...]) -> list[MemberDescription]:
     """Return dynamic members with a new ID, if an older ID of their client and host is still present.
 
-    Processes with several members do not count: they have as many members before.
+    Processes with several members do not count.
     """
     known = {member.member_id for member in before}
     found = []
@@ -149,7 +149,6 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDescription]]:
-    """Return static members by instance ID, with one entry for each change of the member ID."""
     seen: dict[str, list[MemberDescription]] = {}
     for description in history:
         for member in description.members:

@@ -192,7 +192,6 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _arrived_uncommitted(looks: Looks, group_id: str) -> dict[TopicPartition, int]:
-    """Return the arrived records of partitions whose member committed nothing in either look."""
     both = looks.both(group_id)
     if both is None:
         return {}
@@ -230,7 +229,6 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
 
 
 def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
-    """Return the offsets in partitions without a committed offset, unless they have only markers."""
     found: dict[TopicPartition, int] = {}
     for tp in looks.now.uncommitted_partitions(group):
         start, end = looks.now.starts.get(tp), looks.now.ends.get(tp)

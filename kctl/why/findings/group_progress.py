@@ -275,7 +275,7 @@ def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicParti
 
 
 def _fix_of_slow(looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition]) -> dict[str, Value]:
-    """Return the fix, and the text about a hot partition: more consumers do not always help."""
+    """Return the fix, and the text about a hot partition, for which more consumers do not help."""
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = f"; {tp} received {looks.arrived(tp):,} of the records, and {looks.lag(group, tp) or 0:,} wait in it"

@@ -29,7 +29,7 @@ def with_brokers(asker: Asker, look: Look) -> Look:
 
 
 def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
-    """Return the log directories by broker, reduced to needed sizes: there may be 600,000 replicas."""
+    """Return the log directories, reduced to needed sizes: there may be 600,000 replicas."""
     alive = asker.alive
     compacted = look.compacted_topics
     found: dict[int, list[LogDir]] = {}

@@ -23,7 +23,7 @@ class _Compacted(NamedTuple):
 
 
 def with_old_keys(asker: Asker, look: Look) -> Look:
-    """Add samples from the start of the largest compacted logs, within the part that a working cleaner keeps clean."""
+    """Add samples from the start of the largest compacted logs, from the part that should be clean."""
     sizes = _sizes(look)
     every = {tp: found for tp in asker.readable(look.partitions, sizes) if (found := _compacted(look, tp, sizes[tp]))}
     largest = sorted(every, key=lambda tp: -sizes[tp])[:MOST_READ]

@@ -13,7 +13,6 @@ MOST_ROUNDS = 3
 
 
 def with_epoch_ends(asker: Asker, look: Look, before: Look | None) -> Look:
-    """Add the ends of epochs in which groups committed, and of epochs of an earlier look."""
     known = look.partitions
     wanted: dict[TopicPartition, set[int]] = {}
     for group in look.groups.values():

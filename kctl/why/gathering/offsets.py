@@ -63,7 +63,6 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
 
 
 def _reduced(part: Look, topics: Container[str], selection: Selection) -> Look:
-    """Return the offsets of these topics, and others that findings may need."""
     held = set(held_back(part))
     has_ends = selection.is_compared
     future_ms = part.wall_ms + FUTURE_MS
@@ -107,7 +106,7 @@ def with_markers(asker: Asker, look: Look) -> Look:
 
 
 def _next_to_read(look: Look) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the next offset of each group; 0 in uncommitted partitions of groups without members."""
+    """Yield the next offset of each group; 0 without commits and members."""
     for group in look.groups.values():
         for tp, committed in group.committed.items():
             if committed is not None:
@@ -150,7 +149,6 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
 
 
 def with_records(asker: Asker, look: Look, before: Look | None) -> Look:
-    """Add the shapes of the next records of stuck groups, and of the records before them."""
     at: dict[TopicPartition, int] = {}
     for group_id in look.groups:
         for tp in frozen_partitions(Looks(look, before), group_id):

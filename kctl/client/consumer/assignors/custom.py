@@ -29,7 +29,7 @@ class FunctionAssignor:
 def assignment_of(
     assignor: Assignor, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]
 ) -> Assignment:
-    """Return the assignment of all members, with a list for each.
+    """Return a list of partitions for each member.
 
     Raises: IllegalStateError: the assignor raised, or its result is invalid.
     """
@@ -43,7 +43,7 @@ def assignment_of(
 
 
 def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation: int) -> bytes:
-    """Return the user data of a member. Raises: IllegalStateError: the assignor raised, or returned no bytes."""
+    """Return the user data. Raises: IllegalStateError: the assignor raised, or returned no bytes."""
     try:
         found = assignor.subscription_user_data(owned, generation)
         if not isinstance(found, bytes):

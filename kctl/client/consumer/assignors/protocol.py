@@ -16,7 +16,7 @@ NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
-    """Encode a subscription, without its instance id. Raises: LocalProtocolError: a value does not fit."""
+    """Encode a subscription without its instance id. Raises: LocalProtocolError: a value does not fit."""
     owned = [
         consumer_protocol_subscription.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(subscription.owned).items()
@@ -32,9 +32,8 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
-    """Decode the subscription of a member.
+    """Decode a subscription; its instance id is from the JoinGroup response.
 
-    Args: group_instance_id: from the member's entry in the JoinGroup response.
     Raises: RemoteProtocolError: the bytes are invalid.
     """
     message = decode_member_data(ConsumerProtocolSubscription, data)
@@ -53,7 +52,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
 def encode_assignment(
     topic_partitions: Iterable[TopicPartition], user_data: bytes = b"", version: int = NEWEST_VERSION
 ) -> bytes:
-    """Encode the assignment of one member. Raises: LocalProtocolError: a value does not fit."""
+    """Encode an assignment. Raises: LocalProtocolError: a value does not fit."""
     assigned = [
         consumer_protocol_assignment.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(topic_partitions).items()
@@ -63,7 +62,7 @@ def encode_assignment(
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """Decode an assignment; empty bytes are an empty one. Raises: RemoteProtocolError: invalid bytes."""
+    """Decode an assignment; empty bytes are valid. Raises: RemoteProtocolError: invalid bytes."""
     if not data:
         return []
     message = decode_member_data(ConsumerProtocolAssignment, data)

@@ -113,7 +113,7 @@ class Shares:
                     has_changed = True
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
-        """Return the shortest path to a member with at least two partitions less, preferably the smallest."""
+        """Return the shortest path to a member with at least two partitions less."""
         floor = min(self._size.values())
         ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}
@@ -135,7 +135,6 @@ class Shares:
     def _neighbours(
         self, givers: list[str], came_by: dict[str, Step], seen_topics: dict[str, None], start: str
     ) -> Iterator[str]:
-        """Yield the members that can receive a partition from the givers."""
         for giver in givers:
             for topic, held in self._held[giver].items():
                 if not held or topic in seen_topics:

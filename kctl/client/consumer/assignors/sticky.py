@@ -52,7 +52,6 @@ class Claims:
     def kept(
         self, topics_of: Mapping[str, Iterable[str]], partitions_of: Mapping[str, int]
     ) -> dict[str, list[TopicPartition]]:
-        """Return each member's owned partitions that exist and to which it subscribes."""
         kept: dict[str, list[TopicPartition]] = {}
         for member_id, owned in self._owned.items():
             wanted = dict.fromkeys(topics_of[member_id])

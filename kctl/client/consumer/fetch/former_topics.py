@@ -18,7 +18,7 @@ class FormerTopics:
         self._ids: set[bytes] = set()
 
     def has(self, tp: TopicPartition, state: FetchState) -> bool:
-        """Return whether position or metadata belong to a former topic, which is not fetched; report it."""
+        """Return whether position or metadata belong to a former topic; report it."""
         if state.topic_id != NO_TOPIC_ID:
             is_former = not self._leaders.is_the_one(tp.topic, state.topic_id)
             if is_former:
@@ -37,10 +37,7 @@ class FormerTopics:
         return True
 
     def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
-        """Return the topic ids of positions; if they differ, the former one.
-
-        Args: states: None for partitions that are not read; they have the current id.
-        """
+        """Return the topic ids of positions, or the current ones (None); of different ids, the former one."""
         ids: dict[str, bytes] = {}
         for tp, state in states:
             present = self._leaders.topic_id(tp.topic)

@@ -278,7 +278,7 @@ class FetchManager:
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _return_data(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
-        """Release the partitions of a finished request; return the partitions for which its response is current."""
+        """Release the partitions of a finished request; return partitions with a current response."""
         self._is_all_waiting = False
         asked = {}
         for tp, epoch in epochs.items():

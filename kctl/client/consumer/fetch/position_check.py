@@ -48,7 +48,7 @@ class PositionCheck:
         return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
 
     def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:
-        """Return the request to a ready leader; None if the leader is too old, and all count as checked."""
+        """Return the request; None if the leader is too old, and all count as checked."""
         if not self._leaders.speaks(node_id, OffsetForLeaderEpochRequest, FIRST_VERSION_FOR_CONSUMERS):
             for _, state, info in entries:
                 state.checked_epoch = info.leader_epoch

@@ -106,7 +106,7 @@ class PartitionReports:
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Retry after the backoff with newer metadata; fail the partition if the error is not retriable."""
+        """Retry after the backoff with newer metadata, or fail if the error is not retriable."""
         if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
@@ -115,7 +115,7 @@ class PartitionReports:
         self.wait(tp, state, str(error), WaitKind.REFUSED, error)
 
     def retry_at_ms(self, state: FetchState, now_ms: int) -> int:
-        """Return when the partition may be fetched; begin the backoff after an error that the application got."""
+        """Return when to fetch; begin the backoff after an error that the application got."""
         if state.is_after_error:
             state.is_after_error = False
             if state.retry_at_ms <= now_ms:

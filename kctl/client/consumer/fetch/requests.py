@@ -53,7 +53,7 @@ class FetchRequests:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def fetch(self, node_id: int, entries: Iterable[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        """Return the fetch of these partitions, within `room` bytes; `is_short`: full partitions are left out."""
+        """Return the fetch of these partitions, within `room` bytes; `is_short`: full ones are left out."""
         speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
         wanted: dict[TopicPartition, AskedPartition] = {}
         epochs: dict[TopicPartition, int] = {}
@@ -132,7 +132,7 @@ class FetchRequests:
     # --- repetition -------------------------------------------------------------------------------------------------
 
     def keep(self, node_id: int, fetch: FetchInFlight, response: FetchResponse) -> bool:
-        """Return whether an empty fetch is kept for repetition; otherwise its partitions need handling."""
+        """Return whether an empty fetch is kept for repetition."""
         brought_nothing = not response.error_code and not response.responses and self.sessions.of(node_id).is_open
         is_kept = fetch.may_repeat and brought_nothing
         if is_kept:

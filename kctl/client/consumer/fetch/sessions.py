@@ -194,7 +194,7 @@ class SessionsClose:
 
 
 def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopic]:
-    """Return partitions in request form, in order, grouped if adjacent ones have the same topic."""
+    """Return partitions in request form, in order; adjacent ones of a topic are grouped."""
     topics: list[FetchTopic] = []
     for tp, asked in wanted.items():
         if not topics or (topics[-1].topic, topics[-1].topic_id) != (tp.topic, asked.topic_id):

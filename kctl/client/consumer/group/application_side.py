@@ -162,7 +162,7 @@ class GroupSide:
     # --- inside poll ------------------------------------------------------------------------------------------------
 
     def poll_began(self) -> None:
-        """Report the start of a poll; immediately without partitions: the group may wait for this member."""
+        """Report the start of a poll; immediately without partitions: the group may wait."""
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -177,7 +177,7 @@ class GroupSide:
     def advance(self) -> None:
         """Do the work of a poll: assignment changes, callbacks, due automatic commits.
 
-        Raises: the error for which the group rejects this member, and exceptions of listener and callbacks.
+        Raises: the error for which the group rejects this member; exceptions of listener and callbacks.
         """
         if self._failure is not None:
             error, self._failure = self._failure, None
@@ -197,7 +197,7 @@ class GroupSide:
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Apply a change; after an exception, the next poll continues with the interrupted step."""
+        """Apply a change; after an exception, the next poll continues with its step."""
         update = self._update
         if update is None or update.change is not change:
             update = self._update = self._update_for(change)
@@ -261,7 +261,7 @@ class GroupSide:
             state.stored = offsets[tp]
 
     def to_commit(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return the offsets of a commit without offsets (None: all assigned partitions)."""
+        """Return the offsets of a commit without offsets."""
         if self._config.enable_auto_offset_store:
             return self.positions(topic_partitions)
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions

@@ -37,7 +37,7 @@ class CommitCallbacks:
             del self._open[event.commit_id]
 
     def run(self) -> None:
-        """Run pending callbacks; after a KeyboardInterrupt, a callback is repeated."""
+        """Run pending callbacks, again after a KeyboardInterrupt."""
         while self._ended:
             commit_id, (commit, error) = next(iter(self._ended.items()))
             try:

@@ -129,7 +129,7 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit at a close, each with the last error of the commit as cause."""
+        """Fail every commit at a close, with its last error as cause."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
@@ -199,7 +199,7 @@ class CommitManager:
                 commit.gone = broker_error(ErrorCode.UNKNOWN_TOPIC_ID, f"commit the offset of {tp}")
 
     def unsent(self, now_ms: int) -> list[Outgoing]:
-        """Return requests for all unsent commits, for a close without time."""
+        """Return the unsent commits, for a close without time."""
         if not self._coordinator.ready(PROMPT):
             return []
         requests = []
@@ -295,8 +295,8 @@ class CommitManager:
     def _on_fenced(self, commit: PendingCommit, error: KafkaError, now_ms: int, *, is_outdated: bool) -> None:
         """Retry in the next generation if the member keeps its partitions, otherwise fail.
 
-        During a join, its response decides. Commits use another connection, so they may learn of a new generation
-        before the member does, as with KIP-848 epochs.
+        Commits use another connection, so they may learn of a new generation before the member does, as with KIP-848
+        epochs.
         """
         identity = self._identity_for(commit)
         if identity is not None and (is_outdated or identity != commit.identity):

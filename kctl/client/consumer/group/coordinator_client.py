@@ -94,10 +94,7 @@ class GroupCoordinatorClient:
         }
 
     def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
-        """Return the requests of a close without time: commits, then LeaveGroup, in order on one connection.
-
-        Source: KIP-102.
-        """
+        """Return the requests of a close without time, in order on one connection (KIP-102)."""
         requests = self.commits.unsent(now_ms)
         if is_leaving:
             self.membership.leave(until_ms)
@@ -145,7 +142,7 @@ class GroupCoordinatorClient:
         )
 
     def _report_commit(self, event: Report) -> None:
-        """Pass on the end of a commit; publish failures of automatic commits, for which no caller waits."""
+        """Pass on the end of a commit; publish failures of automatic ones, for which no caller waits."""
         if isinstance(event, CommitDone):
             automatic = self._automatic.pop(event.commit_id, None)
             if automatic is not None and event.error is not None:

@@ -83,7 +83,6 @@ class MemberPlace:
 
 
 def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, KafkaError | None]:
-    """Return topics with errors, as the end of a reason, and the first error."""
     found = [(topic, metadata.cluster.topics.get(topic)) for topic in topics]
     errors = {topic: info.error for topic, info in found if info is not None and info.error is not None}
     unknown = [topic for topic, error in errors.items() if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
@@ -305,7 +304,7 @@ class Membership(ABC):
             self._report(GroupWaiting(*waiting))
 
     def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
-        """Return the cause of a wait; for a repeated step of joining, the error of its last attempt."""
+        """Return the cause of a wait; in a repeated step of joining, the error of its last attempt."""
         before, before_kind, _ = self._waiting
         if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
             self._failed_step = before, cause

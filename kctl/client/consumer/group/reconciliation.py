@@ -81,7 +81,6 @@ class Reconciliation:
         self._reports.is_applied = True
 
     def _send(self, wanted: Slots, *, is_lost: bool = False) -> None:
-        """Report the partitions by topic name, with the new ids of recreated topics."""
         names = self._names.known()
         gone = [topic_id for topic_id in self.reported or () if topic_id not in wanted]
         owned = [TopicPartition(names[topic_id], number) for topic_id, numbers in wanted.items() for number in numbers]
