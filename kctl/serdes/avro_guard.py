@@ -98,7 +98,7 @@ class _Walk:
 
 
 class _Facts(NamedTuple):
-    """Properties of a type: nesting levels, values of zero bytes, and need of a guard."""
+    """Properties of a type: nesting levels, values of zero bytes, need of a guard."""
 
     levels: int
     is_empty: bool

@@ -40,8 +40,7 @@ class Decoder:
     Args:
         header: name of the header that may have the schema ID.
         codecs: codecs of the registry, or None.
-        local: codec of bytes without a schema ID.
-        framed: codec of bytes with a schema ID, in place of the registry.
+        local, framed: codec of bytes without, or with a schema ID, in place of the registry.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Encoder: JSON values as bytes with a schema ID.
 
-The schema is from a subject, by ID, or specified by each record. A schema is registered only if the caller supplies
-one.
+A schema is registered only if the caller supplies one.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,10 +18,9 @@ MOST_VERSION = 2**31 - 1
 
 
 class Target(NamedTuple):
-    """Schema to encode with.
+    """Schema to encode with; without ID and subject, each record has its schema.
 
-    Attributes: subject: subject of the schema, with `{topic}` for the record's topic. Without ID and subject, each
-    record has its schema.
+    Attributes: subject: with `{topic}` for the record's topic.
     """
 
     schema_id: int | None = None
@@ -76,7 +74,7 @@ class Encoder:
     Args:
         header: name of the header that may have the schema ID.
         new: schema to register under the subject before its first use.
-        codec: codec of Protobuf schemas that the registry has as text only.
+        codec: for Protobuf schemas that the registry has as text only.
     """
 
     def __init__(

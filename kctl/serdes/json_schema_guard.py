@@ -1,8 +1,8 @@
 """JsonSchemaGuard: limit on the work of validation, for schemas with exponential cost.
 
-If each level of a schema references the next one twice, or a schema itself for the same value, checks double at each
-level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper bound of the checks without
-evaluating them.
+If each level of a schema references the next one twice, or a schema references itself twice for the same value, checks
+double at each level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper bound of the
+checks without evaluating them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,7 @@
 """Clients for asyncio: AsyncProducer, AsyncConsumer, AsyncAdmin. Needs the extra `aio` (greenlet).
 
 Calls run the code of the synchronous clients in a greenlet of the event loop's thread and await when the code would
-block (bridge.py, driver.py, selector.py). Each producer and consumer has one network thread, which wakes the event
-loop; admin clients have none.
+block. Each producer and consumer has one network thread, which wakes the event loop; admin clients have none.
 """
 
 from kctl.version import install_command

@@ -82,9 +82,7 @@ class AsyncTask:
 class AsyncDriver:
     """`Driver` for asyncio clients.
 
-    Attributes:
-        beneath: driver that runs the loops.
-        acting_as: task that counts as the caller in place of the current one.
+    Attributes: beneath: driver that runs the loops. acting_as: task that counts as the caller.
     """
 
     def __init__(self, beneath: Driver, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""AwaitedSelector: selector of a client without a network thread; its wait is an await of the event loop."""
+"""AwaitedSelector: selector of a client without a network thread; its wait is an await."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ _LONGEST_MS = 60 * 60 * 1000
 
 
 class AwaitedSelector(Selector):
-    """A selector on epoll or kqueue, whose descriptor an event loop can watch; outside of a bridge, `poll` blocks."""
+    """A selector on epoll or kqueue, whose descriptor an event loop can watch; it blocks outside of a bridge."""
 
     def __init__(self, options: SocketOptions, clock: Clock) -> None:
         super().__init__(options)

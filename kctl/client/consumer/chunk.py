@@ -72,7 +72,7 @@ class FetchedChunk(NamedTuple):
 
 
 class BatchWalk(NamedTuple):
-    """Result of a walk over batch headers: offset after the last complete batch, and its end in the buffer."""
+    """Result of a walk: offset after the last complete batch, and its end in the buffer."""
 
     next_offset: int
     end: int

@@ -1,4 +1,4 @@
-"""Close of a consumer, on the application thread and the network thread; see `kctl/client/loop/close.py`."""
+"""Close of a consumer, on both threads; see `kctl/client/loop/close.py`."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -64,7 +64,7 @@ def close(
 class GroupClose:
     """The group's part of a close on the network thread: commits, then LeaveGroup.
 
-    Each step has at most request.timeout.ms, so a close without a limit ends. Source: KIP-102.
+    Each step has at most request.timeout.ms, so a close without a limit ends (KIP-102).
     Attributes: report: None until done. deadline_at_ms: of the current step.
     """
 

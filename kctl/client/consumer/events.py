@@ -1,6 +1,6 @@
 """Events between the application thread and the network thread of a consumer: the only shared data.
 
-An `epoch` numbers each decision of the application about a partition. Events of older epochs are dropped.
+An `epoch` numbers each decision about a partition. Events of older epochs are dropped.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class StartFetch(NamedTuple):
     Attributes:
         leader_epoch: of the record before `offset`, if known, to detect log truncation.
         topic_id: required topic id; NO_TOPIC_ID: any.
-        is_after_error: the application got an error of this partition and did not move the position.
+        is_after_error: the application got an error and did not move the position.
     """
 
     topic_partition: TopicPartition
@@ -153,10 +153,8 @@ class PartitionFailed(NamedTuple):
 class Truncated(NamedTuple):
     """The leader's log differs from the log that was read; fetching has stopped until the application decides.
 
-    Attributes:
-        end_offset: first offset with possibly different records; -1 if unknown.
-        leader_epoch: the leader epoch that ends there.
-        is_recreated: the topic was deleted and recreated.
+    Attributes: end_offset: first offset with possibly different records; -1 if unknown. leader_epoch: ends there.
+    is_recreated: the topic was deleted and recreated.
     """
 
     topic_partition: TopicPartition
@@ -168,7 +166,7 @@ class Truncated(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """Drop the unread data of a paused partition, which uses memory that others need; it is fetched again later."""
+    """Drop the unread data of a paused partition, whose memory others need; it is fetched again later."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -210,7 +208,7 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """Report about a partition of a background query: offset (None: not found), error, or reason to wait."""
+    """Offset (None: not found), error, or reason to wait, of a partition of a background query."""
 
     call_id: int
     topic_partition: TopicPartition

@@ -78,10 +78,10 @@ class Run(NamedTuple):
     """Records of a poll that come from one chunk.
 
     Attributes:
-        start, end: their range in the records of the poll.
+        start, end: their range in the poll.
         next_offset, leader_epoch: position after them.
         is_last: the chunk is used up.
-        rest: decoded records that are not part of the poll.
+        rest: decoded records after the poll.
     """
 
     delivery: Delivery

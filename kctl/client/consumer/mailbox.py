@@ -27,8 +27,8 @@ from kctl.client.runtime import Driver, Task
 class CloseReport(NamedTuple):
     """Result of a close on the network thread.
 
-    Attributes: has_left: whether the group confirmed the leave; None if the member stays. expired_in: step in which the
-    deadline passed, or None.
+    Attributes: has_left: whether the group confirmed the leave; None if the member stays. expired_in: expired step, or
+    None.
     """
 
     has_left: bool | None = None
@@ -38,12 +38,8 @@ class CloseReport(NamedTuple):
 class ConsumerMailbox(Mailbox[ToNetwork]):
     """Data shared by the application thread and the network thread of a consumer.
 
-    Args: on_report: handler of reports, called on the application thread; weak, because a listener may refer to its
-        consumer.
-    Attributes:
-        waiter: wakes the application.
-        reports, close_report: set by the network thread.
-        wants_room: set by the network thread if consumed data would let it fetch more.
+    Args: on_report: handler of reports on the application thread; weak, because a listener may refer to its consumer.
+    Attributes: wants_room: set by the network thread if consumed data would let it fetch more.
     """
 
     CLIENT = "consumer"

@@ -8,7 +8,7 @@ from kctl.client.consumer.subscription import PartitionState
 
 
 class NetworkCounts(NamedTuple):
-    """Counters of the network thread: Fetch responses, their throttle times in ms, and successful commits."""
+    """Counters of the network thread: Fetch responses, throttle times in ms, and successful commits."""
 
     fetches: int
     throttle_time_ms: int

@@ -1,7 +1,7 @@
 """OneUser: restricts a consumer to one thread at a time.
 
-Calls within a call (listener, callback, signal handler) are allowed. It has no lock: a KeyboardInterrupt could leave it
-held.
+Calls within a call (listener, callback, signal handler) are allowed. It has no lock, which a KeyboardInterrupt could
+leave held.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Subscription: assigned partitions and the application's position in each, on the application thread.
 
-KeyboardInterrupt is safe after any call: decisions are made without calls in between, and `changes` for the network
-thread are removed one by one.
+KeyboardInterrupt is safe: decisions are made without calls in between, and `changes` are removed one by one.
 """
 
 from collections import deque

@@ -33,7 +33,7 @@ def advertised_hint(cause: KafkaError) -> str:
 class AdvertisedAddresses:
     """Trusted addresses of one client, and errors of others.
 
-    Args: unresolved_ms: time for which a name may fail to resolve before the error is not retriable; -1: no limit.
+    Args: unresolved_ms: time until the error of an unresolved name is not retriable; -1: no limit.
     """
 
     def __init__(self, unresolved_ms: int = -1) -> None:

@@ -1,9 +1,8 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out, without socket and clock.
 
-It passes from TCP over TLS, ApiVersions, and SASL (handshake.py) to ready, and matches responses to requests
-(in_flight.py). progress.py has the state and the errors, session.py the SASL session. Its owner passes received bytes
-and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that it raises ends the
-connection.
+It passes from TCP over TLS, ApiVersions, and SASL to ready, and matches responses to requests. Its owner passes
+received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that it raises
+ends the connection.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
 """Dialer: connects to nodes, until a connection is ready or the attempt has failed.
 
-Owns the running attempts: lookups, the race of a name's addresses, the setup timeout. Results go to
-`ClusterConnectionStates` and the node's entry.
+Owns the running attempts: lookups, the race of a name's addresses, the setup timeout.
 """
 
 from collections import deque

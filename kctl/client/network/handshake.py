@@ -28,7 +28,7 @@ _ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends 
 
 
 class Handshake:
-    """Handshake of one connection. Args: new_mechanism: makes a mechanism for one authentication; None without SASL."""
+    """Handshake of one connection. Args: new_mechanism: makes a mechanism; None without SASL."""
 
     def __init__(self, new_mechanism: "Callable[[], SaslMechanism] | None") -> None:
         self.versions: NodeVersions | None = None

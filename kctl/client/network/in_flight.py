@@ -42,9 +42,8 @@ class Outgoing(NamedTuple):
         max_version: newest version that the caller can use, if not the newest declared.
         is_for_any: other brokers are tried if this one does not respond.
         wanted_until_ms: end of a lookup call whose connection must survive it: the request is then reported as
-            abandoned, and stays in flight for the rest of `timeout_ms`.
-        expect_response: False for Produce with acks=0; `on_done` gets neither response nor error, once the system has
-            accepted the bytes.
+            abandoned, and stays in flight until `timeout_ms`.
+        expect_response: False for Produce with acks=0, which ends once the system has accepted the bytes.
     """
 
     node_id: int
@@ -111,7 +110,7 @@ class QueuedRequest(NamedTuple):
 class InFlightRequests:
     """Requests of one connection without a response, in the broker's order of responses.
 
-    Its length counts sent requests, but not requests held for the renewal of the SASL session.
+    Its length excludes requests held for the renewal of the SASL session.
     """
 
     def __init__(self, client_id: str) -> None:

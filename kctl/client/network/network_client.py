@@ -44,7 +44,7 @@ LONGEST_REFUSAL_BACKOFF_MS = 10_000
 class NetworkClient:
     """Connections of one client.
 
-    Attributes: is_only_woken: the last poll ended by a wake-up, before any deadline, without I/O and finished lookups.
+    Attributes: is_only_woken: the last poll ended by a wake-up alone, before any deadline.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:

@@ -1,8 +1,6 @@
 """NodeTimers: the instants at which nodes are due, as a heap: a poll checks only the nearest one.
 
-A node is due when a request expires or is abandoned, when its SASL session must be renewed, or when its throttling
-ends. Code that may make an instant earlier calls `note`. Later instants stay in the heap until `next_at_ms` corrects
-them.
+Code that may make an instant earlier calls `note`. Later instants stay in the heap until `next_at_ms` corrects them.
 """
 
 from heapq import heapify, heappop, heappush

@@ -1,7 +1,6 @@
 """NodeEntry: one node of a client with its connection. NodeAttempt: one attempt to connect to it.
 
-An attempt includes the lookup of the name and all its addresses, with one deadline. Both only keep state for
-network_client.py and dialer.py.
+An attempt includes the lookup of the name and all its addresses, with one deadline.
 """
 
 from kctl.client.clock import FOREVER_MS

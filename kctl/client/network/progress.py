@@ -1,6 +1,6 @@
 """ConnectionProgress: the state of a connection until it is ready, and the error if it ends.
 
-Owns the state, the time of each phase, and the first received bytes, which identify a server that is not a broker.
+The first received bytes identify a server that is not a broker.
 """
 
 import logging

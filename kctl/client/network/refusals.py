@@ -1,9 +1,9 @@
 """Refusals: connection errors that end calls before their deadline.
 
 BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
-resolve, or use another security protocol, and no server has responded yet. Before the first response, another refusal
-(credentials, certificate, a server that is not Kafka) is most likely an error of the configuration. Later it concerns
-one node, which is retried after a backoff (Acceptance).
+resolve, or use another security protocol, before any response. Acceptance has other refusals (credentials, certificate,
+a server that is not Kafka): before the first response, most likely errors of the configuration; later they concern one
+node, which is retried after a backoff.
 """
 
 from collections.abc import Iterable, Sequence

@@ -42,7 +42,7 @@ class OneWayRequests:
     """One-way requests of all connections, by channel.
 
     Without them, a close right after a send would count records as delivered whose bytes never left the process.
-    Args: unsent_bytes: returns the bytes of a channel that the system has not accepted yet.
+    Args: unsent_bytes: returns the bytes of a channel that the system has not accepted.
     """
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
@@ -67,11 +67,10 @@ class OneWayRequests:
 
 
 class RequestTable:
-    """Requests of one client, except requests of handshakes.
+    """Requests of one client, except handshakes.
 
     Attributes:
-        sent: number so far.
-        in_flight: number without a response.
+        sent, in_flight: number so far, and without a response.
         throttled_until_ms: end of the last throttling by a node.
         left: number that may still be sent; None: no limit.
     """

@@ -1,8 +1,7 @@
 """ThreadResolver: resolves names in helper threads: a slow resolver blocks no caller.
 
-getaddrinfo has no timeout and cannot be stopped: the result of a lookup that outlives the setup timeout is dropped. At
-most `max_threads` run; each ends when the queue is empty. Numeric addresses need no thread. If no thread can be
-started, the caller does the work.
+getaddrinfo has no timeout and cannot be stopped: late results are dropped. At most `max_threads` run; each ends when
+the queue is empty. Numeric addresses need no thread. If no thread can be started, the caller does the work.
 """
 
 import logging

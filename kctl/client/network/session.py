@@ -1,7 +1,7 @@
 """SaslSession: the lifetime of a connection's authentication, and its renewal (KIP-368). No I/O.
 
 After the end of its session, a connection may only send SaslHandshake, or the broker closes it. SASL is therefore
-repeated on the connection, after the requests in flight, and callers' requests wait in the meantime.
+repeated after the requests in flight, and callers' requests wait in the meantime.
 
 Source: Java's SaslClientAuthenticator. Differs: Java renews when the next request is sent; this client renews by time,
     so no request waits for a renewal after a pause.

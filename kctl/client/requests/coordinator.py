@@ -38,9 +38,9 @@ class Coordinator:
         key: the group.id or transactional.id.
         error: last error of the coordinator or of finding it; None after a valid response.
         refusal: error that ends the search; reset by the next poll.
-        is_recheck_pending: a broker was queried whether the known coordinator is current.
-    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: separate connections. While the
-        coordinator is silent, another broker is queried every second, to leave a frozen one as soon as it is replaced.
+        is_recheck_pending: another broker was queried whether it is current.
+    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: while the coordinator is silent, another
+        broker is queried every second, to leave a frozen one as soon as it is replaced.
     """
 
     def __init__(

@@ -53,7 +53,6 @@ class RetryRule(NamedTuple):
     """Rules of one kind of request.
 
     Attributes:
-        name: API, or subject of the requests.
         retry: decision on retriable errors without an own rule.
         codes: decisions on single codes.
         otherwise: decision on every other error.

@@ -1,4 +1,4 @@
-"""Assignors of classic groups: functions that the leader of a group applies to the members' subscriptions."""
+"""Assignors of classic groups: functions that the leader applies to the members' subscriptions."""
 
 from collections.abc import Iterable
 from types import FunctionType

@@ -16,7 +16,6 @@ class MemberSubscription(NamedTuple):
         generation: of `owned`, or NO_GENERATION.
         rack: client.rack, for assignors of the application.
         user_data: result of `subscription_user_data`.
-        group_instance_id: name of a static member.
     """
 
     topics: tuple[str, ...]

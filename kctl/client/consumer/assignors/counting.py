@@ -33,7 +33,7 @@ class RangeAssignor:
 
 
 class RoundRobinAssignor:
-    """Assigns partitions of all topics in turn to the members that subscribe to the topic.
+    """Assigns partitions of all topics in turn to subscribers of the topic.
 
     Source: Java RoundRobinAssignor.
     """

@@ -124,7 +124,7 @@ def sticky_shares(
 
 
 class CooperativeStickyAssignor:
-    """Shares of the sticky assignor, without partitions that still have an owner to revoke them.
+    """Shares of the sticky assignor, without partitions that still have an owner.
 
     The owner revokes the partition and joins again; the second rebalance assigns it.
     Source: Java CooperativeStickyAssignor, KIP-429.

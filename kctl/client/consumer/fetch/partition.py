@@ -1,4 +1,4 @@
-"""FetchState and FetchInFlight: fetch state of one assigned partition, and a fetch on the wire."""
+"""FetchState: fetch state of one assigned partition. FetchInFlight: a fetch on the wire."""
 
 from collections import deque
 from collections.abc import Callable
@@ -157,7 +157,6 @@ class FetchInFlight(NamedTuple):
         wanted_bytes: sum of the limits of its partitions.
         may_repeat: the next fetch is equal unless a partition or the metadata (`cluster`) changes.
         reserved_bytes: limit of the response.
-        early_before_ms: empty responses before this instant are early.
     """
 
     epochs: dict[TopicPartition, int]

@@ -1,7 +1,6 @@
 """FetchSessions: fetch sessions with brokers, for requests that contain only changes.
 
-Source: KIP-227, KIP-516. After a failure, the next request contains everything, opens a new session, and closes the old
-    one.
+Source: KIP-227, KIP-516. After a failure, the next request contains everything, and replaces the session.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -158,8 +157,6 @@ class SessionsClose:
     """Closes all sessions to free their slots, with one request to each connected broker.
 
     Best effort, because brokers evict idle sessions. Source: KAFKA-7109. Differs: Java waits as long as close() allows.
-
-    Args: fetching: nodes with a fetch in flight.
     """
 
     def __init__(

@@ -66,10 +66,7 @@ class AssignmentUpdate(NamedTuple):
 class GroupSide:
     """Group part of a consumer with a group.id.
 
-    Attributes:
-        subscribed: current subscription, or None.
-        topic_ids: ids of assigned topics, if the group assigns by id.
-        waiting: reason of a missing assignment, or None.
+    Attributes: topic_ids: if the group assigns by id. waiting: reason of a missing assignment, or None.
     """
 
     def __init__(

@@ -130,7 +130,7 @@ class Joined:
     Attributes:
         members: subscriptions of all members, for the leader; otherwise empty.
         counts: partition counts of the assignment; None before it, or if another process did not record them.
-        keeps_assignment: this member leads, and the coordinator keeps the assignment of an earlier process (KIP-814).
+        keeps_assignment: this member leads, and the coordinator keeps an earlier assignment (KIP-814).
     """
 
     def __init__(

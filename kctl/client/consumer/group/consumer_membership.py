@@ -38,7 +38,7 @@ LEAST_INTERVAL_MS = 10
 
 
 class ConsumerMembership(Membership):
-    """A member by the consumer protocol. Args: entropy: source of the member id, which never changes."""
+    """A member by the consumer protocol. Args: entropy: source of the permanent member id."""
 
     TRANSITIONS = CONSUMER
 

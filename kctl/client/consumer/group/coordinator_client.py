@@ -40,7 +40,7 @@ logger = logging.getLogger("kctl.client.consumer")
 class GroupCoordinatorClient:
     """Network side of a consumer with a group.id.
 
-    Attributes: managers: in the order of polling; the coordinator is last, when it is known who needs it.
+    Attributes: managers: in the order of polling; the coordinator is last, when its users are known.
     """
 
     def __init__(

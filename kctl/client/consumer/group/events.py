@@ -1,7 +1,7 @@
 """Events between application and network thread about the group.
 
-The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then the
-partitions belong to this member.
+The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then it owns
+the partitions.
 """
 
 import re
@@ -73,7 +73,7 @@ class CommitSync(NamedTuple):
 
     Attributes:
         as_member: the group assigned the partitions, so the commit requires membership.
-        topic_ids: of the assignment or the records read, so recreated topics are not committed.
+        topic_ids: of the assignment or the records read: recreated topics are not committed.
     """
 
     call_id: int

@@ -84,12 +84,9 @@ class Liveness:
 
 
 class JoinBackoff:
-    """Backoff between joins of one member, and between raises of an error that joins cannot fix.
+    """Backoff between joins of one member, and between raises of an error that joins cannot fix (`fatal`).
 
-    Attributes:
-        failures: attempts since the last success.
-        retry_at_ms: earliest instant of the next join.
-        fatal: error that no attempt can fix, or None.
+    Attributes: failures: attempts since the last success. retry_at_ms: earliest instant of the next join.
     """
 
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:

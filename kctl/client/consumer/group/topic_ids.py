@@ -1,4 +1,4 @@
-"""TopicIds: names of topics that a coordinator reports by id, from the metadata or by a request to any broker."""
+"""TopicIds: names of topics that a coordinator reports by id, from the metadata or any broker."""
 
 from collections.abc import Iterable
 from random import Random

@@ -1,4 +1,4 @@
-"""Declared APIs: a module for each API or family, and a registry that imports a module when its key is requested.
+"""Declared APIs: a registry that imports the module of an API when its key is requested.
 
 The sandbox and `--trace` use the registry; the client imports the modules it needs.
 """
