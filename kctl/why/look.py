@@ -118,8 +118,7 @@ class Look(NamedTuple):
 
     Attributes:
         wall_ms: start time, by the clock of this machine.
-        nodes, fenced: registered and fenced brokers.
-        topics: partitions by topic and number.
+        fenced: fenced brokers; `nodes` are the registered ones.
         log_dirs: by broker, with `has_brokers`. Replicas are limited to compacted topics unless the disk is filling.
         missing_topics: errors of group topics that cannot be described.
         starts, ends, stable_ends: offsets; `stable_ends` are last stable offsets. For topics that are not selected,
@@ -137,14 +136,12 @@ class Look(NamedTuple):
         quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
         quotas: client quotas, if a group has members.
         eligible: eligible leaders, of topics with a partition without leader.
-        responding: brokers that returned metadata.
         newest_leaders: partitions with the newest leader epoch of all brokers, if looks are compared, and of topics
             with an error.
         behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
         probed: result of the probe, with `has_brokers`.
         paused_ms: throttle time of this client by broker.
         moving: partitions in reassignment, read if a throttle is set; None if unknown.
-        requests: number of requests.
     """
 
     wall_ms: int

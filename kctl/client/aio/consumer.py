@@ -81,10 +81,10 @@ class AsyncConsumer:
     """Consumer for coroutines.
 
     Only one task may wait in a call. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may come from any
-    task, even while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation.
-    Cancellation loses no records and commits only returned records; the next call returns the rest. Errors are as in
-    `Consumer`. `async for record in consumer` returns one record at a time; commits cover the records returned. `async
-    with` closes; if the block raises, the last records returned are not committed.
+    task, even while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation,
+    which loses no records: the next call returns them, and commits cover only returned records. Errors are as in
+    `Consumer`. `async for record in consumer` returns one record at a time. `async with` closes; if the block raises,
+    the last records returned are not committed.
     Args: as for `Consumer`; `events` is called on the network thread.
     """
 

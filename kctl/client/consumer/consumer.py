@@ -59,9 +59,9 @@ class Consumer(NotCopied):
     thread or signal handler may call `wakeup()`. A network thread does the I/O until close().
 
     All calls raise ValueError for invalid arguments and IllegalStateError after close(). Calls that wait also raise
-    WakeupError; ApiTimeout (except poll and close); AuthenticationError, TlsError, or WrongPeerError if no broker
-    accepts the connection; UnsupportedVersionError. After a KeyboardInterrupt the consumer stays usable, and the next
-    call returns the records of the interrupted one.
+    WakeupError; ApiTimeout (except poll and close); UnsupportedVersionError; AuthenticationError, TlsError, or
+    WrongPeerError if no broker accepts the connection. After a KeyboardInterrupt, the next call returns the records of
+    the interrupted one.
 
     Iteration (`for record in consumer`) returns one record at a time: commits cover the records returned, and the next
     poll or loop returns the rest. If a `with` block raises, its last records (one of a loop, all of a poll) are not
@@ -181,8 +181,8 @@ class Consumer(NotCopied):
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
         """Set the offsets of later commits without offsets, including automatic ones and the commit of close.
 
-        Sends nothing. Commits with offsets replace the stored offsets of their partitions; unassigned partitions lose
-        them. In `on_partitions_revoked` use `commit_sync`: the last automatic commit was sent before.
+        Commits with offsets replace the stored offsets of their partitions; unassigned partitions lose them. In
+        `on_partitions_revoked` use `commit_sync`: the last automatic commit was sent before.
         Args: offsets: next offset to read of each partition.
         Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.
         Source: librdkafka; not in Java.
@@ -228,8 +228,7 @@ class Consumer(NotCopied):
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
         """Read exactly these partitions; partitions that stay assigned keep their position.
 
-        Args: topic_ids: required id by topic name. A topic deleted and recreated is not read (see `waiting_for`).
-            Topics without an id are not checked.
+        Args: topic_ids: required id by topic name (optional): a recreated topic is not read, see `waiting_for`.
         Differs: `topic_ids` is not in Java.
         """
         self._check_open()
@@ -285,8 +284,7 @@ class Consumer(NotCopied):
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Set the position to the committed offset at the next poll (None: all assigned partitions).
 
-        Records read since are returned again, for example after an aborted transaction. Without a commit,
-        auto.offset.reset applies.
+        Records read since are returned again. Without a commit, auto.offset.reset applies.
         Raises: IllegalStateError: no group.id, or a partition is not assigned.
         Differs: not in Java.
         """
@@ -321,7 +319,7 @@ class Consumer(NotCopied):
         """Return the offset of the next record; queries it if unknown.
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
-        Source: KIP-266. Differs: an unassigned partition is an IllegalStateError, as in later versions of Java.
+        Source: KIP-266. Differs: IllegalStateError as in later versions of Java.
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
@@ -377,7 +375,7 @@ class Consumer(NotCopied):
         """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
         Fetches stay in flight. An error is raised again after retry.backoff.ms. Records of a partition are in offset
-        order, and the position is after them.
+        order.
         Raises:
             IllegalStateError: no subscription and no assignment.
             CorruptBatchError: with topic, partition, and offset; another poll retries, a seek skips the batch.
@@ -524,8 +522,8 @@ class Consumer(NotCopied):
         """Commit if enable.auto.commit is set, leave the group, close the sockets, and end the network thread.
 
         Args:
-            timeout: for all steps together, 30s by default; 0 sends the requests without waiting. With math.inf, each
-                step with a response has at most request.timeout.ms.
+            timeout: for all steps, 30s by default; 0 does not wait for responses. With math.inf, each step with a
+                response has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
         Returns: the result, which further calls return again.
         Raises: exceptions of rebalance listeners and commit callbacks; never a timeout or WakeupError.

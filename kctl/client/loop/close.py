@@ -50,11 +50,10 @@ class CloseResult(NamedTuple):
         transaction: result of the open transaction, or None: committed, aborted, unknown (no response to its commit),
             or open (the broker aborts it after transaction.timeout.ms).
         committed: True if all pending offsets were committed; None without a group.
-        left_group: True if the group confirmed that this member left; None if it stays a member.
-        expired_in: step in which the timeout passed, or None. With timeout 0: the requests whose responses were not
-            awaited.
+        left_group: True if the group confirmed that this member left; None if it stays.
+        expired_in: step in which the timeout passed, or None. With timeout 0: the requests without awaited responses.
         elapsed_ms: duration, up to the end of the network thread if there is one.
-        aborted: records of aborted transactions, acknowledged or not; the other counts exclude them.
+        aborted: records of aborted transactions; the other counts exclude them.
     """
 
     delivered: int = 0

@@ -43,8 +43,8 @@ class _Typed(Generic[C]):
 class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
     """Consumer for coroutines that decodes records.
 
-    Use `client` to subscribe, commit, seek, and pause. A call that is cancelled while it decodes returns no record, and
-    no commit includes its records: the next call returns them. Leaving the `async with` block closes the consumer.
+    Use `client` to subscribe, commit, seek, and pause. A call cancelled while it decodes returns no record and commits
+    none: the next call returns them. Leaving the `async with` block closes the consumer.
     Args:
         client: the consumer.
         key, value: the formats. Null keys and values are None.
@@ -190,9 +190,9 @@ class _Turns:
 class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
     """Producer for coroutines that encodes records; any number of tasks may share it.
 
-    Records of one topic are accepted in the order of the calls, even while schemas are fetched. If a call is cancelled
-    before its record was accepted, the record is not sent. Use `client` to flush and for transactions. Leaving the
-    `async with` block closes the producer.
+    Records of one topic are accepted in the order of the calls, even while schemas are fetched. A call cancelled before
+    its record was accepted sends nothing. Use `client` to flush and for transactions. Leaving the `async with` block
+    closes the producer.
     Args:
         client: the producer.
         key, value: the formats. None is sent as null.
