@@ -106,6 +106,7 @@ class _Facts(NamedTuple):
 
 
 def _facts(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
+    """Return the facts of a type; `seen`: facts of named types, None for types in progress."""
     if isinstance(schema, list):
         branches = [_facts(each, names, seen) for each in schema]
         levels = max((each.levels for each in branches), default=0)

@@ -57,6 +57,7 @@ class FetchedChunk(NamedTuple):
         return self.topic_partition.partition
 
     def reader(self, stop_offset: int = MAX_OFFSET) -> BatchReader:
+        """Return a decoder of the records before `stop_offset`."""
         return BatchReader(
             self.buffer,
             start=self.start,

@@ -228,7 +228,7 @@ class Consumer(NotCopied):
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
         """Read exactly these partitions; partitions that stay assigned keep their position.
 
-        Args: topic_ids: required id by topic name (optional): a recreated topic is not read, see `waiting_for`.
+        Args: topic_ids: required ids by topic name: a topic with another id is not read, see `waiting_for`.
         Differs: `topic_ids` is not in Java.
         """
         self._check_open()

@@ -153,8 +153,10 @@ class PartitionFailed(NamedTuple):
 class Truncated(NamedTuple):
     """The leader's log differs from the log that was read; fetching has stopped until the application decides.
 
-    Attributes: end_offset: first offset with possibly different records; -1 if unknown. leader_epoch: ends there.
-    is_recreated: the topic was deleted and recreated.
+    Attributes:
+        end_offset: first offset with possibly different records; -1 if unknown.
+        leader_epoch: leader epoch that ends there.
+        is_recreated: the topic was deleted and recreated.
     """
 
     topic_partition: TopicPartition
@@ -208,7 +210,7 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """Offset (None: not found), error, or reason to wait, of a partition of a background query."""
+    """Result of a background query for a partition: offset (None: not found), error, or reason to wait."""
 
     call_id: int
     topic_partition: TopicPartition

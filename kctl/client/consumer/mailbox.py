@@ -27,8 +27,9 @@ from kctl.client.runtime import Driver, Task
 class CloseReport(NamedTuple):
     """Result of a close on the network thread.
 
-    Attributes: has_left: whether the group confirmed the leave; None if the member stays. expired_in: expired step, or
-    None.
+    Attributes:
+        has_left: whether the group confirmed the leave; None if the member stays.
+        expired_in: expired step, or None.
     """
 
     has_left: bool | None = None
@@ -181,7 +182,8 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
         """Let the loop end within the timer and join it; return whether it has ended.
 
-        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. An expired step lasts until the end of the timer.
+        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. If a step expired, returns at the end of the
+        timer.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

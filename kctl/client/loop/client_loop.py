@@ -19,8 +19,9 @@ E = TypeVar("E")
 class ClientLoop(ABC, Generic[E]):
     """Loop of one client.
 
-    Attributes: close_request: the close with the earliest deadline, if any. is_over: the close is done, or its deadline
-    has passed.
+    Attributes:
+        close_request: the close with the earliest deadline, if any.
+        is_over: the close is done, or its deadline has passed.
     """
 
     EVENTS_PER_TURN: ClassVar[int]

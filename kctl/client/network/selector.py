@@ -241,7 +241,10 @@ class Selector:
         self._wake_writer.close()
 
     def _drain_wakeups(self) -> None:
-        """Read pending wake-ups in one call; more would not let a busy thread run first."""
+        """Read pending wake-ups in one call, because each call lets a busy thread run first.
+
+        The next poll reads more.
+        """
         with contextlib.suppress(BlockingIOError):
             self._wake_reader.recv(_WAKE_UPS)
 

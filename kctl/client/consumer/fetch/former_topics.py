@@ -37,7 +37,7 @@ class FormerTopics:
         return True
 
     def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
-        """Return the topic ids of positions, or the current ones (None); of different ids, the former one."""
+        """Return the topic ids of positions (None: the current id); if ids of a topic differ, the former one."""
         ids: dict[str, bytes] = {}
         for tp, state in states:
             present = self._leaders.topic_id(tp.topic)

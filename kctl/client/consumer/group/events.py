@@ -1,7 +1,7 @@
 """Events between application and network thread about the group.
 
-The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then it owns
-the partitions.
+The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then the
+partitions belong to this member.
 """
 
 import re
