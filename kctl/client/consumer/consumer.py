@@ -319,7 +319,7 @@ class Consumer(NotCopied):
         """Return the offset of the next record; queries it if unknown.
 
         Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
-        Source: KIP-266. Differs: IllegalStateError as in later versions of Java.
+        Source: KIP-266. Differs: an unassigned partition is an IllegalStateError, as in later versions of Java.
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
@@ -522,8 +522,8 @@ class Consumer(NotCopied):
         """Commit if enable.auto.commit is set, leave the group, close the sockets, and end the network thread.
 
         Args:
-            timeout: for all steps, 30s by default; 0 does not wait for responses. With math.inf, each step with a
-                response has at most request.timeout.ms.
+            timeout: for all steps, 30s by default; 0 sends the requests without waiting. With math.inf, each step
+                with a response has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
         Returns: the result, which further calls return again.
         Raises: exceptions of rebalance listeners and commit callbacks; never a timeout or WakeupError.

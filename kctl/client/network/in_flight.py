@@ -59,8 +59,9 @@ class Outgoing(NamedTuple):
 class InFlight:
     """One request in flight.
 
-    Attributes: deadline_at_ms: its expiry, which closes the connection. wanted_until_ms: end of its call, if the
-    connection stays open then (docs/decisions/0008).
+    Attributes:
+        deadline_at_ms: its expiry, which closes the connection.
+        wanted_until_ms: end of its call, if the connection stays open then (docs/decisions/0008).
     """
 
     __slots__ = (

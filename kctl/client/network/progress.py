@@ -117,7 +117,7 @@ class ConnectionProgress:
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return received bytes that cannot be the first response."""
+        """Return received bytes that cannot begin the first response."""
         unframed = self._first_bytes if self.phase is Phase.APIVERSIONS else b""
         if unframed and self._in_flight and self._in_flight.may_be_answer(unframed):
             return b""
