@@ -28,6 +28,8 @@ Value = str | int | float | bool | None
 
 
 class Scope(Enum):
+    """Subject of a diagnosis."""
+
     GROUP = "group"
     TOPIC = "topic"
     CLUSTER = "cluster"
@@ -86,6 +88,7 @@ class FindingKind(NamedTuple):
     apart_ms: int = 0
 
     def found(self, values: Mapping[str, Value], evidence: Sequence[Evidence]) -> Finding:
+        """Return the finding with the values in its texts and commands."""
         return Finding(
             self.id,
             self.severity,

@@ -136,6 +136,7 @@ class Look(NamedTuple):
         quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
         quotas: client quotas, if a group has members.
         eligible: eligible leaders, of topics with a partition without leader.
+        responding: brokers that returned metadata.
         newest_leaders: partitions with the newest leader epoch of all brokers, if looks are compared, and of topics
             with an error.
         behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
@@ -183,6 +184,7 @@ class Look(NamedTuple):
 
     @property
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
+        """All known partitions."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
     def partition(self, tp: TopicPartition) -> PartitionInfo | None:
@@ -190,18 +192,22 @@ class Look(NamedTuple):
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def groups_of(self, tp: TopicPartition) -> list[str]:
+        """Return the IDs of groups with a committed offset in the partition."""
         return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
 
     @property
     def throttled_brokers(self) -> list[int]:
+        """IDs of the brokers with a replication throttle rate."""
         return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
+        """Topics with throttled replicas."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
     @property
     def compacted_topics(self) -> set[str]:
+        """Topics whose cleanup.policy includes `compact`."""
         policies = {topic: configs.get("cleanup.policy") for topic, configs in self.topic_configs.items()}
         return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
 
@@ -210,6 +216,7 @@ class Look(NamedTuple):
         return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:
+        """Return partitions without a committed offset, of topics with one."""
         committed = {tp for tp, offset in group.committed.items() if offset is not None}
         topics = dict.fromkeys(tp.topic for tp in group.committed if tp in committed)
         every = (TopicPartition(topic, number) for topic in topics for number in self.topics.get(topic, ()))
@@ -237,6 +244,7 @@ class Looks(NamedTuple):
 
     @property
     def apart_ms(self) -> int:
+        """Time between the looks; 0 without an earlier look."""
         return 0 if self.before is None else max(0, self.now.wall_ms - self.before.wall_ms)
 
     @property
@@ -252,16 +260,19 @@ class Looks(NamedTuple):
         return 0 if committed.offset >= markers_from else end.offset - committed.offset
 
     def arrived(self, tp: TopicPartition) -> int:
+        """Return the number of offsets that arrived between the looks; 0 if unknown."""
         before = None if self.before is None else self.before.ends.get(tp)
         end = self.now.ends.get(tp)
         return 0 if before is None or end is None else max(0, end.offset - before.offset)
 
     def both(self, group_id: str) -> tuple[GroupLook, GroupLook] | None:
+        """Return the earlier and the current look of a group; None if one is missing."""
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
 
     def history(self, group_id: str) -> list[GroupDescription]:
+        """Return all descriptions of a group, the oldest first; none if a look lacks it."""
         both = self.both(group_id)
         if both is None:
             return []

@@ -42,7 +42,7 @@ class Gatherer:
         admin: client whose calls are bounded by `timer`.
         timer: time for all looks.
         throttles: counts the throttle events of `admin`.
-        is_repeated: a second look needs half of the budget.
+        is_repeated: whether a second look needs half of the budget.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class Gatherer:
         )
 
     def glimpses(self, look: Look, apart_ms: int) -> Glimpses:
+        """Return the taker of glimpses between a look and the next one."""
         return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, *, is_first: bool) -> int:
