@@ -1,8 +1,7 @@
 """Accumulator: queues of records by partition, and the batches cut from them.
 
-Owns every change of the queues (partition_queue.py). A run is encoded when its batch is about to be sent, so batches
-are as full as possible; only runs that fill a batch arrive encoded (run_encoder.py). Owned by the network loop; does no
-I/O.
+Makes every change of the queues. To fill batches, runs are encoded when their batch is about to be sent; only runs that
+fill a batch arrive encoded (run_encoder.py). Owned by the network loop; does no I/O.
 """
 
 from collections import deque
@@ -31,7 +30,7 @@ TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 class Accumulator:
     """Queues of all partitions.
 
-    Args: is_transactional: batches are marked as part of a transaction.
+    Args: is_transactional: mark batches as part of a transaction.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Accumulator:
     # --- queues -------------------------------------------------------------------------------------------------------
 
     def queues(self, topic: str) -> dict[int, PartitionQueue]:
-        """Return the queues of a topic by partition."""
         queues = self._queues.get(topic)
         if queues is None:
             queues = self._queues[topic] = {}
@@ -90,12 +88,11 @@ class Accumulator:
         return list(self._active)
 
     def served(self, queue: PartitionQueue) -> None:
-        """Move the queue to the end of the service order."""
         self._active.pop(queue, None)
         self._active[queue] = None
 
     def state(self, topic: str, partition: int) -> QueueState | None:
-        """Return the load of a partition for the partitioner; None if it never had a record."""
+        """Return the load of a partition for the partitioner; None before its first record."""
         queue = self.queues(topic).get(partition)
         return None if queue is None else QueueState(queue.waiting_batches, queue.waiting_bytes)
 
@@ -113,7 +110,7 @@ class Accumulator:
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def look(self, now_ms: int) -> tuple[list[PartitionQueue], int]:
-        """Return the queues that are due, and the nearest later instant at which a queue is due or a record expires."""
+        """Return the due queues, and the earliest later time at which a queue is due or a record expires."""
         linger_ms, is_linger_over = self._linger_ms, self.is_linger_over
         if self.is_filling:
             linger_ms, is_linger_over = FOREVER_MS, False
@@ -131,7 +128,7 @@ class Accumulator:
         return due, next_ms
 
     def room_bytes(self) -> int:
-        """Return the smallest free space in bytes among the batches being filled."""
+        """Return the smallest free space of the batches being filled."""
         most_bytes = self._batch_size_bytes - BATCH_OVERHEAD_BYTES
         if not self._active:
             return most_bytes
@@ -156,7 +153,7 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch that is not in flight, or a new one; cut it again if the limit is now smaller."""
+        """Return the oldest batch that is not in flight, or a new one; cut it again if it exceeds a lowered limit."""
         batch = queue.next_frozen()
         if batch is None:
             return self.freeze(queue)
@@ -167,7 +164,7 @@ class Accumulator:
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode the next batch from the waiting runs and append it to the frozen batches."""
+        """Encode the next batch from waiting runs and queue it for sending."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -182,10 +179,7 @@ class Accumulator:
         return batch
 
     def split(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that the broker found too large, and lower the limit.
-
-        The pieces keep the sequence numbers of their records, so later batches need no renumbering.
-        """
+        """Cut a batch that the broker found too large, and lower the limit; records keep their sequence numbers."""
         queue.limit.refused(batch.size_bytes)
         queue.ratio = 1.0
         self.ratios.reset(queue.topic_partition.topic)
@@ -220,7 +214,7 @@ class Accumulator:
             self._complete(queue, [(waiting, Outcome(error))])
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record immediately, with `unsent` the records that were never sent."""
+        """Fail every record immediately; records never sent get the error `unsent`."""
         unsent = unsent or error
         for queue in self.active():
             waiting = queue.pop_all()
@@ -229,7 +223,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin a new epoch after a gap. Batches that may have been written fail: a retry could write them twice."""
+        """Begin a new epoch after a gap; fail batches that may be written, as retries could write them twice."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)
@@ -239,7 +233,7 @@ class Accumulator:
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
         """Fail the records of a queue whose delivery.timeout.ms has passed.
 
-        Args: timed_out: returns the error for the queue, the batch (None for waiting records) and the first late run.
+        Args: timed_out: returns the error, from the queue, the batch (None for waiting records) and the first late run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
@@ -270,7 +264,7 @@ class Accumulator:
             self._deliveries.finish(runs, outcome)
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) record counts by partition as if everything failed now."""
+        """Return (failed, unknown) record counts by partition as if all failed now."""
         found = {}
         for queue in self._active:
             failed, unknown = queue.queued_count, 0
@@ -303,7 +297,7 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Build a batch from the front of `waiting`, of at least one row, up to the limit."""
+        """Build a batch of at least one row from the front of `waiting`, up to the limit."""
         builder = self._encoded(waiting[0], limit_bytes)
         if builder is None:
             builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)
@@ -318,7 +312,6 @@ class Accumulator:
         return Batch(runs, data, base_sequence, builder.plain_bytes, limit_bytes), builder.ratio
 
     def _encoded(self, run: RecordRun, limit_bytes: int) -> RecordBatchBuilder | None:
-        """Return the caller's encoded batch of a run, unless it exceeds a lowered limit."""
         encoded = run.encoded
         is_too_large = encoded is not None and limit_bytes < min(self._batch_size_bytes, encoded.size_bytes)
         return None if is_too_large else encoded

@@ -1,7 +1,7 @@
-"""Batch: records of one partition that are encoded once and sent until their result is known.
+"""Batch: records of one partition, encoded once and sent until their result is known.
 
-Every retry carries the same records, so that a broker recognizes it. Only sequence numbers may be rewritten, and only
-while the batch is certainly in no log. Records keep their own deadlines. Owned by the network loop.
+Retries keep the records, for brokers to recognize them; only sequence numbers may change, while the batch is certainly
+in no log. Records keep their own deadlines. Owned by the network loop.
 """
 
 from collections.abc import Iterable
@@ -24,15 +24,14 @@ class Batch:
     """A frozen batch.
 
     Attributes:
-        encoded_bytes: size of the encoded batch.
         plain_bytes: size before compression.
         limit_bytes: batch limit under which it was made.
         base_sequence: sequence of the first record; NO_SEQUENCE without idempotence.
         attempts: number of sends.
-        failures: number of failed attempts, except those that only waited for an earlier batch.
-        node_id: node it was last sent to; None if never sent.
+        failures: failed attempts, except waits for an earlier batch.
+        node_id: broker of the last send; None if never sent.
         is_in_flight: sent, with neither a response nor a lost connection.
-        may_be_written: an earlier attempt ended without proof that the broker did not write it.
+        may_be_written: an earlier attempt may have been written.
         retry_at_ms: earliest time of the next attempt.
         last_error: error of the last failed attempt.
     """
@@ -79,7 +78,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Estimated size for the broker's limit: the smaller of compressed and plain size."""
+        """Size for the broker's limit: the smaller of compressed and plain size."""
         return min(self.plain_bytes, self.encoded_bytes)
 
     def sent(self, node_id: int) -> None:
@@ -93,7 +92,7 @@ class Batch:
         self.retry_at_ms = retry_at_ms
 
     def held_back(self, error: KafkaError) -> None:
-        """Note that an earlier batch is missing: this one is sent again after it, without counting a failure."""
+        """Retry after the missing earlier batch, without counting a failure."""
         self.last_error = error
         self.retry_at_ms = 0
 
@@ -113,9 +112,9 @@ class Batch:
         return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Return the records whose deadline has passed since the last call.
+        """Return the records that expired since the last call.
 
-        Differs: in Java the whole batch expires with its first record, so later records fail early.
+        Differs: in Java the whole batch expires with its first record.
         """
         first = self._next_expiry
         while self._next_expiry < len(self.runs):
@@ -130,7 +129,7 @@ class Batch:
 
     @property
     def is_expired(self) -> bool:
-        """True if every record has expired or is done."""
+        """Return whether every record has expired or is done."""
         return self._next_expiry >= len(self.runs)
 
     def pending(self) -> list[RecordRun]:
@@ -138,7 +137,7 @@ class Batch:
 
     @property
     def is_unknown(self) -> bool:
-        """True if an attempt may have been written."""
+        """Return whether an attempt may have been written."""
         return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:

@@ -1,7 +1,7 @@
 """BatchCompressor: a thread that compresses batches while send_columns encodes the next ones.
 
-A run joins its partition queue before it is compressed; its batch becomes due when compression ends, and the helper
-then wakes the network thread. If a batch already waits for the helper, the caller compresses its own.
+Runs join their partition queue uncompressed; the helper wakes the network thread when their batch is due. If a batch
+already waits for the helper, callers compress their own.
 """
 
 import logging
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class BatchCompressor:
-    """The helper of one producer, started by its first batch; callable from any thread.
+    """Helper thread of one producer, started by its first batch; any thread.
 
     Args: wakeup: wakes the network thread.
     """
@@ -33,7 +33,7 @@ class BatchCompressor:
         self._is_over = self._is_busy = False
 
     def compress(self, run: RecordRun) -> None:
-        """Compress an encoded run, on this thread or soon on the helper."""
+        """Compress an encoded run here, or pass it to the helper."""
         if self._is_over or self._waiting or not self._start_helper():
             self._compress(run)
             return
@@ -72,11 +72,11 @@ class BatchCompressor:
         run.encoded.compress()
 
     def stop(self) -> None:
-        """Let the helper exit after its current batch; any thread."""
+        """Let the helper exit after its current batch."""
         self._is_over = True
         self._waiter.notify()
 
     def join(self, timer: Timer) -> None:
-        """Wait for the helper to exit, until the deadline if it is compressing a batch."""
+        """Wait for the helper to exit; the deadline applies only while it compresses."""
         if self._task is not None:
             self._driver.join(self._task, timer.deadline_at_ms if self._is_busy else timer.now_ms + LOOP_GRACE_MS)

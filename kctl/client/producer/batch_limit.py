@@ -1,8 +1,8 @@
 """BatchLimit: maximum batch size of a partition, learned from its brokers.
 
-No response contains the broker's limit (max.message.bytes), and it can change. A refused batch lowers the limit to the
-largest accepted one, or to half its size; accepted full batches raise it again. Each refused raise doubles the number
-of successes needed before the next one.
+Responses do not contain the broker's limit (max.message.bytes), and it can change. Rejected batches lower the limit to
+the largest accepted one, or to half their size; accepted full batches raise it. Each rejected raise doubles the
+successes needed before the next one.
 """
 
 MOST_SUCCESSES = 128
@@ -14,6 +14,7 @@ class BatchLimit:
     """The batch limit of one partition.
 
     Args: most_bytes: batch.size.
+
     Attributes: bytes: present limit.
     """
 
@@ -31,11 +32,11 @@ class BatchLimit:
 
     @property
     def is_proven(self) -> bool:
-        """True if a full batch was accepted under the present limit. Until then only one batch is in flight."""
+        """Return whether a full batch was accepted under the limit. Until then only one batch is in flight."""
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Note that a batch was too large. Sizes above the present limit are ignored."""
+        """Lower the limit after a batch was too large; ignore sizes above the limit."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes
@@ -48,9 +49,9 @@ class BatchLimit:
             self._good_bytes = 0
 
     def accepted(self, limit_bytes: int, size_bytes: int) -> None:
-        """Note that a batch was accepted.
+        """Count an accepted batch; enough full ones raise the limit.
 
-        Args: limit_bytes: limit when the batch was made. size_bytes: its size.
+        Args: limit_bytes: limit when the batch was made.
         """
         if limit_bytes != self.bytes or self.bytes == self._most_bytes or 2 * size_bytes <= self.bytes:
             return

@@ -56,7 +56,7 @@ class BatchSender:
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def run(self, now_ms: int) -> int:
-        """Send every batch that is due and possible; return the next time at which one is due or expires."""
+        """Send every batch that can be sent; return the next time at which one is due or expires."""
         due, next_ms = self._accumulator.look(now_ms)
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in due:
@@ -73,7 +73,7 @@ class BatchSender:
         return next_ms
 
     def _prepare(self, queue: PartitionQueue) -> bool:
-        """Number the queue's next batch if necessary; return whether there is a batch that can be sent."""
+        """Number the queue's next batch if necessary; return whether it can be sent."""
         if self._identity is None:
             return True
         if queue.needs_restart:
@@ -85,9 +85,9 @@ class BatchSender:
         return not queue.is_empty
 
     def _ready_leader(self, queue: PartitionQueue, ready: Container[int], now_ms: int) -> int:
-        """Return the leader's node id if it can take a request now; otherwise start to connect or update metadata.
+        """Return the leader if it can accept a request now; otherwise start to connect or update metadata.
 
-        Args: ready: nodes that this turn has found ready.
+        Args: ready: brokers already found ready in this turn.
         """
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
@@ -106,9 +106,8 @@ class BatchSender:
         return NO_NODE
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
-        """Send batches of these queues until none is due or the node is busy; return the next due time.
-
-        A request has one batch per partition. Served queues move to the end of the order.
+        """Send batches until no queue is due or the broker is busy; return the next due time. Requests have one batch
+        per partition; served queues move to the end of the order.
         """
         line = queues
         next_ms = FOREVER_MS
@@ -183,7 +182,7 @@ class BatchSender:
                 self._responses.handle(entry.queue, entry.batch, response)
 
     def _learn_leaders(self, entries: list[Sent], found: list[BatchResponse], produced: ProduceResponse) -> None:
-        """Take the new leaders that the broker reports in its response. Source: KIP-951."""
+        """Adopt the new leaders in the response. Source: KIP-951."""
         named: dict[TopicPartition, NamedLeader] = {}
         places: dict[TopicPartition, int] = {}
         for at, (entry, response) in enumerate(zip(entries, found, strict=True)):
@@ -201,7 +200,6 @@ class BatchSender:
 def _produce_request(
     entries: Sequence[Sent], cluster: Cluster, acks: int, timeout_ms: int, transactional_id: str | None = None
 ) -> ProduceRequest:
-    """Return the request with these batches, topics in order of first appearance."""
     topics: dict[str, TopicProduceData] = {}
     for queue, batch, _ in entries:
         topic, partition = queue.topic_partition
@@ -218,12 +216,11 @@ def _produce_request(
 
 
 def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
-    """Return the highest version for the request; missing topic ids and the transaction protocol limit it."""
+    """Return the highest version allowed by missing topic ids and the transaction protocol; None: any."""
     if limit is not None and limit <= NAMED_TOPICS_VERSION:
         return limit
     return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit
 
 
 def _is_current(batch: Batch, attempt: int) -> bool:
-    """Return whether a response belongs to the batch's attempt in flight."""
     return batch.is_in_flight and batch.attempts == attempt

@@ -1,8 +1,8 @@
 """BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
 
-`_acquired` changes under a lock; `_released` belongs to the network thread, which releases without the lock. No
-function is called under the lock: CPython runs signal handlers after calls, and a handler that sends would deadlock.
-`holds_memory` of each record makes an interrupted call reversible: no signal is handled between two assignments.
+`_acquired` changes under a lock; `_released` belongs to the network thread, which needs no lock. No function is called
+under the lock: CPython runs signal handlers after calls, and a handler that sends would deadlock. No signal is handled
+between two assignments, so `holds_memory` makes interrupted calls reversible.
 
 Source: Java's BufferPool, which has the same order.
 """
@@ -23,8 +23,6 @@ class Holder(Protocol):
 
 
 class _Waiting(NamedTuple):
-    """A queued record, the waiter of its sender, and the sender's thread."""
-
     holder: Holder
     waiter: Waiter
     caller: object
@@ -45,7 +43,7 @@ class BufferMemory:
 
     @property
     def is_awaited(self) -> bool:
-        """True if a sender waits for memory; batches are then sent without linger."""
+        """Return whether a sender waits for memory; batches are then sent without linger."""
         return bool(self._queue)
 
     @property
@@ -64,10 +62,10 @@ class BufferMemory:
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
         """Acquire memory, waiting until the deadline; return whether it was acquired. Not on the loop.
 
-        On failure or an exception the caller calls `withdraw`. A signal handler that sends takes the queue position of
-        the call that it interrupts.
+        On failure or an exception the caller calls `withdraw`. A signal handler that sends inherits the queue position
+        of the call that it interrupts.
 
-        Args: nudge: wakes the loop, so that it sees the waiting sender; returns False when the loop has ended.
+        Args: nudge: wakes the loop to see the waiting sender; returns False when the loop has ended.
         """
         caller = self._driver.caller()
         interrupted = [waiting for waiting in list(self._queue) if waiting.caller == caller]
@@ -99,7 +97,7 @@ class BufferMemory:
                 self._queue.remove(waiting)
 
     def withdraw(self, holder: Holder) -> None:
-        """Leave the queue and release the memory of a record that is not accepted; any thread."""
+        """Leave the queue and release the memory of a record that was not accepted; any thread."""
         self._leave_queue(holder)
         with self._lock:
             if holder.holds_memory:
@@ -119,6 +117,5 @@ class BufferMemory:
                 self._queue[0].waiter.notify()
 
     def wake_all(self) -> None:
-        """Wake every waiting sender, so that it sees the end of the loop; the loop only."""
         for waiting in list(self._queue):
             waiting.waiter.notify()

@@ -1,9 +1,9 @@
-"""CompressionRatios: expected compression of each topic, used to fill compressed batches up to batch.size.
+"""CompressionRatios: expected compression by topic, to fill compressed batches up to batch.size.
 
 Owned by the network loop.
 
-Source: KIP-126; Java's CompressionRatioEstimator. Differs: a batch never has more records than max.request.size holds
-uncompressed, so a wrong estimate makes no batch that is too large for a request.
+Source: KIP-126; Java's CompressionRatioEstimator. Differs: batches have at most max.request.size of uncompressed
+records, so wrong estimates make no batch too large for a request.
 """
 
 from kctl.client.config import ProducerConfig
@@ -23,11 +23,11 @@ class CompressionRatios:
         self._ratios: dict[str, float] = {}
 
     def expected(self, topic: str) -> float:
-        """Return the ratio used to cut a batch of the topic; 1.0 before anything is known."""
+        """Return the ratio used to cut a batch; 1.0 before the first batch."""
         return min(1.0, max(self._least, self._ratios.get(topic, 1.0) * _MARGIN))
 
     def observe(self, topic: str, ratio: float) -> None:
-        """Update the estimate from a batch: slowly toward better compression, fast toward worse."""
+        """Adjust the estimate: slowly toward better compression, fast toward worse."""
         if not self._is_compressed:
             return
         current = self._ratios.get(topic, 1.0)
@@ -37,5 +37,4 @@ class CompressionRatios:
             self._ratios[topic] = min(current + _DETERIORATING_STEP, ratio)
 
     def reset(self, topic: str) -> None:
-        """Expect no compression, after a broker found a batch too large."""
         self._ratios.pop(topic, None)

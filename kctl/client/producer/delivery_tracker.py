@@ -1,7 +1,4 @@
-"""DeliveryTracker: counts every accepted record in once and out once, with its result, and completes futures.
-
-Owned by the network loop.
-"""
+"""DeliveryTracker: counts accepted and finished records, and completes futures. Owned by the network loop."""
 
 import logging
 from collections import deque
@@ -26,7 +23,7 @@ T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
-    """A pending flush: its last group, and all its groups with the first failure entry to report."""
+    """A pending flush: its last group, and all groups with their first failure entry to report."""
 
     mark: FlushMark
     last: FlushGroup
@@ -47,7 +44,7 @@ class _Counts:
         """Counts at the end of the previous transaction."""
 
     def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
-        """Return the counts plus outstanding records, with records of an aborted present transaction as aborted."""
+        """Return the counts plus outstanding records; records of an aborted present transaction count as aborted."""
         failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
         if not is_aborted:
             return PartitionResult(self.delivered, failed, unknown, self.error, self.last_offset, before.aborted)
@@ -73,7 +70,7 @@ class _Counts:
 
 
 class DeliveryTracker:
-    """Outstanding records, grouped by flush, and the counts of finished ones."""
+    """Outstanding records by flush, and counts of finished records."""
 
     def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
         self._memory = memory
@@ -173,7 +170,7 @@ class DeliveryTracker:
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
-        """End the flushes whose deadline has passed, with the number of undelivered records."""
+        """Fail flushes whose deadline has passed, with the number of undelivered records."""
         for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
             mark = flush.mark
             self._flushes.remove(flush)
@@ -197,12 +194,11 @@ class DeliveryTracker:
             flush.mark.finish(UndeliveredError(failed, error) if error is not None else None)
 
     def fail_flushes(self, error: KafkaError) -> None:
-        """End every flush: a bug has ended the loop before the records that it waits for were done."""
         while self._flushes:
             self._flushes.popleft().mark.finish(error)
 
     def abandon(self, mark: FlushMark) -> None:
-        """Drop a flush whose caller was interrupted; the next flush reports its failures."""
+        """Drop the flush of an interrupted caller; the next flush reports its failures."""
         self._flushes = deque(flush for flush in self._flushes if flush.mark is not mark)
         if mark.failed:
             group = FlushGroup()
@@ -211,10 +207,10 @@ class DeliveryTracker:
             mark.failed = 0
 
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
-        """Return the numbers of outstanding and of failed records of a flush, and mark its failures as reported.
+        """Return the numbers of outstanding and failed records of a flush, and mark the failures as reported.
 
-        A failure is reported by every flush that waits for it, and by no flush that begins after a report. A failure
-        that the program knows from its future or callback is not reported.
+        Failures are reported by every flush waiting for them, and by none that begins later; never if the program knows
+        them from futures or callbacks.
         """
         outstanding = failed = 0
         error: KafkaError | None = None
@@ -230,7 +226,7 @@ class DeliveryTracker:
         return outstanding, failed
 
     def forget_failures(self) -> None:
-        """Mark all failures so far as reported, so that the next flush omits them."""
+        """Mark all failures so far as reported, so that later flushes omit them."""
         for group in self._groups:
             group.report()
         self._flushes = deque(
@@ -239,9 +235,7 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return the number of outstanding or failed records that the program does not know, and the first error.
-
-        Any thread.
+        """Return the number of outstanding or failed records unknown to the program, and the first error; any thread.
         """
         records, error = 0, None
         for group in self._groups.copy():
@@ -257,7 +251,7 @@ class DeliveryTracker:
     # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records since the previous transaction as part of one that ended; later flushes omit them."""
+        """Assign the records since the previous transaction to one that ended; later flushes omit their failures."""
         self.forget_failures()
         for counts in self._results.values():
             counts.end_transaction(is_aborted=is_aborted)

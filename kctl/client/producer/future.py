@@ -1,6 +1,6 @@
 """SendFuture and ColumnsFuture: delivery of one record, or of all records of a send_columns call.
 
-Completed once by the network loop; application threads only read them.
+The network loop completes them once; application threads only read them.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -25,11 +25,9 @@ class FutureWaits(Protocol):
     """Interface of a producer's mailbox for threads that wait for a future."""
 
     def check_process(self) -> None:
-        """Raise IllegalStateError in the child of a fork()."""
         ...
 
     def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None:
-        """Wait until the future is done, or raise."""
         ...
 
 
@@ -147,17 +145,18 @@ class ColumnsFuture(NotCopied):
         call_when_done(self, callback)
 
     def __await__(self) -> Generator[Any, None, int]:
-        """Wait in an asyncio coroutine, as `result` does; cancelling the wait does not affect the records."""
+        """Wait in an asyncio coroutine, as `result` does; cancelling does not affect the records."""
         return await_result(self)
 
     def result(self, timeout: float | timedelta | None = None) -> int:
         """Return the number of records when all are acknowledged.
 
         Args: timeout: seconds; None waits for the records' own deadline.
+
         Raises:
             UndeliveredError: number of undelivered records, and the first error.
             ResultTimeout: some results are not known yet; delivery continues.
-            IllegalStateError: called in a callback: it would never end.
+            IllegalStateError: called in a callback, which would deadlock.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -185,7 +184,6 @@ class Failures:
     """Undelivered records of a FlushGroup between two flush reports.
 
     Attributes:
-        count: number of failures.
         handled: failures that the program knows from futures or callbacks.
         error: the first error.
     """
@@ -202,7 +200,6 @@ class Failures:
         return self.count - self.handled
 
     def handle(self, count: int) -> None:
-        """Note that the program received the errors of some records; any thread."""
         self.handled += count
 
     def add(self, count: int, error: KafkaError) -> None:
@@ -235,6 +232,5 @@ class FlushGroup:
         return unhandled, error
 
     def report(self) -> None:
-        """Start a new entry, after a flush has reported all failures so far."""
         if self.failures[-1].count:
             self.failures.append(Failures())

@@ -42,7 +42,7 @@ _KEYED_RUN_BATCHES: Final = 4
 class RowLimits(NamedTuple):
     """Size limits of a run: one batch, and at most half of `buffer_memory_bytes`.
 
-    Attributes: new_builder: makes the batch of rows encoded here; None: packed rows are treated as objects.
+    Attributes: new_builder: makes batches for packed rows; None: they are treated as objects.
     """
 
     batch_size_bytes: int
@@ -68,7 +68,6 @@ def given_rows(
 
 
 def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines | PackedRows | None:
-    """Return rows that can be encoded from their buffer; None if they are objects."""
     if isinstance(values, Lines):
         return values if keys is None else None
     if not isinstance(values, PackedColumn):
@@ -109,7 +108,7 @@ class GivenPacked:
         return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that takes more memory; one must exist."""
+        """Return the first row that needs more memory; one must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
@@ -131,7 +130,7 @@ class GivenPacked:
             at = end
 
     def _even_room_bytes(self) -> int:
-        """Return a batch size that makes all batches about equally full, so that the last fills at least half."""
+        """Return a size that fills all batches about equally, so the last at least half."""
         packed, count = self._packed, self.count
         total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
         batches = -(-total_bytes // self._room_bytes)
@@ -150,6 +149,7 @@ class GivenColumns:
     """Columns of one send_columns call, checked before any row is accepted.
 
     Attributes: `count` rows; `largest_bytes`: memory of the largest row, -1 without rows.
+
     Raises: TypeError, ValueError: with the row and the invalid value.
     """
 
@@ -190,14 +190,10 @@ class GivenColumns:
         return self._rows.size_bytes(row, row + 1, MEMORY_OVERHEAD_BYTES)
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that takes more memory; one must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
-        """Yield runs with separate columns, so that each run can be released alone.
-
-        The caller sets `created_at_ms` when it accepts the run.
-        """
+        """Yield runs with separate columns, which can be released singly; the caller sets `created_at_ms`."""
         first = 0
         for end, run_bytes in self._cuts:
             size_bytes = run_bytes + self._beside_bytes * (end - first)

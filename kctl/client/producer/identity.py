@@ -1,4 +1,4 @@
-"""ProducerIdentity: the producer id for idempotence, replaced when its epochs are used up. Owned by the network loop.
+"""ProducerIdentity: producer id for idempotence, replaced when its epochs are used up. Owned by the network loop.
 
 Source: KIP-98; without a transactional.id any broker assigns an id.
 """
@@ -21,7 +21,7 @@ class Identity(Protocol):
     """Identity of the producer in its requests.
 
     Attributes: `transactional_id`: None without transactions; `error`: fatal, no producer id will follow; `last_error`:
-    error of the latest attempt.
+    of the latest attempt.
     """
 
     transactional_id: str | None
@@ -32,11 +32,11 @@ class Identity(Protocol):
 
     @property
     def produce_max_version(self) -> int | None:
-        """Highest allowed version of Produce; None: any."""
+        """Highest allowed Produce version; None: any."""
         ...
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Assign the producer id to the sequence; return whether batches can be sent with it."""
+        """Assign the producer id to the sequence; return whether its batches can be sent."""
         ...
 
     def run(self, now_ms: int) -> int:
@@ -67,7 +67,6 @@ class ProducerIdentity:
         return True
 
     def run(self, now_ms: int) -> int:
-        """Request an id if needed and possible; return the time of the next call."""
         if self._is_asking or self.error is not None or self._current != NO_PRODUCER_ID:
             return FOREVER_MS
         if now_ms < self._pause.until_ms:

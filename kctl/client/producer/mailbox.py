@@ -1,4 +1,4 @@
-"""ProducerMailbox: records, calls, and waits for futures, from application threads to the loop."""
+"""ProducerMailbox: records, calls and waits for futures, from application threads to the loop."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,8 +22,6 @@ class WatchFuture(NamedTuple):
 
 
 class RecordRefused(NamedTuple):
-    """A record intended for a transaction was not accepted."""
-
     error: KafkaError
 
 
@@ -44,7 +42,7 @@ class FlushMark(Call):
     """Send all earlier records without lingering, and finish when all are done.
 
     Attributes:
-        time_mark: the client's mark when the loop took this call; None before.
+        time_mark: the client's mark when the loop received this call; None before.
         failed, first_error: number of failed records reported, and the first error.
     """
 
@@ -101,8 +99,8 @@ class ProducerMailbox(Mailbox[Posted]):
     ) -> None:
         """Set the rules for waking the loop: latest next turn, and bytes that fit before a batch is full.
 
-        A record that may linger beyond that turn and fills no batch does not wake the loop, nor does one of a topic
-        that waits for a response.
+        Posted records do not wake the loop if they may linger beyond that turn and fill no batch, or if their topic
+        awaits a response.
 
         Args:
             now_ms: start of the present turn.
@@ -113,14 +111,14 @@ class ProducerMailbox(Mailbox[Posted]):
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
 
     def nudge_for_memory(self) -> bool:
-        """Nudge the loop if it can send something before a response; return whether the loop still runs."""
+        """Nudge the loop if it can send before a response; return whether the loop still runs."""
         is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
         if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
             return not self.is_finished
         return self.nudge()
 
     def posted_records(self) -> int:
-        """Return the number of records that the loop has not taken; any thread."""
+        """Return the number of records still in the mailbox; any thread."""
         return sum(
             1 if type(event) is SendFuture else event.count
             for event in self._events.copy()
@@ -128,7 +126,7 @@ class ProducerMailbox(Mailbox[Posted]):
         )
 
     def post_record(self, record: SendFuture | RecordRun) -> None:
-        """Hand a record and its memory to the loop; any thread."""
+        """Pass a record and its memory to the loop; any thread."""
         try:
             record.holds_memory = False  # CPython handles no signal between this and the end of the append
             self._events.append(record)
@@ -154,7 +152,7 @@ class ProducerMailbox(Mailbox[Posted]):
 
         Raises:
             ResultTimeout: the timeout passed first.
-            IllegalStateError: called on the loop, or in the child of a fork(); or a bug ended the loop.
+            IllegalStateError: on the loop, or in the child of a fork(); or a bug ended the loop.
         """
         self.check_process()
         if self.is_on_loop():
@@ -191,8 +189,7 @@ class ProducerMailbox(Mailbox[Posted]):
     def pop_some(self, most: int) -> list[Event]:
         """Return up to `most` events; records of one partition form a list.
 
-        Records keep their order within a partition. No record passes another kind of event, or a record without a
-        partition.
+        Records keep their order within a partition. They pass neither other events nor records without a partition.
         """
         events = self._events
         taken: list[Event] = []

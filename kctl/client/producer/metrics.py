@@ -1,6 +1,6 @@
-"""Producer metrics: `ProducerMetrics`, a snapshot for the user, and the counters behind it.
+"""`ProducerMetrics`, a snapshot for the user, and the counters behind it.
 
-The loop alone writes the counters, once per batch; any thread reads them without a lock.
+The loop writes the counters once per batch; any thread reads them without a lock.
 """
 
 import math
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 
 class TopicMetrics(NamedTuple):
-    """Metrics of one topic since the producer was made.
+    """Metrics of one topic since the producer was created.
 
     Attributes:
         records_sent: records put on a connection, each counted once.
         bytes_sent: compressed bytes of their batches, without retries.
         batches_sent: batches of those records.
-        batches_retried: repeated sends of a batch.
-        records_delivered, records_failed, records_unknown: records by the result of their future; unlike CloseResult,
-            records of aborted transactions are included.
+        batches_retried: repeated sends.
+        records_delivered, records_failed, records_unknown: records by result; unlike CloseResult, including aborted
+            transactions.
     """
 
     records_sent: int = 0
@@ -43,7 +43,7 @@ class ProducerMetrics(NamedTuple):
         records_outstanding: accepted and not done.
         batches_in_flight: sent, without a response yet.
         buffer_used_bytes, buffer_total_bytes: of buffer.memory.
-        topics: metrics by topic; records that never got a partition are in none.
+        topics: metrics by topic; without records that never got a partition.
     """
 
     records_sent: int
@@ -67,16 +67,17 @@ class ProducerMetrics(NamedTuple):
     topics: Mapping[str, TopicMetrics]
 
     def by_kafka_name(self) -> dict[str, float]:
-        """Return these metrics by Kafka's names of the metrics. Metrics without a measurement are NaN.
+        """Return these metrics by Kafka's names; NaN if nothing was measured.
 
         Returns:
             record-send-total, record-error-total: records sent, and records that failed or are unknown.
             batch-split-total: batches that the broker found too large.
-            batch-size-avg, compression-rate-avg: bytes of a batch, compressed, and the share of its bytes before.
-            records-per-request-avg: records of a Produce request, repeats included.
+            batch-size-avg, compression-rate-avg: compressed bytes of a batch, and their share of its plain bytes.
+            records-per-request-avg: records per Produce request, with retries.
             record-queue-time-avg, record-queue-time-max: from send() to the first sending of a batch, in ms.
             produce-throttle-time-avg: of each Produce request, in ms.
             buffer-total-bytes, buffer-available-bytes: of buffer.memory.
+
         Source: Kafka's producer metrics. Differs: counted since the beginning, without time windows.
         """
         return {
@@ -147,7 +148,6 @@ class ProducerCounters:
         self.throttle_time_ms = 0
 
     def of_topic(self, topic: str) -> TopicCounters:
-        """Return the counters of a topic, which the caller may keep; the loop only."""
         counters = self._topics.get(topic)
         if counters is None:
             counters = self._topics[topic] = TopicCounters()
@@ -164,7 +164,7 @@ class ProducerCounters:
         self.queue_time_max_ms = max(self.queue_time_max_ms, waited_ms)
 
     def snapshot(self, *, outstanding: int, buffer_used_bytes: int, buffer_total_bytes: int) -> ProducerMetrics:
-        """Return a snapshot of the counters; any thread."""
+        """Return the metrics; any thread."""
         known = self._topics.copy()  # copy() is one step; list(items()) can be interrupted by the loop
         topics = {name: counters.snapshot() for name, counters in known.items()}
         sums = (

@@ -1,12 +1,11 @@
-"""PartitionQueue: unfinished records of one partition, their order and sequence numbers.
+"""PartitionQueue: unfinished records of one partition: frozen batches, oldest first, then waiting runs.
 
-Frozen batches, oldest first, then waiting runs. Epoch and next sequence are kept per partition, so a gap (a batch that
-failed without a response) starts a new epoch only there. Knows neither network nor clock. Owned by the network loop;
-only accumulator.py changes it.
+Epoch and next sequence belong to the partition, so a gap (a batch that failed without a response) starts a new epoch
+only there. Owned by the network loop; only accumulator.py changes it.
 
 Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt the partition sends one batch at a
-time until that batch is resolved; a broker that may not know the producer yet gets one batch alone, because it would
-accept any first sequence.
+time until that batch is resolved. A broker that may not know the producer yet gets one batch alone, as it would accept
+any first sequence.
 """
 
 from collections import deque
@@ -57,14 +56,13 @@ class PartitionSequence:
         self.next_sequence = base_sequence
 
     def begin_epoch(self) -> None:
-        """Raise the epoch and restart sequences from 0."""
         self.epoch += 1
         self.next_sequence = 0
         self.is_proven = False
 
     @property
     def is_used_up(self) -> bool:
-        """True if all epochs are used and the partition needs a new producer id."""
+        """Return whether the partition needs a new producer id."""
         return self.epoch > MAX_EPOCH
 
 
@@ -150,14 +148,14 @@ class PartitionQueue:
     def room_bytes(self) -> int:
         """Return the estimated free plain bytes of the batch being filled.
 
-        Repeats the formulas of two properties because each turn calls it for each active queue.
+        Repeats two properties for speed: each turn calls it for each active queue.
         """
         waiting_bytes = self.queued_bytes - UNENCODED_BYTES * self.queued_count
         return int(self.limit.bytes / self.ratio) - BATCH_OVERHEAD_BYTES - waiting_bytes
 
     @property
     def waiting_batches(self) -> int:
-        """Number of batches that are not in flight, including the one being filled."""
+        """Number of batches not in flight, including the one being filled."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
         return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
@@ -239,11 +237,11 @@ class PartitionQueue:
 
     @property
     def awaits_response(self) -> bool:
-        """True if the window is full, so that nothing can be sent before a response."""
+        """Return whether nothing can be sent before a response."""
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
-        """Return whether a batch may go to this node without overtaking one in flight to another."""
+        """Return whether a batch may go to a broker without overtaking one in flight to another."""
         if not self.is_idempotent and self._window > 1:
             return True
         return all(batch.node_id == node_id for batch in self.batches if batch.is_in_flight)
@@ -266,8 +264,8 @@ class PartitionQueue:
     def drop(self, batch: Batch) -> None:
         """Remove a failed batch and resolve the gap in sequence numbers.
 
-        If it may have been written, later batches keep their numbers: the broker accepts the next one if the batch was
-        written, and reports it as out of order if not.
+        If the batch may be written, later ones keep their numbers: the broker accepts the next one, or reports it as
+        out of order if the batch was not written.
         """
         batch.is_in_flight = False
         at = self.batches.index(batch)
@@ -312,9 +310,9 @@ class PartitionQueue:
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
-        """Renumber the batches from index `at`, starting at `base_sequence`, if none of them may be in a log.
+        """Renumber the batches from index `at`, starting at `base_sequence`, unless one of them may be in a log.
 
-        With `is_new_epoch` each batch gets the present producer id and epoch, even if its sequence stays.
+        With `is_new_epoch` all get the present producer id and epoch, even if their sequence stays.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):
@@ -329,7 +327,6 @@ class PartitionQueue:
     # --- sequences ----------------------------------------------------------------------------------------------------
 
     def lost_sequence(self) -> None:
-        """Note the broker's proof that neither the oldest batch nor any later one was written."""
         for batch in self.batches:
             batch.may_be_written = False
 

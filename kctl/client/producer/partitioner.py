@@ -1,6 +1,4 @@
-"""Partitioner: assigns a partition to each record: the given one, the key's, or a sticky or round-robin choice.
-
-Used by the network loop only.
+"""Partitioner: assigns records the given, key's, sticky or round-robin partition. Used by the network loop only.
 
 Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
 left immediately, not after its share of bytes.
@@ -33,8 +31,8 @@ class Load(NamedTuple):
     """Sources of load data.
 
     Attributes:
-        queue: returns the state of a partition's queue; None if it never had a record.
-        waited_ms: returns the time for which a node has not taken due data.
+        queue: returns the state of a partition's queue; None before its first record.
+        waited_ms: returns how long a broker has not accepted due data.
         ratio: returns the expected compression of a topic.
     """
 
@@ -89,7 +87,7 @@ class Partitioner:
         return run.by_partition(numbers)
 
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Assign rows without keys to the sticky partition; more than a batch is cut at each change."""
+        """Assign rows to the sticky partition; cut runs of more than a batch at each change."""
         found = []
         while run.encoded is None and run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
@@ -104,7 +102,7 @@ class Partitioner:
         return found
 
     def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
-        """Return the sticky choice for rows of a run, and count their bytes."""
+        """Return the sticky choice for rows, and count their bytes."""
         turn = self._turn(run, first, topic)
         if end - first == run.count:
             turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
@@ -113,7 +111,7 @@ class Partitioner:
         return turn
 
     def refresh(self) -> None:
-        """Forget the weights, so that the next choice compares queues again, as Java does once per loop iteration."""
+        """Forget the weights; the next choice compares queues again, as Java does once per loop iteration."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
@@ -140,8 +138,8 @@ class Partitioner:
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
         """Return the bytes until the next check of a share that has used its bytes; 0 if it ends now.
 
-        It ends after batch.size bytes when no batch is partly filled (the next record must fit), and after twice as
-        many bytes in any case. A batch may be sent at any time, so the check repeats a few times per batch.
+        A share ends after batch.size bytes when no batch is partly filled (the next record must fit), at latest after
+        twice as many. Batches may be sent at any time, so the check repeats a few times per batch.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         turn_bytes = self._turn_bytes(run.topic)
@@ -172,7 +170,7 @@ class Partitioner:
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
         """Return the partitions to choose from and their weights; None for a uniform choice.
 
-        As in Java, there are no weights until every partition of the topic had a record.
+        As in Java, there are no weights until every partition had a record.
         """
         if not self._is_adaptive:
             return [], None
@@ -205,6 +203,7 @@ def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | Non
     """Return a weight for each partition: 1 for the longest queue, the largest for an empty one.
 
     Args: sizes: waiting batches of each available partition; partition_count: of the whole topic.
+
     Returns: None for a uniform choice: a single partition, or equal queues of all partitions.
 
     Source: KIP-794, `updatePartitionLoadStats`.
@@ -227,7 +226,7 @@ def _available(topic: TopicInfo) -> list[int]:
 
 
 class NodeProgress:
-    """Times at which data was last due for each node, and last taken by it.
+    """Times at which data was last due for each broker, and last accepted by it.
 
     Source: KIP-794, `NodeLatencyStats` of Java's RecordAccumulator.
     """
@@ -237,14 +236,12 @@ class NodeProgress:
         self._took_at_ms: dict[int, int] = {}
 
     def note_data(self, node_id: int, now_ms: int) -> None:
-        """Note that a batch is due for a node that cannot take it now."""
+        """Note that a batch is due for a broker that cannot accept it now."""
         self._due_at_ms[node_id] = now_ms
         self._took_at_ms.setdefault(node_id, now_ms)
 
     def took_data(self, node_id: int, now_ms: int) -> None:
-        """Note that the node takes due data."""
         self._due_at_ms[node_id] = self._took_at_ms[node_id] = now_ms
 
     def waited_ms(self, node_id: int) -> int:
-        """Return the time for which the node has not taken due data."""
         return self._due_at_ms.get(node_id, 0) - self._took_at_ms.get(node_id, 0)

@@ -1,6 +1,6 @@
 """Producer: the public class. Each call ends by its deadline; each record's result is reported exactly once.
 
-Owns the work on application threads: checks, memory, hand-over and waiting. sender.py is the network loop.
+Does the work on application threads: checks, memory, hand-over and waiting. sender.py is the network loop.
 """
 
 import logging
@@ -83,7 +83,8 @@ class Producer(TransactionMethods, NotCopied):
         events: called with every connection attempt.
         partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
             chooses (equal to the Java client), or the producer.
-        on_send: a hook around `send`; see `OnSend`. It does not get the rows of `send_columns`.
+        on_send: a hook around `send`, not around `send_columns`; see `OnSend`.
+
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
     """
@@ -154,21 +155,22 @@ class Producer(TransactionMethods, NotCopied):
     ) -> SendFuture:
         """Return the future of one record when it is accepted.
 
-        Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; in a callback (on the network loop)
-        it never blocks. delivery.timeout.ms starts with acceptance.
+        Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; never in a callback (on the network
+        loop). delivery.timeout.ms starts with acceptance.
 
         Args:
             topic: name, or a ProducerRecord that replaces all other arguments except `callback`.
             value, key: bytes; a bytearray or memoryview is copied.
             partition: None lets the key choose (equal to the Java client), or the producer.
-            headers: pairs of name and value; None: no headers.
+            headers: pairs of name and value.
             timestamp_ms: milliseconds since the epoch, or a datetime with a time zone; None is now.
             callback: called on the network loop with the finished future.
+
         Raises:
             MaxBlockTimeout: the record is not accepted: no metadata, or no memory.
             RecordTooLargeError: larger than max.request.size or buffer.memory.
             BrokerError: the topic is invalid, not allowed, or has no such partition.
-            TransportError: waiting cannot help, for example after refused credentials.
+            TransportError: waiting cannot help, for example after rejected credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
             TransactionError: the transaction can only be aborted, or the producer only be closed.
             TypeError, ValueError: an invalid argument, a partitioner result that is no partition of the topic, or a
@@ -258,9 +260,10 @@ class Producer(TransactionMethods, NotCopied):
                 zone; None is now.
             callback: called on the network loop with groups of rows as their results become known.
             timeout: seconds; None is max.block.ms.
+
         Raises:
-            TypeError, ValueError: a row is invalid; no row is accepted.
-            ValueError: partition is None and the producer has a partitioner, which serves `send` alone.
+            TypeError, ValueError: a row is invalid, or partition is None and the producer has a partitioner; no row is
+                accepted.
             RecordTooLargeError: `row` is the first row that is too large; no row is accepted.
             MaxBlockTimeout: `accepted` rows were accepted; they are delivered, and close() counts them.
             BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
@@ -298,7 +301,6 @@ class Producer(TransactionMethods, NotCopied):
         return future
 
     def _check_send(self, callback: object) -> None:
-        """Raise if no record can be sent, or the callback is not callable."""
         if self._is_closing:
             raise self._mailbox.closed_error()
         if self._transactions is not None:
@@ -316,7 +318,7 @@ class Producer(TransactionMethods, NotCopied):
         timestamp_ms: int | datetime | None,
         callback: Callback | None,
     ) -> SendFuture:
-        """Send the record that the hook returns, and pass its result to the function of the hook."""
+        """Send the record that the hook returns, and pass its result to the hook's function."""
         assert self._on_send is not None
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
@@ -374,7 +376,7 @@ class Producer(TransactionMethods, NotCopied):
             raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
-        """Return the error of a refused record; an open transaction can no longer commit."""
+        """Return the error of a record that was not accepted; an open transaction can no longer commit."""
         if self._transactions is not None:
             self._mailbox.post(RecordRefused(error))
         return error
@@ -415,10 +417,11 @@ class Producer(TransactionMethods, NotCopied):
         """Send everything without lingering; return when every record sent before this call is delivered.
 
         Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
+
         Raises:
             FlushTimeout: `undelivered` records are outstanding or have failed.
             UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
-            IllegalStateError: called in a callback, where the wait would never end, or after close.
+            IllegalStateError: called in a callback, where it would deadlock, or after close.
         """
         if self._mailbox.is_on_loop():
             raise IllegalStateError("a callback must not flush: the wait would never end")
@@ -469,7 +472,7 @@ class Producer(TransactionMethods, NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> Call:
-        """Make a call and return it. The caller marks it as collected in its next step, before any signal is
+        """Make a call and return it. The caller marks it as collected in its next statement, before any signal is
         handled.
         """
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
@@ -485,7 +488,9 @@ class Producer(TransactionMethods, NotCopied):
         Idempotent; of several calls the earliest deadline counts. In a callback it logs an error and acts as close(0).
 
         Args: timeout: seconds; 0 fails everything immediately, None waits for each record's own deadline.
+
         Returns: the result of every record ever sent.
+
         Raises:
             ValueError: negative.
             CloseTimeout: a callback is blocking the network loop, which ends after it; or the network thread makes no
@@ -513,7 +518,7 @@ class Producer(TransactionMethods, NotCopied):
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:
-        """Wait until the loop has ended: until the deadline, and beyond it only while it fails the remaining records.
+        """Wait for the end of the loop until the deadline, and beyond it only while it fails the remaining records.
 
         A thread that runs no callback and makes no progress gets no CPU time.
 
@@ -578,7 +583,7 @@ def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseExcepti
 
 
 def _report_of(on_sent: OnSent, future: SendFuture) -> None:
-    """Pass on the result of a future. A failure does not count as known to the program: a flush raises it."""
+    """Report a future's result. Failures do not count as known to the program: a flush raises them."""
     outcome = future.outcome
     assert outcome is not None
     _report(on_sent, future.result(0) if outcome.error is None else None, outcome.error)

@@ -48,7 +48,7 @@ def checked_record(
     headers: GivenHeaders | None,
     timestamp_ms: int | datetime | None,
 ) -> tuple[bytes | None, bytes | None, Headers, int | None, int]:
-    """Return checked value, key, headers and timestamp, and the maximum size of the record in a batch.
+    """Return checked value, key, headers and timestamp, and the record's maximum size in a batch.
 
     Raises: TypeError, ValueError: with the invalid argument.
     """
@@ -59,7 +59,6 @@ def checked_record(
 
 
 def plain_content(given: Content, what: str) -> bytes | None:
-    """Return a key or value as bytes. Raises: TypeError."""
     if given is None or isinstance(given, bytes):
         return given
     if isinstance(given, bytearray | memoryview):
@@ -68,10 +67,7 @@ def plain_content(given: Content, what: str) -> bytes | None:
 
 
 def plain_headers(headers: GivenHeaders | None) -> Headers:
-    """Return a copy of headers, as tuples of name and bytes.
-
-    Raises: TypeError, ValueError: with the invalid header.
-    """
+    """Return a copy of headers, as tuples of name and bytes. Raises: TypeError, ValueError."""
     if headers is None:
         return ()
     if not isinstance(headers, Iterable) or isinstance(headers, str | bytes | bytearray | memoryview | Mapping):
@@ -89,10 +85,7 @@ def _plain_header(entry: object) -> Header:
 def checked_size_bytes(
     topic: str, value: bytes | None, key: bytes | None, partition: int | None, headers: Headers
 ) -> int:
-    """Return the maximum size of the record in an uncompressed batch without others.
-
-    Raises: TypeError, ValueError: with the invalid argument.
-    """
+    """Return the maximum size of the record in an uncompressed batch without others. Raises: TypeError, ValueError."""
     size_bytes = MEMORY_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
     check_topic(topic)
     if partition is not None:
@@ -125,7 +118,7 @@ def checked_timestamp_ms(given: int | datetime) -> int:
 
 
 def now_timestamp_ms(clock: Clock) -> int:
-    """Return the present wall time in ms. Raises: ValueError: the clock is before 1970."""
+    """Return the wall time in ms. Raises: ValueError: the clock is before 1970."""
     timestamp_ms = clock.wall_ms()
     if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:
         raise ValueError(f"the clock of this machine shows {timestamp_ms} ms since 1970, which no record can have")

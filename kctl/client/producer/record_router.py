@@ -1,7 +1,7 @@
 """RecordRouter: assigns partitions to accepted records, queues them, and ends waits for a topic's partitions.
 
-Records of a topic that vanished from the metadata wait here, in order. A topic unused for metadata.max.idle.ms is
-forgotten. Owned by the network loop.
+Keeps records of topics that vanished from the metadata, in order, and forgets topics unused for metadata.max.idle.ms.
+Owned by the network loop.
 """
 
 from collections import deque
@@ -35,7 +35,7 @@ class _Asked:
 class RecordRouter:
     """Router from the mailbox to the queues.
 
-    Args: refusal: returns the reason why no record is accepted, if any; None: all are accepted.
+    Args: refusal: returns the reason why no record is accepted, if any.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class RecordRouter:
     # --- records ------------------------------------------------------------------------------------------------------
 
     def route(self, events: Iterable[Event], other: Callable[[Event], None]) -> None:
-        """Accept records and runs in order; pass every other event to `other`."""
+        """Accept records and runs in order; pass other events to `other`."""
         self._partitioner.refresh()
         self._used_in_turn.clear()
         for event in events:
@@ -123,7 +123,7 @@ class RecordRouter:
                 self._deliveries.finish([each], Outcome(error))
 
     def refresh(self) -> None:
-        """After a metadata change, place waiting records and end the waits that it satisfies."""
+        """After a metadata change, place waiting records and end satisfied waits."""
         version = self._client.metadata.version
         if version == self._seen_version:
             return
@@ -144,7 +144,7 @@ class RecordRouter:
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) counts of the waiting records by partition; all of them would fail."""
+        """Return (failed, unknown) counts of the waiting records by partition; all would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
         for runs in self._awaiting_metadata.values():
             for run in runs:
@@ -170,7 +170,7 @@ class RecordRouter:
     def forget_idle(self, now_ms: int) -> None:
         """Forget topics to which nothing was sent for metadata.max.idle.ms.
 
-        Source: Java's ProducerMetadata. Differs: a topic is dropped when its time is over, not at the next refresh.
+        Source: Java's ProducerMetadata. Differs: topics are dropped when their time is over, not at the next refresh.
         """
         if now_ms < self._look_for_idle_at_ms:
             return
@@ -219,7 +219,7 @@ class RecordRouter:
         return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 
     def expire(self, now_ms: int) -> None:
-        """End the waits whose deadline has passed, with the missing item."""
+        """End the waits whose deadline has passed."""
         for asked in [asked for asked in self._asked if asked.wait.timer.deadline_at_ms <= now_ms]:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             cause = topic.error if topic is not None and topic.error is not None else self._client.last_error()
@@ -240,7 +240,7 @@ class RecordRouter:
         asked.wait.finish(error)
 
     def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the nearest deadline of a wait, a waiting record or an idle topic."""
+        """Return the earliest deadline of a wait, a waiting record or an idle topic."""
         if not self._asked and not self._awaiting_metadata:
             return self._look_for_idle_at_ms
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]
@@ -249,5 +249,4 @@ class RecordRouter:
 
 
 def is_usable(topic: TopicInfo, partition: int | None) -> bool:
-    """Return whether a record can be placed: the topic has partitions, including the given one."""
     return bool(topic.partitions) and (partition is None or partition in topic.partitions)

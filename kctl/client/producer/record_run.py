@@ -1,8 +1,8 @@
 """RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-Consecutive `send` records become runs when the network loop takes them, and waiting runs of one partition are merged. A
-`send_columns` call is divided into runs of about a batch (given_rows.py), which are encoded early if large enough
-(run_encoder.py). Other runs are encoded when their batch is sent, and cut at its end.
+The network loop forms runs of consecutive `send` records, and merges waiting runs of one partition. `send_columns`
+calls are divided into runs of about a batch (given_rows.py), which are encoded early if large enough (run_encoder.py).
+Other runs are encoded when their batch is sent, and cut at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ class RecordRun:
 
     @property
     def records(self) -> list[SendFuture] | None:
-        """`send` records whose columns are not made yet; None otherwise."""
+        """`send` records without columns yet; None otherwise."""
         return self.result if self._rows is None and isinstance(self.result, list) else None
 
     def expired_count(self, now_ms: int, delivery_timeout_ms: int) -> int:
@@ -135,7 +135,7 @@ class RecordRun:
 
     @property
     def rows(self) -> Rows:
-        """The columns; decoded if only encoded or divided rows were kept."""
+        """Columns, decoded if only encoded or divided rows were kept."""
         if self._rows is None:
             self._rows = _columns(self.result) if isinstance(self.result, list) else self._decoded()
         return self._rows
@@ -160,7 +160,7 @@ class RecordRun:
         return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, timestamps_ms, timestamp_ms)
 
     def drop_rows(self) -> None:
-        """Drop the columns of an encoded or divided run; `rows` makes them again on demand."""
+        """Drop the columns of an encoded or divided run; `rows` restores them."""
         self._rows = self._packed = None
 
     @property
@@ -175,8 +175,7 @@ class RecordRun:
     def divide_packed(
         self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
     ) -> list[Self] | None:
-        """Return packed rows as runs by the partition that each key chooses; None if rows are not packed or need
-        another way.
+        """Return packed rows as runs by the partition of each key; None if not possible.
 
         Args: least_bytes: larger runs are encoded, smaller ones are columns.
         """
@@ -210,7 +209,7 @@ class RecordRun:
         return head
 
     def by_key(self, partition_count: int) -> list[Self] | None:
-        """Return the rows as runs by the partition that each key chooses; None if `by_partition` must be used."""
+        """Return the rows as runs by the partition of each key; None if `by_partition` must be used."""
         if isinstance(self.result, list):
             return None
         if self.divided is not None and self.divided[0] == partition_count:
@@ -279,7 +278,7 @@ class RecordRun:
 def unfinished(event: "list[SendFuture] | RecordRun") -> RecordRun | None:
     """Return the records of an event without an outcome; None if each has one.
 
-    The network loop may have handled a part of the event when it failed, and then completed that part.
+    A network loop that failed may have completed a part of the event.
     """
     if isinstance(event, list):
         futures = [future for future in event if future.outcome is None]

@@ -112,7 +112,7 @@ class RunEncoder:
 
 
 def compression_level(config: ProducerConfig) -> int | None:
-    """Return the compression level; None for the codec's default, or if it has no levels.
+    """Return the compression level; None for the codec's default.
 
     Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor.
     """

@@ -1,4 +1,4 @@
-"""Sender: the network loop of a producer, which sends due batches, completes records, and ends by its deadline."""
+"""Sender: the producer's network loop, which sends due batches, completes records, and ends by its deadline."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
@@ -108,7 +108,7 @@ class Sender(ClientLoop[Posted]):
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Iterable[Posted]) -> None:
-        """Handle events. Partly filled batches wait for events that are already posted."""
+        """Handle events. Partly filled batches wait for events already posted."""
         per_turn = self.EVENTS_PER_TURN
         if self._left_to_take:
             self._left_to_take = max(0, self._left_to_take - per_turn)
@@ -183,7 +183,7 @@ class Sender(ClientLoop[Posted]):
         )
 
     def _apply_deadlines(self, now_ms: int) -> None:
-        """Fail late records, after a poll: responses that have arrived come before deadlines."""
+        """Fail late records, after polling responses that have arrived."""
         self._router.forget_idle(now_ms)
         late = self._expiry.late(now_ms)
         if late or now_ms >= self._nearest_deadline_at_ms():
@@ -208,7 +208,7 @@ class Sender(ClientLoop[Posted]):
         return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:
-        """Fail everything if waiting cannot help: refused credentials, or no permission to produce."""
+        """Fail everything if waiting cannot help: rejected credentials, or no permission to produce."""
         is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
         if not (self._deliveries.outstanding or is_asked):
             return
@@ -226,7 +226,7 @@ class Sender(ClientLoop[Posted]):
             self._identity.error = None
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record, with `unsent` (if given) the records that were never sent; the loop only."""
+        """Fail every record; records never sent get the error `unsent`, if given; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
@@ -292,7 +292,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def was_forced(self) -> bool:
-        """True if the close deadline ended the loop; any thread, after its end."""
+        """Return whether the close deadline ended the loop; any thread, after its end."""
         return self._end_cause is not None
 
     @property
@@ -307,7 +307,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def outstanding(self) -> int:
-        """Number of records that are accepted and not done; any thread."""
+        """Number of records accepted and not done; any thread."""
         return self._deliveries.outstanding
 
     def unfinished(self) -> Unfinished:
@@ -320,7 +320,7 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Return the counts as if outstanding records failed now; later responses are ignored. Runs on the loop."""
+        """Return the counts as if outstanding records failed now, and ignore later responses; on the loop."""
         self._batches.is_over = True
         return self.result()
 

@@ -39,11 +39,12 @@ class TransactionMethods:
     def init_transactions(self, timeout: float | timedelta | None = None) -> None:
         """Obtain the producer id of transactional.id, before any other call; older producers with that id are fenced.
 
-        A transaction that an older producer left open is aborted. After a timeout this call, commit, abort and
+        Aborts a transaction that an older producer left open. After a timeout this call, commit, abort and
         send_offsets_to_transaction can be repeated, which continues the same work; other calls are refused until it has
         ended.
 
         Args: timeout: seconds; None is max.block.ms.
+
         Raises:
             MaxBlockTimeout: with the state of the call and the time spent.
             BrokerError: not allowed at present; the call can be repeated.
@@ -72,9 +73,10 @@ class TransactionMethods:
 
         Args:
             offsets: next offset to read, by partition.
-            group_metadata: `Consumer.group_metadata()` from the time when the records were read, so that an outdated
-                member is detected.
+            group_metadata: `Consumer.group_metadata()` from the time when the records were read, to detect an outdated
+                member.
             timeout: seconds; None is max.block.ms.
+
         Raises:
             AbortableTransactionError: with CommitFailedError as `cause` if the group has reassigned the partitions.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
@@ -109,8 +111,9 @@ class TransactionMethods:
 
         Args:
             consumer: its positions are committed with the transaction. After an abort it returns to its committed
-                offsets and reads the records again. It needs enable.auto.commit=false.
+                offsets. It needs enable.auto.commit=false.
             timeout: of each step, in seconds; None is max.block.ms.
+
         Raises:
             AbortableTransactionError: the transaction was aborted; a new block can follow.
             MaxBlockTimeout: the commit continues; call commit_transaction() again to wait for it, or close.

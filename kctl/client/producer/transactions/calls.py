@@ -1,6 +1,6 @@
-"""Transaction calls: the application's side, and the one call in progress on the network loop.
+"""Transaction calls: the application's side, and the call in progress on the network loop.
 
-A call that timed out or was interrupted can be repeated and continues the same work. Other calls are refused until
+A call that timed out or was interrupted can be repeated, which continues the same work. Other calls are refused until
 then.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
@@ -72,12 +72,12 @@ class EndedCall(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """True if no caller received the result, because of a timeout or an interrupt."""
+        """Return whether no caller received the result, because of a timeout or an interrupt."""
         return not any(call.is_collected for call in self.callers)
 
 
 class PendingCalls:
-    """The operation in progress and its callers. Attributes: `operation`: the call in progress, or None."""
+    """The operation in progress, or None, and its callers."""
 
     def __init__(self, client: ClusterClient) -> None:
         self.operation: TransactionCall | None = None
@@ -86,7 +86,7 @@ class PendingCalls:
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
-        """Return whether a call may start new work; otherwise it joins the waiting callers or is finished here."""
+        """Return whether a call may start new work; otherwise add it to the waiting callers or finish it."""
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):
@@ -121,7 +121,7 @@ class PendingCalls:
         self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work and report the result to its callers, or later to a repeated call."""
+        """End the work and give the result to its callers, or later to a repeated call."""
         operation, self.operation = self.operation, None
         if operation is not None:
             self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
@@ -169,7 +169,7 @@ def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
 
 
 class TransactionClient:
-    """Hands calls to the network loop and waits for their end; runs on application threads."""
+    """Passes calls to the network loop and waits for their end; runs on application threads."""
 
     def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: ProducerMailbox) -> None:
         self._transactional_id = transactional_id
@@ -187,7 +187,7 @@ class TransactionClient:
         """Make a call, wait for its end and return it; raises its error.
 
         Raises:
-            IllegalStateError: no transactional.id, or called in a callback, where the wait would never end.
+            IllegalStateError: no transactional.id, or called in a callback, where it would deadlock.
             ValueError: an invalid offset or member.
         """
         if self._transactional_id is None:

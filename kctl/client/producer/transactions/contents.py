@@ -1,6 +1,6 @@
 """Contents: partitions and groups that the transaction coordinator knows, or must learn, to be in the transaction.
 
-Owns the time from which the broker counts transaction.timeout.ms. Owned by the network loop.
+Holds the start of transaction.timeout.ms. Owned by the network loop.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ class Contents:
     Attributes:
         wanted: partitions with records, still unknown to the coordinator.
         started_at_ms: earliest start of the coordinator's timeout; None: it has no known transaction.
-        unsettled: last adding request that ended without a response, or None; its repetition shows whether the
-            coordinator has a transaction.
+        unsettled: last adding request without a response, or None; repeated, it shows whether the coordinator has a
+            transaction.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -42,7 +42,6 @@ class Contents:
         self.started_at_ms = self.unsettled = None
 
     def start(self) -> None:
-        """Note the time of the first request that starts the coordinator's timeout."""
         if self.started_at_ms is None:
             self.started_at_ms = self._clock.now_ms()
 

@@ -1,4 +1,4 @@
-"""Exchange: one request at a time to a coordinator, repeated until a final response.
+"""Exchange: one request at a time to a coordinator, retried until a final response.
 
 Its user chooses requests and handles errors. Owned by the network loop.
 """
@@ -44,7 +44,8 @@ class Exchange:
 
     Args:
         failed: gets an error that a retry cannot resolve, and the decision on it.
-        response_lost: gets the API name of a request that ended without a response, so that its effect is unknown.
+        response_lost: gets the API name of a request without a response, whose effect is unknown.
+
     Attributes: `api`: request in flight, or empty; `last_error`: error of the latest attempt.
     """
 

@@ -1,8 +1,6 @@
 """TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches with them.
 
-Owned by the network loop.
-
-Source: KIP-98, KIP-360, KIP-890.
+Owned by the network loop. Source: KIP-98, KIP-360, KIP-890.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -41,7 +39,6 @@ class TransactionalIdentity:
 
     @property
     def last_error(self) -> KafkaError | None:
-        """Last error on the way to a producer id or into the transaction."""
         return self._exchange.last_error or self._exchange.link.error
 
     @property
@@ -74,7 +71,7 @@ class TransactionalIdentity:
         self.needs_epoch = False
 
     def adopt_after_end(self, assigned: ProducerId) -> None:
-        """Use the epoch of the EndTxn response, if it has one."""
+        """Adopt the epoch of the EndTxn response, if it has one."""
         if assigned.producer_id != NO_PRODUCER_ID.producer_id:
             self.current = assigned
             self._needs_epoch_after_end = False

@@ -1,7 +1,7 @@
 """Transaction requests, and the error in each response. Pure.
 
-Source: KIP-98, KIP-447, KIP-890. Brokers accept AddPartitionsToTxn from clients up to version 3; later versions are for
-brokers. Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
+Source: KIP-98, KIP-447, KIP-890. Clients use AddPartitionsToTxn up to version 3; later versions are for brokers.
+Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,6 @@ def offset_commit(
 
 
 def offset_commit_error(response: TxnOffsetCommitResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
-    """Return the worst error of an offset, or None."""
     return _worst(
         "TxnOffsetCommit", "commit the offset of {} in the transaction", dict(codes_in(response.topics)), asked
     )
@@ -101,7 +100,7 @@ _FATAL_FOR_RECORDS = frozenset(
 
 
 def is_fatal_for_records(error: KafkaError) -> bool:
-    """Return whether a failed record ends the producer; any other failure ends its transaction only."""
+    """Return whether a failed record ends the producer, not only its transaction."""
     if isinstance(error, BrokerError):
         return error.code in _FATAL_FOR_RECORDS
     return isinstance(error, UnsupportedVersionError)

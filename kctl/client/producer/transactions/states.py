@@ -1,8 +1,8 @@
 """States of a transactional producer and the table of transitions. Pure.
 
-A call without a transition is refused, an event without one ignored.
+Calls without a transition are refused, events without one ignored.
 
-Source: KIP-98; Java's TransactionManager. Differs: a failed abort or coordinator lookup never reopens an aborted
+Source: KIP-98; Java's TransactionManager. Differs: a failed abort or coordinator query never reopens an aborted
 transaction.
 """
 
@@ -10,8 +10,6 @@ from enum import Enum
 
 
 class State(Enum):
-    """State of a producer's transactions."""
-
     UNINITIALIZED = "not initialized"
     INITIALIZING = "initializing"
     READY = "between two transactions"
@@ -58,12 +56,11 @@ TRANSITIONS: dict[tuple[State, Step], State] = {
 
 
 def after(state: State, step: Step) -> State | None:
-    """Return the next state, or None if there is no transition."""
     return TRANSITIONS.get((state, step))
 
 
 def refusal(state: State, step: Step) -> str:
-    """Return the text that says why a call does not fit a state."""
+    """Return the reason why a call does not fit a state."""
     needed = {
         Step.INIT: "it is called once, before everything else",
         Step.BEGIN: "call init_transactions() first, and end the previous transaction",

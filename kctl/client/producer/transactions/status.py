@@ -1,6 +1,6 @@
 """TransactionStatus: state, cause and end of a producer's transaction.
 
-Changed by the network loop; application threads read `state` and `cause`, and check whether they may send. Pure.
+The network loop changes it; application threads read `state` and `cause`, and check whether they may send. Pure.
 """
 
 from typing import Literal
@@ -29,7 +29,6 @@ class TransactionStatus:
     Attributes:
         cause: error that made the transaction abortable, or the producer unusable.
         is_end_sent: EndTxn of the present transaction was sent.
-        is_closing: the producer is closing.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class TransactionStatus:
 
     @property
     def is_ending(self) -> bool:
-        """True if a transaction is ending, so that records must not linger."""
+        """Return whether a transaction is ending; records then must not linger."""
         return self.state in (State.COMMITTING, State.ABORTING)
 
     def error(self) -> KafkaError:
@@ -76,7 +75,6 @@ class TransactionStatus:
             raise error
 
     def record_refusal(self) -> KafkaError | None:
-        """Return the error of sending a record now, or None."""
         state = self.state
         if state is State.IN_TRANSACTION:
             return None
@@ -96,7 +94,6 @@ class TransactionStatus:
         return TransactionAbortedError("the producer was closed and its transaction aborted before the record was sent")
 
     def end_lost(self) -> None:
-        """Note that an EndTxn has no response."""
         self._is_commit_in_doubt |= self.state is State.COMMITTING
 
     def ended(self, how: End) -> None:

@@ -1,8 +1,6 @@
 """Transactions: decides which transaction call may begin, and the effect of errors on the transaction.
 
-Owned by the network loop.
-
-Source: KIP-98, KIP-588, KIP-654.
+Owned by the network loop. Source: KIP-98, KIP-588, KIP-654.
 """
 
 from random import Random
@@ -80,14 +78,14 @@ class Transactions:
         return IllegalStateError(refusal(self.status.state, step))
 
     def record_failed(self, outcome: Outcome) -> None:
-        """Note that records of the transaction failed: it can only be aborted."""
+        """Make the transaction abortable, as records of it failed."""
         if outcome.is_unknown:
             self.identity.need_epoch_after_end()
         if outcome.error is not None:
             self.record_lost(outcome.error)
 
     def record_lost(self, error: KafkaError) -> None:
-        """Note that a record intended for the transaction is missing.
+        """Make the transaction abortable, as a record intended for it is missing.
 
         EndTxn is sent when all accepted records are delivered; a record refused after that is not part of it.
         """
@@ -112,7 +110,6 @@ class Transactions:
             self.status.is_end_sent = False
 
     def close_outcome(self) -> End | None:
-        """Return the end of the transaction that was open at close; None if there was none."""
         contents = self._work.contents
         is_begun = contents.started_at_ms is not None or contents.unsettled is not None
         return self.status.close_outcome(is_begun=is_begun)

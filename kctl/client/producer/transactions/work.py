@@ -2,9 +2,9 @@
 
 Owned by the network loop.
 
-Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2 a new epoch follows every request
-without a response, before the next transaction, because that request could arrive later and commit or abort the wrong
-one; Java requests a new epoch after errors alone.
+Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2, every request without a response
+requires a new epoch before the next transaction, because it could arrive later and commit or abort the wrong one; Java
+requests a new epoch after errors alone.
 """
 
 from collections.abc import Callable
