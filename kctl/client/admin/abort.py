@@ -1,7 +1,7 @@
-"""Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers.
+"""Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers (KIP-664).
 
-The client checks before each marker that the transaction is still open: a retry after a lost response must not abort
-the next one. Source: KIP-664.
+Before each marker the client checks that the transaction is still open: a retry after a lost response must not abort
+the next one.
 """
 
 from collections.abc import Iterator
@@ -79,5 +79,5 @@ def _read(
 
 
 def _never(_error: KafkaError, _tries: int) -> bool:
-    """Do not retry before the transaction was checked again."""
+    """Prevent retries: the transaction is checked again first."""
     return False

@@ -1,4 +1,4 @@
-"""ACL rules: describe, create, delete. The controller makes the changes."""
+"""ACL rules: describe, create, delete."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

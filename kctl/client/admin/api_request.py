@@ -1,6 +1,6 @@
 """One JSON request of any declared API: choice of the broker, and the response.
 
-Sent once, because a retry may not be safe, and again only if a coordinator rejected all of it.
+Sent once, as retries may not be safe; again only if a coordinator rejected all of it.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class ApiResponse(NamedTuple):
         broker: broker id; None for a bootstrap server, whose id is unknown.
         fields: by Kafka's names.
         errors: errors in the response, in order.
-        has_successes: True if a part of the response has no error.
+        has_successes: a part of the response has no error.
     """
 
     name: str
@@ -257,7 +257,6 @@ def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
 
 @cache
 def _parts_with_codes(kind: type[Struct]) -> tuple[tuple[str, bool], ...]:
-    """Return the fields of a message that contain error codes, and whether each is an array."""
     return tuple(
         (entry.name, entry.is_array)
         for entry in kind.FIELDS

@@ -29,10 +29,7 @@ def ask_leaders(
     max_version: int | None = None,
     is_retried: Callable[[KafkaError, int], bool] = ADMIN_OFFSETS.is_retried,
 ) -> Results[TopicPartition, V]:
-    """Return the outcome of each partition.
-
-    Args: is_retried: rule for retries.
-    """
+    """Return the outcome of each partition."""
     keys = list(partitions)
     leaders = Leaders(call.client)
     metadata = call.client.metadata

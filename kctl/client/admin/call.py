@@ -1,4 +1,4 @@
-"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each of its items."""
+"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each item."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -58,7 +58,7 @@ def controller(client: ClusterClient) -> int | None:
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
-    """Connect to a node, or refresh the metadata if that fails; return whether the node is ready."""
+    """Connect to a broker, or refresh the metadata if that fails; return whether the broker is ready."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -88,7 +88,7 @@ def not_registered(node_id: int) -> BrokerError:
 
 
 class Unanswered:
-    """Number of requests of a change without a response; an earlier one may have been carried out."""
+    """Requests of a change without a response; an earlier one may have been carried out."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -97,7 +97,7 @@ class Unanswered:
         self._count += 1
 
     def answered(self) -> bool:
-        """Count a response; return whether the response to an earlier request was lost."""
+        """Count a response; return whether an earlier one was lost."""
         self._count -= 1
         return self._count > 0
 
@@ -157,7 +157,7 @@ class Call:
         what: str,
         partial_ms: int | None = None,
     ) -> None:
-        """Args: partial_ms: after the first result, the wait for the rest ends after this time."""
+        """Args: partial_ms: time after which, with a first result, the wait for the rest ends."""
         self.client = client
         self._span, self._since = span
         self.timer = self._span
@@ -178,7 +178,9 @@ class Call:
         """Drive the network until `condition` holds; admin clients have no thread (docs/decisions/0017).
 
         Responses that arrived before the deadline count even if this process was suspended until later.
+
         Args: waiting_for: completes "timed out after ... while" in the error; a function is called at the deadline.
+
         Raises:
             ApiTimeout: with the time breakdown and the last error of the call, or of metadata or nodes.
             TransportError: immediately, if no wait can help (wrong credentials, not a Kafka broker).
@@ -210,7 +212,7 @@ class Call:
                     client.poll(timer.deadline_at_ms)
 
     def _pauses(self) -> str:
-        """Return the brokers that throttle this client, as the end of a timeout message; empty if none does."""
+        """Return the brokers that throttle this client, as the end of a timeout message."""
         pauses = [
             f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
             for node, left_ms in self.client.network.status.throttling()
@@ -220,7 +222,8 @@ class Call:
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
         """Send a request to the broker of the route, with retries; return the response.
 
-        `build` is called when the broker is ready, so that it can check the broker's versions.
+        `build` is called when the broker is ready, and can check its versions.
+
         Raises:
             ApiTimeout: no response by the deadline of the call.
             KafkaError: an error that is not retriable.
@@ -232,7 +235,7 @@ class Call:
     def answer_of(
         self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
     ) -> Answer:
-        """Return the response as `ask` does, with the broker that sent it.
+        """Return the response as `ask` does, with its broker.
 
         Args: is_for_any: the route, though not `any_node`, accepts any broker; see `send`.
         """
@@ -340,12 +343,12 @@ class Call:
     def ask_nodes(
         self, builds: Mapping[int, Build], *, max_version: int | None = None, follow: Follow | None = None
     ) -> dict[int, Answer | KafkaError]:
-        """Send requests to several nodes in parallel; wait until all have responded or failed.
+        """Send requests to several brokers in parallel; wait until all have responded or failed.
 
-        If `follow` returns a builder, its request is sent to that node; the last response of each node is returned.
-        Nodes without a result at the deadline have the ApiTimeout as error.
+        If `follow` returns a builder, its request is sent to that broker; the last response of each is returned.
+        Brokers without a result at the deadline have the ApiTimeout as error.
 
-        Raises: ApiTimeout: no node has responded or failed by the deadline.
+        Raises: ApiTimeout: no broker has responded or failed by the deadline.
         """
         ended: dict[int, Answer | KafkaError] = {}
         if not builds:
@@ -395,7 +398,7 @@ class Call:
         return ended
 
     def _node_error(self, node_id: int, known: int) -> KafkaError | None:
-        """Return the last error of a node, or that metadata newer than version `known` lacks it."""
+        """Return the last error of a broker, or that metadata newer than version `known` lacks it."""
         metadata = self.client.metadata
         if metadata.cluster.node(node_id) is None and metadata.version > known:
             return ConnectionLost(f"broker {node_id} is not in the cluster at present")
@@ -421,9 +424,9 @@ class Call:
         max_version: int | None = None,
         is_for_any: bool = False,
     ) -> None:
-        """Send to a ready node, with the time left of the call but at most request.timeout.ms.
+        """Send to a ready broker, with the time left of the call but at most request.timeout.ms.
 
-        A response that cannot be decoded fails the call without a retry.
+        Responses that cannot be decoded fail the call without a retry.
 
         Args: is_for_any: the request may also go to other brokers if this one is silent.
         """
@@ -467,7 +470,9 @@ class Call:
 
         If the deadline passes after some results, the remaining items fail with ApiTimeout; so do all items of a change
         that may have been made.
+
         Args: is_retried: a `RetryRule.is_retried`; receives an error and the number of attempts.
+
         Raises: ApiTimeout: no item has a result, and no change was sent.
         """
         pending = list(dict.fromkeys(keys))

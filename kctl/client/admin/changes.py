@@ -24,7 +24,8 @@ def make_change(
 
     Args:
         action: the change, as an imperative: `unregister broker 3`.
-        made: error code that means success if an earlier response was lost, because the change was made before.
+        made: error code that means success if an earlier response was lost.
+
     Raises: KafkaError: the broker rejects the change or does not respond; `outcome_unknown` if it may have been made.
     """
     unanswered = Unanswered()

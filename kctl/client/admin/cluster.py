@@ -27,7 +27,7 @@ from kctl.version import VERSION
 
 
 class ClusterDescription(NamedTuple):
-    """A cluster as one of its nodes describes it.
+    """A cluster as one of its brokers describes it.
 
     Attributes:
         controller_id: the controller in a cluster with ZooKeeper. NO_NODE on KRaft, where brokers report any broker
@@ -43,7 +43,7 @@ class ClusterDescription(NamedTuple):
 
 
 def cluster_request(versions: NodeVersions | None) -> DescribeClusterRequest:
-    """Return the request for all brokers, including fenced ones if possible."""
+    """Return the request for all brokers, with fenced ones if possible."""
     is_able = versions is not None and versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED)
     return DescribeClusterRequest(include_fenced_brokers=is_able)
 

@@ -38,6 +38,7 @@ class ClusterCalls:
             owner: a principal such as `User:ann` (Kafka 3.3); None: the principal of this client.
             renewers: principals that may renew it.
             max_lifetime_ms: -1 is the limit of the brokers.
+
         Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does not
             authenticate, or the client has authenticated with a token.
         """
@@ -57,7 +58,7 @@ class ClusterCalls:
 
     @checked
     def renew_delegation_token(self, hmac: bytes, *, renew_period_ms: int = -1, timeout: Timeout = None) -> int:
-        """Renew a delegation token; return the instant of its expiry, in ms since the epoch.
+        """Renew a delegation token; return its expiry, in ms since the epoch.
 
         Args: renew_period_ms: from now; -1 is the limit of the brokers.
         """
@@ -67,7 +68,7 @@ class ClusterCalls:
 
     @checked
     def expire_delegation_token(self, hmac: bytes, *, expiry_period_ms: int = -1, timeout: Timeout = None) -> int:
-        """Change the expiry of a delegation token; return the new instant, in ms since the epoch.
+        """Change the expiry of a delegation token; return it, in ms since the epoch.
 
         Args: expiry_period_ms: from now; -1 expires the token immediately.
         """
@@ -120,6 +121,7 @@ class ClusterCalls:
         """Change the levels of features, such as metadata.version; brokers of Kafka 4.0 change all or none.
 
         Args: validate_only: let the controller check, and change nothing.
+
         Raises: UnsupportedVersionError: the brokers are older than Kafka 2.7.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
@@ -142,6 +144,7 @@ class ClusterCalls:
             voter_id: its node.id.
             directory_id: id of its metadata log directory, as in meta.properties or `QuorumReplica.directory_id`.
             endpoints: its listeners for controllers.
+
         Raises:
             BrokerError: DUPLICATE_VOTER: it is a voter.
             UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
@@ -164,9 +167,8 @@ class ClusterCalls:
 
     @checked
     def unregister_broker(self, broker_id: int, *, timeout: Timeout = None) -> None:
-        """Remove the registration of a broker that was shut down permanently.
-
-        Raises: BrokerError: BROKER_ID_NOT_REGISTERED.
+        """Remove the registration of a broker that was shut down permanently. Raises: BrokerError:
+        BROKER_ID_NOT_REGISTERED.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 

@@ -17,7 +17,6 @@ class ReplicaLogDir(NamedTuple):
 
     Attributes:
         path: its log directory.
-        size_bytes: size of the replica.
         lag: offsets behind the high watermark.
         future_path: target directory of its move; None without a move.
         future_size_bytes, future_lag: size of the copy there, and its lag to the end of the replica.

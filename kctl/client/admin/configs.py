@@ -1,6 +1,6 @@
 """Configs of topics, brokers, groups, and other resources: describe and change.
 
-Only a broker itself handles its configs. Changes are incremental, so parallel changes do not overwrite each other.
+Only a broker itself handles its configs. Changes are incremental: parallel ones do not overwrite each other.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class ResourceType(IntEnum):
 
 
 class ListChange(NamedTuple):
-    """Items, separated by commas, to add to a list property or to remove from it."""
+    """Comma-separated items to add to a list property or to remove from it."""
 
     items: str
     is_removal: bool = False

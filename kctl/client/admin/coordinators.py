@@ -1,4 +1,4 @@
-"""Coordinators of groups or transactions for one call: found by FindCoordinator, and again after they have moved."""
+"""Coordinators of groups or transactions for one call: found by FindCoordinator, again after they have moved."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -98,7 +98,7 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
-        """Send one round of requests to the coordinators. Failed or moved coordinators are looked up again later."""
+        """Send one round of requests; failed or moved coordinators are found again in the next."""
         fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
         by_node: dict[int, list[str]] = {}
         for group_id in group_ids:
@@ -157,10 +157,7 @@ class Coordinators:
 
 
 def coordinator_of(call: Call, key_type: KeyType, key: str) -> int:
-    """Return the id of the broker that coordinates a group or a transactional.id.
-
-    Raises: KafkaError: not found by the call's deadline.
-    """
+    """Return the id of the broker that coordinates a group or a transactional.id."""
     results = call.each([key], lambda keys: look_up(call, key_type, keys), ADMIN_GROUPS.is_retried)
     return results[key].node_id
 

@@ -44,7 +44,6 @@ class DelegationToken(NamedTuple):
 
     @property
     def password(self) -> str:
-        """The secret as a SCRAM password."""
         return b64encode(self.hmac).decode()
 
     def __repr__(self) -> str:

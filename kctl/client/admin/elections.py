@@ -1,6 +1,6 @@
 """Leader elections: the preferred replica, or after data loss any replica; and replicas that may be elected.
 
-A retry that reports that no election is needed counts as a success. Source: KIP-460, KIP-966.
+A retry for which no election is needed counts as a success. Source: KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -24,12 +24,13 @@ def ask_every_broker(
     read: Callable[[Node, R], Items[str, V]],
     broker_ids: Sequence[int] | None = None,
 ) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
-    """Return the items of all brokers, sorted by name, and the brokers that did not respond, with their errors.
+    """Return the items of all brokers, sorted by name, and the errors of brokers that did not respond.
 
     Args:
         build: creates the request to a ready broker, given its id.
         read: returns the items of a broker, or its error.
         broker_ids: only these brokers, if they are in the cluster.
+
     Raises: KafkaError: the error of the first broker if none responded.
     """
     nodes = {node.node_id: node for node in _brokers(call) if broker_ids is None or node.node_id in broker_ids}

@@ -1,6 +1,7 @@
 """Descriptions of groups by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe, or StreamsGroupDescribe.
 
 The type of a group is unknown, so the client tries these APIs in this order, as far as the coordinator has them.
+
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """
 

@@ -1,7 +1,4 @@
-"""Groups: list, delete, and remove members.
-
-After a lost response, an item that is already gone counts as removed.
-"""
+"""Groups: list, delete, and remove members. After a lost response, items already gone count as removed."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,8 +1,8 @@
 """Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
 
-They hold back the last stable offset. Partitions are read before and after the coordinators, so that transactions that
-end in the meantime do not count. The verdict is UNDECIDED if a coordinator is missing, or the principal may not
-describe the transactional.id.
+They hold back the last stable offset. Partitions are read before and after the coordinators, to leave out transactions
+that end in the meantime. The verdict is UNDECIDED if a coordinator is missing, or the principal may not describe the
+transactional.id.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -98,7 +98,7 @@ class _Coordinators(NamedTuple):
 def open_transactions(new_call: Callable[[], Call], partitions: Iterable[TopicPartition]) -> OpenTransactions:
     """Return the open transactions of partitions, each with a verdict.
 
-    Args: new_call: returns the call of each step; a silent broker in one step leaves time for the next.
+    Args: new_call: returns the call of each step, so a silent broker leaves time for the next step.
     """
     call = new_call()
     first = describe_producers(call, partitions)

@@ -48,7 +48,6 @@ def describe_log_dirs(
 def log_dirs_of(
     call: Call, node_ids: Sequence[int], partitions: Collection[TopicPartition] | None
 ) -> dict[int, list[DescribeLogDirsResult] | KafkaError]:
-    """Request the directories of each broker once."""
     topics = None
     if partitions is not None:
         topics = [

@@ -1,7 +1,4 @@
-"""Offsets of partitions from all leaders in parallel: by timestamp, at the end of an epoch; deletion of records.
-
-If an epoch ends below an offset that was read or written in it, an election has lost records (KIP-320).
-"""
+"""Offsets of partitions from all leaders in parallel: by timestamp, at the end of an epoch; deletion of records."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -51,7 +51,6 @@ class OperatorCalls:
         raise NotImplementedError
 
     def within(self, timeout: Timeout = None) -> AbstractContextManager[None]:
-        """Set one timeout for all calls of a block; see `Admin.within`."""
         raise NotImplementedError
 
     # --- configs ------------------------------------------------------------------------------------------------------
@@ -74,6 +73,7 @@ class OperatorCalls:
             include_documentation: include the broker's description of each property.
             keys: the properties to return, if a resource has them; None for all.
             broker_id: broker to query about resources that any broker can describe; None: any.
+
         Raises: ValueError: the name of a broker is not its id.
         """
         call = self._call("describing configs", timeout)
@@ -99,6 +99,7 @@ class OperatorCalls:
         Args:
             changes: for each resource, values by name; None restores the default; a `ListChange` adds or removes items.
             validate_only: let the brokers check, and change nothing.
+
         Raises:
             UnsupportedVersionError: the broker is older than Kafka 2.3.
             ValueError: the name of a broker is not its id.
@@ -156,8 +157,8 @@ class OperatorCalls:
     ) -> Results[TopicPartition, bool]:
         """Elect the preferred leaders of partitions, or with UNCLEAN a leader for partitions without one.
 
-        Returns for each whether an election was held. False: the leader is already the wanted one. After a lost
-            response, True may be reported without an election. An unclean election may lose records.
+        Returns whether each partition had an election; False: the leader is already the wanted one. After a lost
+        response, True may be reported without an election. An unclean election may lose records.
         """
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 
@@ -214,7 +215,7 @@ class OperatorCalls:
 
     @checked
     def create_acls(self, rules: Sequence[AclRule], *, timeout: Timeout = None) -> Results[AclRule, None]:
-        """Create ACL rules; existing rules are unchanged and count as created."""
+        """Create ACL rules; existing rules count as created."""
         from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
         return acls.create_acls(self._call("creating ACLs", timeout), rules)
@@ -235,6 +236,7 @@ class OperatorCalls:
         """Return the SCRAM mechanisms of users, with their iterations; None: of all users that have any.
 
         Args: broker_id: broker to query; None: any.
+
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
@@ -248,6 +250,7 @@ class OperatorCalls:
         """Set and delete SCRAM credentials; return the outcome of each, by user and mechanism.
 
         Args: changes: `ScramPassword` creates missing users; `ScramRemoval`.
+
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
@@ -273,6 +276,7 @@ class OperatorCalls:
         Args:
             entity_types: only entities with all of these parts: `user`, `client-id`, `ip`.
             broker_id: broker to query; None: any.
+
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
         from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
@@ -292,6 +296,7 @@ class OperatorCalls:
         Args:
             changes: for each entity, values by key; None removes a quota.
             validate_only: let the brokers check, and change nothing.
+
         Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
         """
         from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
@@ -351,6 +356,7 @@ class OperatorCalls:
             longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
             pattern: only ids that match this regular expression (Kafka 4.1).
             broker_ids: only transactions of these coordinators; None: all.
+
         Raises:
             UnsupportedVersionError: a broker is older than Kafka 3.0, or than a filter requires.
             KafkaError: no broker responded.
@@ -401,7 +407,9 @@ class OperatorCalls:
         """Abort the open transaction that begins at an offset of a partition, regardless of its coordinator.
 
         Use it for hanging transactions only: a transaction in use would be split.
+
         Returns: its producer, as it was before.
+
         Raises:
             BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
             UnsupportedVersionError: the leader is older than Kafka 2.8.
@@ -427,7 +435,7 @@ class OperatorCalls:
     ) -> Results[TopicPartition, RecordShape | None]:
         """Return size and schema id of the first record at or after each offset; None without a record.
 
-        A batch that cannot be read is a CorruptBatchError of its partition.
+        Unreadable batches are a CorruptBatchError of their partition.
         """
         return records.inspect_records(self._call("reading records", timeout), offsets)
 

@@ -1,6 +1,6 @@
 """Reassignments of partitions to other brokers: start, list, cancel, by the controller.
 
-A repeated move has no effect; a repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
+Repeated moves have no effect; a repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

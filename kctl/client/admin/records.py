@@ -44,7 +44,7 @@ class RecordTime(NamedTuple):
 
 
 class _Further(NamedTuple):
-    """Records exist but did not arrive; the next fetch starts at `offset`."""
+    """Records that did not arrive; the next fetch starts at `offset`."""
 
     offset: int
 
@@ -87,9 +87,6 @@ def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[T
 
 
 def inspect_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordShape | None]:
-    """Return size and schema of the first record at or after each offset. Unreadable batches are a
-    CorruptBatchError.
-    """
     return _find(call, offsets, _shape_of)
 
 
@@ -134,7 +131,6 @@ def _find(
 def _fetch_request(
     offsets: Mapping[TopicPartition, int], max_bytes: int, infos: dict[TopicPartition, PartitionInfo], _timeout_ms: int
 ) -> Request:
-    """Return the request to a leader for records from these offsets on, without a wait."""
     topics: dict[str, FetchTopic] = {}
     for key, info in infos.items():
         asked = FetchPartition(

@@ -57,10 +57,10 @@ def describe_scram_users(
 
 
 def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
-    """Return the outcome of each credential, by user and mechanism.
+    """Return the outcome of each credential.
 
-    Brokers accept one change of a user in a request, so several changes are sent one after another. After a failure the
-    remaining changes of the user are not sent and have the same error.
+    Brokers accept one change of a user in a request, so a user's changes are sent one after another; after a failure
+    the rest is not sent and fails with the same error.
     """
     for change in changes:
         if change.mechanism not in SCRAM_NUMBERS:
@@ -86,7 +86,7 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
 
 
 def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
-    """Return the outcome of the change of each user. A repeated removal without a credential counts as made."""
+    """Return the outcome of each user's change. A repeated removal without a credential counts as made."""
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     unanswered = Unanswered()

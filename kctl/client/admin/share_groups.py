@@ -1,6 +1,6 @@
 """Start offsets of share groups: list, set, and delete. Source: KIP-932, KIP-1226 (lag).
 
-A share group has no commits: each partition has a start offset, and all records before it are done.
+Share groups have no commits: all records before the start offset of a partition are done.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,6 @@ class ShareOffset(NamedTuple):
 def list_share_offsets(
     call: Call, group_id: str, partitions: Sequence[TopicPartition] | None
 ) -> Results[TopicPartition, ShareOffset]:
-    """Return the progress in each partition, by default in all that the group has read."""
     coordinators = Coordinators(call)
 
     def build(_node_id: int, _groups: list[str]) -> Request:

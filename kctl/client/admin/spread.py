@@ -59,7 +59,6 @@ class BrokersBehind:
                 moment.update()
 
     def route(self, client: ClusterClient) -> int | None:
-        """Return the id of a ready broker, as `any_node` does."""
         node = self.ready_node(client)
         return None if node is None else node.node_id
 
@@ -89,8 +88,9 @@ def ask_brokers(
 ) -> dict[K, V | KafkaError]:
     """Return the outcome of each item, as `Call.ask_items` does with any node.
 
-    If a broker fails, its part is sent to another ready broker. At the deadline, only items without a response fail if
-    there are others.
+    If a broker fails, its part is sent to another ready broker. At the deadline, only items without a response fail,
+    unless all do.
+
     Args: behind: chooses the broker of each part, and records brokers that did not know a topic.
     """
     if len(keys) <= PART_ITEMS:

@@ -33,7 +33,7 @@ BROKER_DEFAULT = -1
 
 
 class NewTopic(NamedTuple):
-    """A topic to create; `assignments` (partition to node ids) replaces both counts."""
+    """A topic to create; `assignments` (partition to broker ids) replaces both counts."""
 
     name: str
     num_partitions: int = BROKER_DEFAULT
@@ -109,10 +109,7 @@ def list_topic_names(call: Call, *, include_internal: bool) -> list[str]:
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
-    """Return each topic with partitions, leaders, and replicas; another broker is queried about unknown topics.
-
-    Args: broker_id: broker to query; None: any.
-    """
+    """Return each topic; another broker is queried about unknown topics, unless `broker_id` is given."""
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:

@@ -27,14 +27,7 @@ FIRST_VERSION_WITH_PATTERN = 2
 
 
 class TransactionFilter(NamedTuple):
-    """Filter of transactions.
-
-    Attributes:
-        states: only these, in Kafka's spelling: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...; empty: all.
-        producer_ids: only transactions of these producers; empty: all.
-        longer_than_ms: only transactions that are ongoing for longer; None: all (Kafka 3.8).
-        pattern: only transactional.ids that match this regular expression; None: all (Kafka 4.1).
-    """
+    """Filter of transactions, as in `Admin.list_transactions`; empty or None: all."""
 
     states: Sequence[str] = ()
     producer_ids: Sequence[int] = ()

@@ -53,7 +53,6 @@ class Unconfirmed:
         return is_change
 
     def ended(self, answer: Answer) -> None:
-        """Record the response to a change, or its loss."""
         self._in_flight.pop(answer.node_id, None)
         was_encoded = not isinstance(answer.error, UnsupportedVersionError | LocalProtocolError)
         if answer.response is None and answer.was_sent and was_encoded:

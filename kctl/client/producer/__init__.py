@@ -1,18 +1,18 @@
 """The producer: `Producer(config)`, its futures and results.
 
-    producer.py           public class, on application threads; transaction_methods.py
-    record_run.py         runs, the unit of queues and batches; future.py; record.py
-    given_rows.py         columns of send_columns, divided into runs
-    run_encoder.py        encoding on the caller's thread; batch_compressor.py: its helper thread
-    mailbox.py            events from application threads to the network loop
-    buffer_memory.py      buffer.memory
-    sender.py             network loop
-    record_router.py      waits for topics; partitioner.py: choice of partitions
-    accumulator.py        changes of the queues; partition_queue.py; batch.py
-    compression_ratio.py  expected compression of a topic
-    batch_sender.py       Produce requests; produce_responses.py; identity.py: producer id
-    batch_expiry.py       delivery.timeout.ms
-    delivery_tracker.py   results and counts of records; metrics.py
+producer.py           public class, on application threads; transaction_methods.py
+record_run.py         runs, the unit of queues and batches; future.py; record.py
+given_rows.py         columns of send_columns, divided into runs
+run_encoder.py        encoding on the caller's thread; batch_compressor.py: its helper thread
+mailbox.py            events from application threads to the network loop
+buffer_memory.py      buffer.memory
+sender.py             network loop
+record_router.py      waits for topics; partitioner.py: choice of partitions
+accumulator.py        changes of the queues; partition_queue.py; batch.py
+compression_ratio.py  expected compression of a topic
+batch_sender.py       Produce requests; produce_responses.py; identity.py: producer id
+batch_expiry.py       delivery.timeout.ms
+delivery_tracker.py   results and counts of records; metrics.py
 """
 
 from kctl.client.loop.close import CloseResult, PartitionResult

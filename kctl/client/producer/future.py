@@ -24,11 +24,9 @@ NO_PARTITION = -1
 class FutureWaits(Protocol):
     """Interface of a producer's mailbox for threads that wait for a future."""
 
-    def check_process(self) -> None:
-        ...
+    def check_process(self) -> None: ...
 
-    def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None:
-        ...
+    def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None: ...
 
 
 Callback = Callable[[SendFuture], None]

@@ -421,7 +421,7 @@ class Producer(TransactionMethods, NotCopied):
         Raises:
             FlushTimeout: `undelivered` records are outstanding or have failed.
             UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
-            IllegalStateError: called in a callback, where it would deadlock, or after close.
+            IllegalStateError: called in a callback, which would deadlock, or after close.
         """
         if self._mailbox.is_on_loop():
             raise IllegalStateError("a callback must not flush: the wait would never end")

@@ -187,7 +187,7 @@ class TransactionClient:
         """Make a call, wait for its end and return it; raises its error.
 
         Raises:
-            IllegalStateError: no transactional.id, or called in a callback, where it would deadlock.
+            IllegalStateError: no transactional.id, or called in a callback, which would deadlock.
             ValueError: an invalid offset or member.
         """
         if self._transactional_id is None:
