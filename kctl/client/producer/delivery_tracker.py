@@ -235,7 +235,10 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return the number of outstanding or failed records unknown to the program, and the first error; any thread."""
+        """Return the number of outstanding or failed records that the program does not know, and the first error.
+
+        Any thread.
+        """
         records, error = 0, None
         for group in self._groups.copy():
             unhandled, why = group.unhandled_since(len(group.failures) - 1)

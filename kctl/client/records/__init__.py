@@ -7,10 +7,9 @@ Reading one partition of a fetch response::
         ...
     reader.next_offset                           # where the next fetch starts
 
-`aborted` is None for read_uncommitted. For read_committed it is the list of AbortedTransaction of the fetch response,
-which may be empty. Records before `fetch_offset` and from `stop_offset` on are left out. Control batches are in
-`reader.markers`. Damage raises CorruptBatchError (UnsupportedCodecError for an unknown codec) after the records before
-it were returned.
+`aborted` is None for read_uncommitted, otherwise the list of AbortedTransaction of the fetch response. Records before
+`fetch_offset` and from `stop_offset` on are left out. Control batches are in `reader.markers`. Damage raises
+CorruptBatchError (UnsupportedCodecError for an unknown codec) after the records before it were returned.
 
 Writing::
 
@@ -19,16 +18,14 @@ Writing::
     builder.set_producer_state(producer_id, epoch, base_sequence)          # when idempotent
     builder.build()                                                        # bytes of a whole batch, CRC set
 
-Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`. With a
-filter: `OutputPlan(parts, conditions=[Condition("value", re.compile(b"x").search)])`. `reader.pieces(plan)` returns
-large values as ValuePlaces, which write themselves to a descriptor without a copy. Columns for tables:
+Output bytes without record objects: `OutputPlan([OutputField("key"), b"\\t", OutputField("value"), b"\\n"])`, filtered
+with `conditions=[Condition("value", re.compile(b"x").search)]`. `reader.pieces(plan)` returns large values as
+ValuePlaces, which write themselves to a descriptor without a copy. Columns for tables:
 `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
 
-Many records: `Rows(values, keys, ...)` are columns; `builder.try_append_rows(rows, first, end)` encodes some of them.
+Many records: `Rows(values, keys, ...)` are columns, encoded by `builder.try_append_rows(rows, first, end)`.
 
-For brokers: split_batches, stamp_batch, control_batch.
-
-Codec libraries are imported on first use.
+For brokers: split_batches, stamp_batch, control_batch. Codec libraries are imported on first use.
 """
 
 from kctl.client.records._hot import is_compiled

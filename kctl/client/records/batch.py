@@ -1,5 +1,6 @@
-"""Header of a version 2 batch: read, written, and stamped as by a broker. Source:
-https://kafka.apache.org/documentation/#recordbatch.
+"""Header of a version 2 batch: read, written, and stamped as by a broker.
+
+Source: https://kafka.apache.org/documentation/#recordbatch.
 """
 
 from struct import Struct
@@ -89,9 +90,8 @@ class Source(NamedTuple):
 
 
 def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> BatchInfo:
-    """Read the header of the version 2 batch at `data[at:end]`. Its records start BATCH_OVERHEAD_BYTES after `at`.
-
-    Raises: CorruptBatchError: wrong CRC or impossible header. UnsupportedCodecError: unknown codec.
+    """Read the header of the version 2 batch at `data[at:end]`. Raises: CorruptBatchError: wrong CRC or impossible
+    header. UnsupportedCodecError.
     """
     base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
     if end - at < BATCH_OVERHEAD_BYTES:
@@ -148,7 +148,7 @@ def batch_head(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """Return the header of a batch with the records `body`, which are compressed according to `attributes`."""
+    """Return the header of a batch with the records `body`, compressed as in `attributes`."""
     head = _CHECKED.pack(
         attributes,
         last_offset_delta,

@@ -1,6 +1,7 @@
 """Compression codecs of batches, with a bounded decompressed size.
 
 Includes xerial framing for snappy and independent blocks for lz4. cramjam is imported with the first compressed batch.
+
 Source: KIP-110 (zstd); https://github.com/xerial/snappy-java; https://github.com/lz4/lz4.
 """
 
@@ -33,12 +34,11 @@ class DecompressionError(Exception):
 
 
 def codec_name(codec_id: int) -> str | None:
-    """Return the codec's name; None if unknown."""
     return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
 
 
 def compress(codec: str, data: bytes, level: int | None = None) -> bytes:
-    """Compress as Kafka's clients expect; `level` is the level of the codec, None for its default."""
+    """Compress as Kafka's clients expect; `level` None is the codec's default."""
     if codec == "none":
         return data
     import cramjam
@@ -69,7 +69,7 @@ def _xerial(data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """Return the plain bytes; at most `max_bytes` of them are produced.
+    """Return the plain bytes, at most `max_bytes`.
 
     Raises: DecompressionError: the data is damaged, ends early, or exceeds `max_bytes`.
     """
@@ -162,7 +162,7 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """Decompress frames of unknown size with larger and larger buffers."""
+    """Decompress frames of unknown size with growing buffers."""
     import cramjam
 
     decompress_into = cramjam.lz4.decompress_into if codec == "lz4" else cramjam.zstd.decompress_into

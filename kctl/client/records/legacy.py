@@ -22,8 +22,6 @@ _MAX_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Message(NamedTuple):
-    """A decoded message of version 0 or 1."""
-
     offset: int
     magic: int
     attributes: int
@@ -122,7 +120,7 @@ def _unwrap(
 
 
 def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message], at: int) -> Rewritten:
-    """Encode the messages as version 2 records. A log append time of the wrapper applies to all of them."""
+    """Encode the messages as version 2 records. A log append time of the wrapper applies to all."""
     first, last = messages[0], messages[-1]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
         raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)

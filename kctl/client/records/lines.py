@@ -13,6 +13,7 @@ class Lines(Sequence[bytes]):
     Args:
         delimiter: not empty.
         begun: prefix of the first line; contains no part of a delimiter that ends in `data`.
+
     Attributes:
         behind: position after the last delimiter.
         longest_bytes: size of the longest line.
@@ -75,9 +76,8 @@ class Lines(Sequence[bytes]):
         return self._data[self.behind :]
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Encode lines from byte `at` on as records, within `room_bytes` but at least one.
+        """Encode lines from byte `at` on as records, at most `most`, within `room_bytes` but at least one.
 
-        Args: most: maximum number of lines.
         Returns: (records, their number, start of the next line or `behind`).
         """
         begun = b"" if at else self._begun

@@ -1,7 +1,7 @@
 """lz4 frames with independent blocks, as Kafka's clients write them; blocks are decompressed into their final place.
 
-Three to four times as fast as a library's frame reader. Checksums are ignored, because the CRC of the batch covers the
-bytes. (Java verifies only block checksums.)
+Three to four times as fast as a library's frame reader. Checksums are ignored, as the CRC of the batch covers the
+bytes; Java verifies only block checksums.
 
 Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
@@ -36,10 +36,9 @@ class _Block(NamedTuple):
 
 
 def unframed(data: memoryview, max_bytes: int) -> bytes | None:
-    """Return the plain bytes of a frame; at most `max_bytes` are produced.
+    """Return the plain bytes of a frame, at most `max_bytes`.
 
-    Returns None for frames of other kinds, damaged frames, and too large ones; a library's reader then finds the
-        reason.
+    None for frames of other kinds, damaged or too large ones; a library's reader then finds the reason.
     """
     import cramjam
 
@@ -71,7 +70,7 @@ def unframed(data: memoryview, max_bytes: int) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _block_bytes(header: bytes) -> int | None:
-    """Return the block size of a frame by its header; None if the frame is of another kind."""
+    """Return the block size in a header; None if the frame is of another kind."""
     if header[:4] != _MAGIC or header[4] & _KIND != _INDEPENDENT_BLOCKS:
         return None
     size_code = header[5] >> 4
@@ -118,7 +117,7 @@ def repair_header(data: bytes) -> bytes:
 
 
 def header_checksum(descriptor: bytes) -> int:
-    """Return the checksum of a descriptor: one byte of its xxHash32 with seed 0, for fewer than 16 bytes."""
+    """Return the checksum byte of a descriptor of fewer than 16 bytes: from its xxHash32 with seed 0."""
     state = 374761393 + len(descriptor)
     words = len(descriptor) // 4 * 4
     for pos in range(0, words, 4):

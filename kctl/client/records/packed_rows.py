@@ -59,7 +59,6 @@ class PackedRows:
     Attributes:
         behind: number of rows.
         longest_bytes: size of key and value of the largest row.
-        has_keys: True with a column of keys.
     """
 
     def __init__(self, values: PackedColumn, keys: PackedColumn | None = None) -> None:
@@ -87,7 +86,6 @@ class PackedRows:
         return records, count, at + count
 
     def content_bytes(self, at: int, end: int, _count: int) -> int:
-        """Return the size of keys and values of the rows from `at` to before `end`."""
         keys = 0 if self._keys is None else self._keys.content_bytes(at, end)
         return keys + self._values.content_bytes(at, end)
 
@@ -122,9 +120,7 @@ class PackedPart(NamedTuple):
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:
-        """Divide the rows by partition, as `divide_packed`. None if a row has no key, or if there are fewer rows than
-        partitions.
-        """
+        """Divide the rows as `divide_packed`. None if a row has no key, or if there are fewer rows than partitions."""
         if self.end - self.first < partition_count:
             return None
         values, keys = (column.part(self.first, self.end) for column in (self.values, self.keys))

@@ -43,13 +43,13 @@ class Frame(NamedTuple):
 class BatchReader:
     """Records of one partition of a fetch, in offset order.
 
-    Damage after some records is raised by the next call, so that the records before it are returned. From then on every
-    call raises it.
+    Damage after some records is raised by the next call, and by every later one.
+
     Attributes:
         next_offset: offset after the last record returned; after all batches once `exhausted`.
-        exhausted: True when all wanted records were returned. Empty chunks may occur before.
+        exhausted: all wanted records were returned. Empty chunks may occur before.
         count: number of records returned.
-        filtered_records: number of records left out by conditions of the plan.
+        filtered_records: records left out by conditions of the plan.
         decompressed_bytes: decompressed size of all compressed batches read.
         markers: control records read.
     """
@@ -108,17 +108,13 @@ class BatchReader:
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
         """Return the output of the next records, at most `max_records`, without record objects.
 
-        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of
-            values.
+        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of values.
         Raises: as records().
         """
         return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))
 
     def pieces(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> list[bytes | ValuePlaces]:
-        """Return the result of output() in pieces: large values in parts, or as places in the batch.
-
-        Raises: as records().
-        """
+        """Return output() in pieces: large values in parts, or as places in the batch. Raises: as records()."""
         return self._pieces(plan, max_records, in_place=True)
 
     def _pieces(self, plan: OutputPlan, max_records: int, *, in_place: bool) -> list[bytes | ValuePlaces]:
@@ -158,7 +154,6 @@ class BatchReader:
         self._read(max_records, lambda cursor, room: read_columns(cursor, columns, room), columns.is_full)
 
     def __iter__(self) -> Iterator[list[Record]]:
-        """Yield chunks of records until exhausted."""
         while not self.exhausted:
             if chunk := self.records():
                 yield chunk
@@ -174,9 +169,7 @@ class BatchReader:
         take: Callable[[RecordCursor, int], None],
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Call `take` with one cursor after another until `max_records` were read, `is_full` returns true, or all are
-        read.
-        """
+        """Call `take` with cursors until `max_records` were read, `is_full` returns true, or all are read."""
         if self._error is not None:
             raise self._error
         wanted = self.count + max_records
@@ -209,8 +202,9 @@ class BatchReader:
             self._stop()
 
     def skip(self, error: CorruptBatchError) -> int:
-        """Skip the damage that the last call raised: one record if the error has a resume offset, otherwise the rest of
-        the batch. Return the offset to continue at.
+        """Skip the damage that the last call raised; return the offset to continue at.
+
+        Skips one record if the error has a resume offset, otherwise the rest of the batch.
         """
         self._error = None
         if error.resume_offset is not None:
@@ -253,9 +247,7 @@ class BatchReader:
         return None
 
     def _head(self, frame: Frame) -> tuple[BatchInfo, bytes | None]:
-        """Read the header in the frame; for versions 0 and 1 also the records, because only they contain the first
-        offset.
-        """
+        """Read the header in the frame; for versions 0 and 1 also the records, which contain the first offset."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if data[frame.at + MAGIC_AT] == 2:
             return read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs), None

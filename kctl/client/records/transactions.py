@@ -1,5 +1,6 @@
-"""Transactions in a fetch: markers that end them, and a filter for batches of aborted ones. Source: KIP-98;
-https://kafka.apache.org/documentation/#controlbatch.
+"""Transactions in a fetch: markers that end them, and a filter for batches of aborted ones.
+
+Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch.
 """
 
 from collections.abc import Iterable
@@ -25,10 +26,7 @@ class AbortedTransaction(NamedTuple):
 
 
 class ControlMarker(NamedTuple):
-    """A control record. `kind` is commit, abort, or `type N` for records that end no transaction.
-
-    `coordinator_epoch`: `UNKNOWN_EPOCH` if absent.
-    """
+    """A control record; `kind` is commit, abort, or `type N` for records that end no transaction."""
 
     offset: int
     producer_id: int

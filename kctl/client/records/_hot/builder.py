@@ -36,7 +36,7 @@ def append_record(
     headers: Sequence[Header],
     room: i64,
 ) -> i64:
-    """Append a record to `parts`; return its size. Append nothing and return 0 if the size exceeds `room`.
+    """Append a record to `parts`; return its size, or 0 without appending if it exceeds `room`.
 
     Raises: RecordTooLargeError: more than MAX_RECORD_BYTES.
     """
@@ -98,7 +98,7 @@ def _name_bytes(name: str) -> bytes:
 @final
 @mypyc_attr(acyclic=True)
 class RecordBatchBuilder:
-    """Builder of one batch of version 2 from records of one partition.
+    """Builder of one batch of version 2.
 
     Args:
         compression: none, gzip, snappy, lz4, or zstd.
@@ -164,7 +164,8 @@ class RecordBatchBuilder:
     ) -> int | None:
         """Append a record; return its offset in the batch, or None if the batch is full.
 
-        The first record always fits. Key and value are referenced, not copied, until build().
+        The first record always fits. Key and value are not copied until build().
+
         Raises: LocalProtocolError: after build(). RecordTooLargeError: more than a batch can express.
         """
         if self._body is not None:
@@ -200,10 +201,7 @@ class RecordBatchBuilder:
         return timestamp_ms < 0 and timestamp_ms < FIRST_TIMESTAMP_MS + base_ms
 
     def try_append_rows(self, rows: Rows, first: i64, end: i64) -> int:
-        """Append rows from `first` to before `end` until the batch is full; return their number.
-
-        Raises: as try_append().
-        """
+        """Append rows until the batch is full; return their number. Raises: as try_append()."""
         values, keys, headers, timestamps_ms = rows.values, rows.keys, rows.headers, rows.timestamps_ms
         is_plain = headers is None and timestamps_ms is None
         at: i64 = first
@@ -323,7 +321,7 @@ class RecordBatchBuilder:
         return at - first
 
     def _took(self, count: i64, number: i64, room: i64, timestamp_ms: i64) -> None:
-        """Record the appended rows in the counters, and append the header count of the last row."""
+        """Count the appended rows, and append the header count of the last one."""
         if count > 0:
             self._parts.append(_ZERO)
             self._records_bytes += self._room - room
@@ -353,7 +351,7 @@ class RecordBatchBuilder:
         return len(self._body) / self._records_bytes
 
     def compress(self) -> None:
-        """Compress the records now, so that build() has less to do. No records can be appended afterwards."""
+        """Compress now, to shorten build(). No records can be appended afterwards."""
         self._compressed()
 
     def _compressed(self) -> bytes:
@@ -366,7 +364,7 @@ class RecordBatchBuilder:
         return body
 
     def build(self) -> bytes:
-        """Return the batch with CRC and base offset 0. Only the first call compresses.
+        """Return the batch with CRC and base offset 0; only the first call compresses.
 
         Raises: LocalProtocolError: the batch has no records.
         """

@@ -1,6 +1,6 @@
 """Loops with a cost of a few nanoseconds for each record: plain records to values or columns, lines to records.
 
-bulk.c is the same in C. The loops leave records that are not plain (damage, long numbers) to the cursor.
+bulk.c is the same in C. Records that are not plain (damage, long numbers) are left to the cursor.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ def take_values(
         most: maximum number of records.
         left: records left in the batch. The last one is not read if more bytes follow it.
         null: replacement for null values.
+
     Returns: (output, number of records, position after them, offset delta of the last one or `first_delta - 1`).
     """
     values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
@@ -61,13 +62,12 @@ def take_columns(
     """Append plain records from `pos` on to columns.
 
     Args:
-        pos, limit: start of the next record, and end of the last record of the batch.
-        first_delta, end_delta: range of accepted offset deltas; the first record outside ends the loop.
-        most: maximum number of records.
+        pos to most: as of `take_values`.
         room: bytes of contents; the record that uses it up is the last one.
         ends_at_headers: stop at a record with headers.
         base_ms, is_fixed: base of the timestamp deltas, or the timestamp of all records if fixed.
         keys, values, offsets, times: columns, or None. Offsets and times are signed 64-bit numbers.
+
     Returns: (number of records, position after them, offset delta of the last one or `first_delta - 1`, room left).
     """
     limit = min(limit, len(buf))
@@ -122,6 +122,7 @@ def encode_lines(
         delimiter: end of every line, including the last one.
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
+
     Returns: (records, their number, position after the last encoded line).
     """
     _check(delimiter)
@@ -145,10 +146,7 @@ def encode_lines(
 
 
 def part_of(data: bytes, start: int, end: int) -> bytes:
-    """Return `data[start:end]`; in C an object that lends the bytes to functions without a copy.
-
-    Args: start, end: `0 <= start <= end`.
-    """
+    """Return `data[start:end]`; in C an object that lends the bytes without a copy. Requires `0 <= start <= end`."""
     return data[start:end]
 
 

@@ -24,6 +24,7 @@ class Columns:
     Args:
         keys, values, timestamps, headers: whether the column is wanted.
         room_bytes: total size of keys, values, and headers at which the columns are full.
+
     Attributes:
         count: records in the columns.
         keys, values: as `filled.FilledParts`.

@@ -1,4 +1,4 @@
-"""Conditions that select records for an output plan. Patterns are passed as search functions."""
+"""Conditions that select records for an output plan; patterns are passed as search functions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ class Condition:
 
     @property
     def wants_headers(self) -> bool:
-        """True if the condition needs decoded headers."""
         return self.code >= HEADER_NAME
 
     def holds(self, topic: bytes, cursor: RecordCursor, headers: tuple[Header, ...]) -> bool:

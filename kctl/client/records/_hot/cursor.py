@@ -37,6 +37,7 @@ class RecordCursor:
         buf, pos, limit: the bytes, and start and end of the records in them.
         start_offset, stop_offset: records before the first and from the second on are left out.
         origin: position in `buf` from which errors count; -1: `buf` was decompressed.
+
     Attributes: `given`: records that advance() returned, minus `left_out`; `left_out`: records dropped by leave_out();
     `is_stopped`: the stop offset was reached; fields of the record that advance() returned last.
     """
@@ -120,7 +121,7 @@ class RecordCursor:
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
         """Move past up to `most` plain records; return their values, each followed by the separator, and their number.
 
-        Records that are not plain are left to advance(), as is a last record with bytes after it. Of the last record
+        Leaves records that are not plain to advance(), as well as a last record with bytes after it. Of the last record
         read, only the offset is set.
         """
         first, end = self._plain_deltas()
@@ -133,7 +134,7 @@ class RecordCursor:
 
     @property
     def has_large_values(self) -> bool:
-        """True if the records left have at least LARGE_BYTES on average."""
+        """Return whether the records left have at least LARGE_BYTES on average."""
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
@@ -213,12 +214,11 @@ class RecordCursor:
 
     @property
     def position(self) -> i64:
-        """Position of the next record in the bytes."""
         return self._pos
 
     @property
     def is_done(self) -> bool:
-        """True if every record was read; False if the stop offset came first."""
+        """Return whether every record was read, without reaching the stop offset."""
         return self._left == 0
 
     def _parse(self) -> bool:

@@ -1,4 +1,4 @@
-"""Records of a batch as objects, as values, or as output bytes by a plan. columns.py has columns."""
+"""Records of a batch as objects, as values, or as output bytes by a plan."""
 
 from __future__ import annotations
 
@@ -107,7 +107,6 @@ class QuotedText:
         self._part_bytes: i64 = part_bytes
 
     def __call__(self, data: bytes | None) -> bytes:
-        """Return the JSON; `null` for None."""
         return b"null" if data is None else self.of(data)
 
     def of(self, data: bytes) -> bytes:
@@ -118,8 +117,7 @@ class QuotedText:
         return self._escape(data)
 
     def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
-        """Return the JSON of `data[first:limit]` in parts, to avoid copies of the whole; empty list if `data` is not
-        text.
+        """Return the JSON of `data[first:limit]` in parts, to avoid copies of the whole; empty if `data` is not text.
 
         Raises: FieldError: the JSON exceeds the limit.
         """
@@ -368,7 +366,6 @@ def _field(step: Step, cursor: RecordCursor, headers: tuple[Header, ...], null: 
 
 
 def _number(code: i64, cursor: RecordCursor, headers: tuple[Header, ...], count: i64) -> i64:
-    """Return the value of a numeric field; the size of null is 0."""
     if code == OFFSET:
         return cursor.offset
     if code == TIMESTAMP:

@@ -16,7 +16,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> i64:
-    """Return the hash of `data` as an unsigned 32-bit integer."""
+    """Return the hash as an unsigned 32-bit integer."""
     # Separate i64 variables: mypyc computes expressions of bytes alone with objects.
     length: i64 = len(data)
     h: i64 = _SEED ^ length
@@ -46,7 +46,7 @@ def murmur2(data: bytes) -> i64:
 
 
 def partition_of_key(key: bytes, partition_count: int) -> int:
-    """Return the partition that the Java client would choose for a key."""
+    """Return the partition that the Java client would choose."""
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 

@@ -12,5 +12,4 @@ else:
     i64 = int
 
     def mypyc_attr(**_flags):
-        """Return a decorator that returns the class unchanged."""
         return lambda cls: cls

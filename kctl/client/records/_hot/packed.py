@@ -1,4 +1,7 @@
-"""Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records. packed.c is the same in C."""
+"""Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records. packed.c is the same in C.
+
+All functions raise ValueError if rows do not exist, or ends are incomplete or outside the contents.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,7 @@ _NO_ROWS: Final = "rows that the columns do not have"
 
 
 def take_entries(column: PackedParts, first: int, end: int) -> list[bytes | None]:
-    """Return the entries of a column from row `first` to before `end`.
-
-    Raises: ValueError: the rows do not exist, or the ends are incomplete or outside the contents. All functions of the
-        module raise it.
-    """
+    """Return the entries of a column from row `first` to before `end`."""
     found = _entries(column)
     if not 0 <= first <= end <= len(found):
         raise ValueError(_NO_ROWS)
@@ -63,6 +62,7 @@ def encode_packed(
         keys: None if no row has a key.
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
+
     Returns: (records, their number).
     """
     found, found_keys = _rows(values, keys)

@@ -26,7 +26,7 @@ class ValuePlaces:
         self._left_bytes = sum(map(len, self._parts))
 
     def write_some(self, descriptor: int) -> None:
-        """Write as many of the bytes left as one system call accepts. Raises: as os.writev()."""
+        """Write as many bytes as one system call accepts. Raises: as os.writev()."""
         at_once = list(islice(self._parts, _AT_ONCE))
         if not at_once:
             return

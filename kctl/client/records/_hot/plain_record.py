@@ -11,8 +11,8 @@ _TIMESTAMP_BYTES: Final = 9
 
 
 def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
-    """Return (offset delta, timestamp delta, key position, key size, value position, value size, end), or None if the
-    record is not plain.
+    """Return (offset delta, timestamp delta, key position, key size, value position, value size, end); None if not
+    plain.
     """
     size, pos = short_number(buf, pos, limit)
     if size < 0 or size > limit - pos:
@@ -46,6 +46,7 @@ def plain_values(
     """Return (position, size) of the values of plain records from `pos` on; the size of null is -1.
 
     Args: as of `bulk.take_values`.
+
     Returns: (values, position after the records, offset delta of the last one or `first_delta - 1`).
     """
     limit = min(limit, len(buf))

@@ -89,7 +89,6 @@ class BatchInfo:
         return hash((self.topic, self.partition, self.base_offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickle and copy."""
         return BatchInfo, self._fields()
 
     def _fields(self) -> tuple[Any, ...]:
@@ -201,7 +200,7 @@ class Record:
         return hash((self.batch.topic, self.batch.partition, self.offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickle and copy. Records of one batch share it again."""
+        """Support pickle and copy; records of one batch still share it."""
         return Record, (self.batch, self.offset, self.timestamp_ms, self.key, self.value, self._headers)
 
     @property
@@ -229,6 +228,7 @@ class Record:
         """Headers in order, including duplicates and nulls.
 
         Raises CorruptBatchError if the bytes of the headers are damaged.
+
         Differs: names that are not UTF-8 keep their bytes (surrogateescape); Java replaces them.
         """
         headers = self._headers

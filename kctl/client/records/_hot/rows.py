@@ -50,11 +50,11 @@ class Rows:
 
     @property
     def is_plain(self) -> bool:
-        """True if rows have only key and value, and share one timestamp."""
+        """Return whether rows have only key and value, and share one timestamp."""
         return self.headers is None and self.timestamps_ms is None
 
     def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
-        """Return the size of rows from `first` to before `end`, with `overhead_bytes` for each row."""
+        """Return the size of rows from `first` to before `end`, with `overhead_bytes` for each."""
         total_bytes: i64 = 0
         for at in range(first, end):
             total_bytes += overhead_bytes + self._content_bytes(at)
@@ -80,7 +80,7 @@ class Rows:
         return size_bytes
 
     def partitions(self, first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-        """Return the partition of the key of each row; `other` for rows without a key."""
+        """Return the partition of each row's key; `other` for rows without a key."""
         if self.keys is None:
             return [other] * (end - first)
         return partitions_of_keys(self.keys, first, end, partition_count, other)
@@ -90,8 +90,8 @@ class Rows:
     ) -> list[tuple[int, Rows, int]] | None:
         """Divide rows by the partitions of their keys.
 
-        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows
-            have headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
+        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows have
+            headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
         """
         keys, values, times = self.keys, self.values, self.timestamps_ms
         if keys is None or self.headers is not None or end - first < partition_count:
@@ -133,7 +133,6 @@ class Rows:
         )
 
     def selected(self, rows: list[int]) -> Rows:
-        """Return the rows with these numbers, in this order."""
         return Rows(
             [self.values[row] for row in rows],
             None if self.keys is None else [self.keys[row] for row in rows],
@@ -147,6 +146,7 @@ class Rows:
         """Divide the rows into runs of at most `room_bytes`, or one row, and at most `most_rows`.
 
         Args: overhead_bytes: size of a row apart from its contents.
+
         Returns: (end, size) of each run; the size of the largest row, -1 without rows.
         """
         cuts: list[tuple[int, int]] = []
@@ -184,7 +184,7 @@ def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
-    """Split each entry at its first separator; return two columns. An entry without separator is (None, entry)."""
+    """Split each entry at its first separator; return two columns. Entries without separator are (None, entry)."""
     before: list[bytes | None] = []
     behind: list[bytes | None] = []
     size: i64 = len(separator)

@@ -1,7 +1,7 @@
 """SendFuture: one record of the producer from send() to its delivery, and loops over many of them.
 
-The compiled class is not tracked by the garbage collector. Reference cycles through it would leak, so
-`complete_records` drops the mailbox, and the callback is dropped after its call.
+The compiled class is not tracked by the garbage collector: reference cycles through it would leak. So
+`complete_records` drops the mailbox, and callbacks are dropped after their call.
 """
 
 from __future__ import annotations
@@ -100,7 +100,6 @@ class SendFuture:
         self.outcome: Outcome | None = None
 
     def __reduce__(self) -> Any:
-        """Raise TypeError: futures are bound to their producer."""
         raise TypeError("a SendFuture cannot be copied or pickled; what result() returns can")
 
     def done(self) -> bool:
@@ -114,10 +113,11 @@ class SendFuture:
         """Wait until the record is acknowledged; return its place.
 
         Args: timeout: seconds; None waits for the deadline of the record (delivery.timeout.ms after send).
+
         Raises:
             ResultTimeout: the result is not known yet; delivery continues.
             KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
-            IllegalStateError: called in a callback for a pending record: it would wait for itself.
+            IllegalStateError: called in a callback for a pending record, which would deadlock.
         """
         error = self.exception(timeout)
         if error is not None:
@@ -220,7 +220,7 @@ def complete_records(
     outcome: Outcome,
     failures: Any = None,
 ) -> list[SendFuture]:
-    """Complete the records from `first` to before `end`; return the records with a callback or a waiter.
+    """Complete the records from `first` to before `end`; return those with a callback or a waiter.
 
     Args:
         first_offset: offset of the first record in its batch.

@@ -37,7 +37,7 @@ def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
     """Return the signed 64-bit number that starts with `first` and continues at `pos`, and the position after it.
 
-    The 64th bit is separate, so that no intermediate result exceeds 64 bits. Raises FieldError beyond 64 bits.
+    The 64th bit is separate: no intermediate result exceeds 64 bits. Raises FieldError beyond 64 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -97,7 +97,6 @@ SMALL: Final[list[bytes]] = [encode_varint(number) for number in range(2048)]
 
 
 def varint(number: i64) -> bytes:
-    """Return the zigzag varint of a signed 64-bit number; small ones are prepared."""
     if 0 <= number < 2048:
         return SMALL[number]
     return encode_varint(number)
@@ -108,9 +107,7 @@ _SHORT_BYTES: Final = 4
 
 
 def short_number(buf: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return the number of a short varint and the position after it; a number below -1 if it is longer or
-    incomplete.
-    """
+    """Return the number of a short varint and the position after it; a number below -1 if longer or incomplete."""
     number: i64 = 0
     shift: i64 = 0
     at: i64 = pos
