@@ -1,6 +1,5 @@
-"""ACL rules, filters, and the decision of Kafka's authorizer.
-
-Source: StandardAuthorizerData and AclBindingFilter of Kafka 4.3.
+"""ACL rules, filters, and the decision of Kafka's authorizer. Source: StandardAuthorizerData and AclBindingFilter of
+Kafka 4.3.
 """
 
 from collections.abc import Iterable
@@ -154,7 +153,6 @@ class AclRule(NamedTuple):
         )
 
     def covers(self, resource_type: AclResourceType, name: str) -> bool:
-        """Return whether the rule is about a resource."""
         if self.resource_type is not resource_type:
             return False
         if self.pattern_type is PatternType.PREFIXED:
@@ -162,7 +160,7 @@ class AclRule(NamedTuple):
         return self.pattern_type is PatternType.LITERAL and self.resource_name in (name, WILDCARD)
 
     def applies_to(self, operation: AclOperation) -> bool:
-        """Return whether the rule is about an operation, by name, by `all`, or by implication."""
+        """Return whether the rule is about an operation: by name, `all`, or implication."""
         if self.operation in (AclOperation.ALL, operation):
             return True
         return self.permission is AclPermission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
@@ -188,7 +186,6 @@ class AclFilter(NamedTuple):
         return cls(*rule)
 
     def matches(self, rule: AclRule) -> bool:
-        """Return whether the filter matches a rule."""
         return (
             self.resource_type in (AclResourceType.ANY, rule.resource_type)
             and self.principal in (None, rule.principal)
@@ -218,10 +215,7 @@ class AclRequest(NamedTuple):
 
 
 class AclDecision(NamedTuple):
-    """Decision of an authorizer.
-
-    Attributes: rule: the decisive rule; None for super users or without rules.
-    """
+    """Decision of an authorizer; `rule` is the decisive rule, None for super users or without rules."""
 
     is_allowed: bool
     rule: AclRule | None

@@ -81,7 +81,6 @@ class Kind(NamedTuple):
     taken: Callable[[str, Any], Any]
 
     def check(self, where: str, given: Any) -> Any:
-        """Return the argument for the method. Raises: TypeError, ValueError."""
         if not self.fits(given):
             raise wrong_type(where, given, self.noun)
         return self.taken(where, given)

@@ -65,7 +65,7 @@ class LoopWakes:
         self._is_called = False
 
     def post(self, function: Callable[[], object]) -> None:
-        """Schedule a function on the event loop; any thread. It must not raise."""
+        """Schedule a function, which must not raise; any thread."""
         self._posted.append(function)
         if not self._is_called:
             self._is_called = True
@@ -116,9 +116,8 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 
 
 def await_result(future: Any) -> Generator[Any, None, Any]:
-    """Wait as `wait_in_asyncio` and return the result.
-
-    Not compiled: generators of mypyc cancel waits by a deprecated call.
+    """Wait as `wait_in_asyncio` and return the result. Not compiled: mypyc's generators cancel waits by a deprecated
+    call.
     """
     yield from wait_in_asyncio(future)
     return future.result(0)

@@ -1,6 +1,6 @@
 """Requests of botocore to AWS's credential services without TLS (instance metadata, containers), by HttpClient.
 
-Anybody on the network path can respond to them, and botocore reads responses of any size for any time.
+Anybody on the network path can respond to them, and botocore limits neither size nor time of responses.
 
 Source: botocore.utils.InstanceMetadataFetcher, ContainerMetadataFetcher.
 """
@@ -44,7 +44,6 @@ class _BoundedSession:
         self._timeout_ms = timeout_ms
 
     def send(self, request: Any) -> Any:
-        """Send a prepared request and return the response, with its entire body."""
         from botocore.awsrequest import AWSResponse
         from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 

@@ -28,8 +28,6 @@ _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 class AwsCredentials(NamedTuple):
-    """Keys of a user or a role."""
-
     access_key: str
     secret_key: str
     session_token: str | None = None
@@ -93,7 +91,7 @@ def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> A
 
 
 def _checked(given: AwsCredentials) -> AwsCredentials:
-    """Return credentials that consist of strings. Raises: AuthenticationError: others, as a service can send them."""
+    """Return credentials that consist of strings; a service may send others. Raises: AuthenticationError."""
     for name, value in given._asdict().items():
         if not (isinstance(value, str) or (value is None and name == "session_token")):
             raise AuthenticationError(f"AWS credentials: the {name.replace('_', ' ')} is not a string")

@@ -1,4 +1,4 @@
-"""ExponentialBackoff: Kafka's formula for the wait before attempt n."""
+"""Kafka's formula for the wait before a retry."""
 
 import math
 from random import Random
@@ -8,9 +8,9 @@ JITTER = 0.2
 
 
 class ExponentialBackoff:
-    """Kafka's backoff: doubles from `initial_ms` to `max_ms`, with random `jitter`, never above `max_ms`.
+    """Wait that doubles from `initial_ms` to `max_ms`, with random `jitter`, never above `max_ms`.
 
-    Source: KIP-580, Java ExponentialBackoff. As there, it is constant without jitter if max_ms <= initial_ms.
+    Source: KIP-580, Java ExponentialBackoff; as there, constant without jitter if max_ms <= initial_ms.
     """
 
     __slots__ = ("_initial_ms", "_jitter", "_max_exponent", "_max_ms", "_rng")
@@ -23,7 +23,7 @@ class ExponentialBackoff:
         self._max_exponent = math.log(max_ms / max(initial_ms, 1), BASE) if max_ms > initial_ms else 0.0
 
     def backoff_ms(self, attempts: int) -> int:
-        """Return the wait after `attempts` earlier waits (0 gives about `initial_ms`)."""
+        """Return the wait after `attempts` earlier waits."""
         if self._max_exponent == 0.0:
             return self._initial_ms
         exponent = min(attempts, self._max_exponent)

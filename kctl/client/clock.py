@@ -1,7 +1,7 @@
 """Clock and Timer: the only module that reads the time.
 
-Starts of limits are rounded up (`start_ms`), checks are rounded down (`now_ms`). A limit is therefore never early and
-less than one millisecond late. In virtual time both are equal.
+Starts of limits are rounded up (`start_ms`), checks are rounded down (`now_ms`), so a limit is never early and less
+than one millisecond late. In virtual time both are equal.
 """
 
 import math
@@ -14,7 +14,7 @@ FOREVER_MS = 2**53
 
 
 def duration_text(duration_ms: int) -> str:
-    """Return a duration as people write it, with two digits or whole seconds: `250ms`, `1.2s`, `5s`, `1m30s`."""
+    """Return a duration with two digits or whole seconds: `250ms`, `1.2s`, `5s`, `1m30s`."""
     if duration_ms < 1000:
         return f"{duration_ms}ms"
     tenths = (duration_ms + 50) // 100
@@ -47,8 +47,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """Clocks of the machine."""
-
     __slots__ = ()
 
     def now_ms(self) -> int:
@@ -67,7 +65,7 @@ class SystemClock:
     def seconds_until(self, at_ms: int) -> float:
         """Return the exact time until an instant, never negative, for waits of the system.
 
-        Based on `now_ms` a wait would be up to a millisecond too long.
+        By `now_ms` waits would be up to a millisecond too long.
         """
         return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
 
@@ -91,13 +89,12 @@ class ManualClock:
         return self._now_ms + self._wall_offset_ms
 
     def advance(self, ms: int) -> None:
-        """Advance both clocks by `ms` milliseconds."""
         if ms < 0:
             raise ValueError(f"time never goes backwards: advance({ms})")
         self._now_ms += ms
 
     def jump_wall(self, ms: int) -> None:
-        """Change only the wall clock by `ms`, as an operator or NTP does."""
+        """Change only the wall clock, as an operator or NTP does."""
         self._wall_offset_ms += ms
 
 
@@ -106,6 +103,7 @@ class Timer:
 
     Below the public API, limits are passed as `Timer`, so that no time is spent twice. Not thread-safe: each thread
     creates its own from the deadline (`Timer.until`).
+
     Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up.
     """
 
@@ -134,7 +132,6 @@ class Timer:
 
     @property
     def now_ms(self) -> int:
-        """Instant of the last update."""
         return self._now_ms
 
     @property
@@ -170,8 +167,8 @@ def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: st
 
     Args:
         timeout: seconds as int or float, a timedelta, `math.inf` for no limit, or None for the default.
-        default_ms: the value of None.
         what: name of the argument, for errors.
+
     Raises:
         ValueError: negative, or not a number.
     """

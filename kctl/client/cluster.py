@@ -1,4 +1,4 @@
-"""Cluster: immutable snapshot of the metadata of nodes, topics, and partitions."""
+"""Cluster: immutable snapshot of the metadata of brokers, topics, and partitions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Never
@@ -79,7 +79,6 @@ class TopicPartition(NamedTuple):
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return the partition numbers of each topic, in the given order."""
     grouped: dict[str, list[int]] = {}
     for topic, partition in partitions:
         grouped.setdefault(topic, []).append(partition)
@@ -110,31 +109,24 @@ class TopicInfo(NamedTuple):
 
 
 class NamedLeader(NamedTuple):
-    """Leader of a partition in a response."""
-
     node_id: int
     epoch: int
 
 
 class Cluster(NamedTuple):
-    """A snapshot of the cluster's metadata, with the brokers by id."""
-
     nodes: Mapping[int, Node] = NOTHING
     controller_id: int = NO_NODE
     cluster_id: str | None = None
     topics: Mapping[str, TopicInfo] = NOTHING
 
     def node(self, node_id: int) -> Node | None:
-        """Return the broker with that id, or None."""
         return self.nodes.get(node_id)
 
     def partition(self, topic: str, partition: int) -> PartitionInfo | None:
-        """Return the partition, or None."""
         info = self.topics.get(topic)
         return None if info is None else info.partitions.get(partition)
 
     def leader_id(self, topic: str, partition: int) -> int:
-        """Return the leader of the partition, or NO_NODE."""
         info = self.partition(topic, partition)
         return NO_NODE if info is None else info.leader_id
 

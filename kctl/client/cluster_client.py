@@ -1,7 +1,4 @@
-"""ClusterClient: connections and metadata of one client; base of consumer, producer, and admin.
-
-Single-threaded except `wakeup`.
-"""
+"""ClusterClient: connections and metadata of one client; base of consumer, producer, and admin."""
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -21,8 +18,6 @@ from kctl.client.runtime import Runtime
 
 
 class TimeMark(NamedTuple):
-    """Snapshot of the time breakdown."""
-
     spent_ms: Mapping[str, int]
     attempts: int
 
@@ -46,9 +41,10 @@ class Steps:
 
 
 class ClusterClient:
-    """Connections and metadata of one client.
+    """Connections and metadata of one client. Single-threaded except `wakeup` and the errors.
 
     Attributes: steps: for callers without a network thread, which may be interrupted anywhere.
+
     Args:
         auto_create_topics: requests about wanted topics may create them, if the broker allows it.
     """
@@ -96,7 +92,6 @@ class ClusterClient:
         self._count_ms(now_ms)
 
     def _count_ms(self, since_ms: int) -> None:
-        """Add the time since an instant to the time breakdown."""
         spent_ms = self.clock.now_ms() - since_ms
         if spent_ms:
             self._spent_ms[self._activity] = self._spent_ms.get(self._activity, 0) + spent_ms
@@ -117,16 +112,16 @@ class ClusterClient:
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send to a ready node; requests for any broker are hedged."""
+        """Send to a ready broker; requests for any broker are hedged."""
         if outgoing.is_for_any:
             self._hedged.send(outgoing)
         else:
             self.network.send(outgoing)
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply leaders from a response; return the partitions with a newer leader.
+        """Apply leaders from a response; return the partitions with a newer leader. Source: KIP-951.
 
-        Args: nodes: brokers whose addresses are in the response. Source: KIP-951.
+        Args: nodes: brokers whose addresses are in the response.
         """
         news = self.metadata.learn_leaders(named, nodes)
         if news:
@@ -137,11 +132,13 @@ class ClusterClient:
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the metadata or a node, otherwise the phase of a connection attempt. Any thread."""
+        """Return the last error of the metadata or a broker, otherwise the phase of a connection attempt. Any
+        thread.
+        """
         return self.failure() or self.network.status.unfinished()
 
     def failure(self) -> KafkaError | None:
-        """Return the last error of the metadata or a node, or None. Any thread."""
+        """Return the last error of the metadata or a broker, or None. Any thread."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.status.errors()
@@ -153,14 +150,13 @@ class ClusterClient:
         return f" from {', '.join(asked)}" if asked else ""
 
     def activity(self) -> str:
-        """Return the current wait as a short text."""
         return "metadata" if self._updater.is_in_flight else self.network.status.activity()
 
     def time_mark(self) -> TimeMark:
         return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:
-        """Return time breakdown and connection attempts since the mark, and current errors of nodes."""
+        """Return time breakdown and connection attempts since the mark, and current errors of brokers."""
         attempts = self.network.status.attempts - mark.attempts
         return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 

@@ -1,6 +1,4 @@
-"""Events of connections, requests, consumer positions, and groups, in order. They contain no payloads and no
-secrets.
-"""
+"""Events of connections, requests, consumer positions, and groups, in order, without payloads and secrets."""
 
 import logging
 from collections.abc import Callable
@@ -36,10 +34,9 @@ class Phase(Enum):
 
 
 class Target(NamedTuple):
-    """Connection attempt of an event.
+    """Connection attempt of an event; `attempt` is unique within a client.
 
-    `attempt` is unique within a client. `node_id` is negative for bootstrap servers (-1 is the first). `address` is
-    empty during the name lookup.
+    `node_id` is negative for bootstrap servers (-1 is the first). `address` is empty during the DNS query.
     """
 
     attempt: int
@@ -50,7 +47,6 @@ class Target(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Host and port as users write them."""
         return place_text(self.host, self.port)
 
     def __str__(self) -> str:
@@ -70,7 +66,7 @@ class Started(NamedTuple):
 
 
 class PhaseDone(NamedTuple):
-    """A phase succeeded after `elapsed_ms`; `detail` is its result (addresses, TLS version, mechanism)."""
+    """A phase succeeded; `detail` is its result (addresses, TLS version, mechanism)."""
 
     at_ms: int
     target: Target
@@ -88,8 +84,6 @@ class Ready(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The attempt failed in `phase`."""
-
     at_ms: int
     target: Target
     phase: Phase
@@ -137,8 +131,6 @@ class RequestSent(NamedTuple):
 
 
 class ResponseReceived(NamedTuple):
-    """A response has arrived."""
-
     at_ms: int
     target: Target
     api: str
@@ -181,8 +173,6 @@ class Throttled(NamedTuple):
 
 
 class ResetCause(Enum):
-    """Reason of a position reset; the value is for people."""
-
     OUT_OF_RANGE = "the partition has no such offset"
     TRUNCATED = "the log was truncated there: a leader without the last records was elected"
     RECREATED = "the topic was deleted and recreated"
@@ -210,7 +200,7 @@ class PositionReset(NamedTuple):
 
 
 class AutoCommitFailed(NamedTuple):
-    """An automatic commit of a consumer has failed; no call reports it.
+    """An automatic commit of a consumer has failed, which no call reports.
 
     Attributes: offsets: the uncommitted (topic, partition, offset).
     """
@@ -246,8 +236,6 @@ class MembershipLost(NamedTuple):
 
 
 class GroupStep(Enum):
-    """Step of a group member; the value is the word for users."""
-
     JOINED = "joined"
     ASSIGNED = "assigned"
     REVOKED = "revoked"
@@ -351,8 +339,8 @@ class OwnedSink:
         self.sink = sink
 
     def lend(self) -> EventSink:
-        """Return a sink that ends with this one: the network thread must not keep a client alive to which the sink
-        refers.
+        """Return a sink that ends with this one: the network thread must not keep alive a client that the sink
+        refers to.
         """
         if self.sink is ignore_events:
             return ignore_events

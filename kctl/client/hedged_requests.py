@@ -29,10 +29,7 @@ class HedgedRequest:
 
 
 class HedgedRequests:
-    """Hedged requests of one client.
-
-    Differs: Java waits for the first broker until request.timeout.ms.
-    """
+    """Hedged requests of one client. Differs: Java waits for the first broker until request.timeout.ms."""
 
     def __init__(self, network: NetworkClient, clock: Clock) -> None:
         self._network = network
@@ -43,10 +40,10 @@ class HedgedRequests:
         """Requests to third and further brokers without a response."""
 
     def send(self, outgoing: Outgoing) -> HedgedRequest:
-        """Send to a ready node, and to others while it is silent; `on_done` gets the first response or last failure.
+        """Send to a ready broker, and to others while it is silent; `on_done` gets the first response or last failure.
 
-        `timeout_ms` applies to all nodes together; after `wanted_until_ms` no other node is tried. Returns the request,
-        which may have failed already.
+        `timeout_ms` applies to all brokers together; after `wanted_until_ms` no other one is tried. Returns the
+        request, which may have failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
@@ -55,7 +52,7 @@ class HedgedRequests:
         return request
 
     def run(self, now_ms: int) -> int:
-        """Send requests without a response to further nodes; return the instant of the next call."""
+        """Send requests without a response to further brokers; return the instant of the next call."""
         next_at_ms = FOREVER_MS
         if not self._open:
             return next_at_ms

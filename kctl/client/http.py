@@ -1,6 +1,6 @@
 """HttpClient: HTTP requests to schema registries and token endpoints, with the timeouts of a Kafka client.
 
-Bounds the time of slow responses, and their size. It blocks, so the network thread must not use it.
+Bounds time and size of responses. It blocks, so the network thread must not use it.
 """
 
 import errno
@@ -60,8 +60,6 @@ class HttpResponse(NamedTuple):
 
 
 class HttpLimits(NamedTuple):
-    """Timeouts of a request, and maximum size of its response."""
-
     connect_timeout_ms: int
     request_timeout_ms: int
     response_bytes: int = MOST_RESPONSE_BYTES
@@ -78,11 +76,9 @@ NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
 
 
 class Connection(Protocol):
-    """Used part of a socket. Calls raise TimeoutError after the time of `settimeout`."""
+    """Used part of a socket; calls raise TimeoutError after the time of `settimeout`, in seconds."""
 
-    def settimeout(self, value: float) -> None:
-        """Set the seconds that each call may wait."""
-        ...
+    def settimeout(self, value: float) -> None: ...
 
     def connect(self, address: tuple[str, int], /) -> None: ...
 
@@ -126,6 +122,7 @@ class HttpClient:
             url: http or https, without credentials, which belong in `headers`.
             setting: property of the URL, for hints.
             plain_login: permission of logins over http to other machines.
+
         Raises:
             ConfigError: invalid URL, or a login over http.
             TransportError: no connection (DNS, refused, TLS, connect timeout), connection lost, or not an HTTP server.
@@ -193,7 +190,6 @@ class HttpClient:
         return lookup.addresses
 
     def _looked_up(self, host: str, port: int, timer: Timer) -> Lookup:
-        """Return a lookup when it is done, or at the deadline."""
         done = threading.Event()
         lookup = self._resolver.lookup(host, port, done.set)
         done.wait(timer.remaining_ms / 1000)
@@ -377,20 +373,14 @@ class _Reading(io.RawIOBase):
 
 
 def read_json(body: bytes) -> Any:
-    """Parse a JSON document.
-
-    Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values.
-    """
+    """Parse a JSON document. Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values."""
     if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
         raise ValueError(f"more than {MOST_JSON_VALUES} values")
     return json.loads(body)
 
 
 def http_url(url: str) -> SplitResult:
-    """Return the parts of a URL.
-
-    Raises: ConfigError: not http or https, or without a valid host and port.
-    """
+    """Return the parts of a URL. Raises: ConfigError: not http or https, or without a valid host and port."""
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0

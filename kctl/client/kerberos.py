@@ -53,20 +53,16 @@ class SecurityContext(Protocol):
 
     @property
     def complete(self) -> bool:
-        """True when both sides are authenticated."""
+        """Return whether both sides are authenticated."""
         ...
 
     def step(self, token: bytes | None = None) -> bytes | None:
         """Process a token of the acceptor; return the next token to send, if any."""
         ...
 
-    def wrap(self, message: bytes, encrypt: bool) -> Any:
-        """Return `message` signed."""
-        ...
+    def wrap(self, message: bytes, encrypt: bool) -> Any: ...
 
-    def unwrap(self, message: bytes) -> Any:
-        """Return the contents of a signed message."""
-        ...
+    def unwrap(self, message: bytes) -> Any: ...
 
 
 class Ticket:
@@ -86,6 +82,7 @@ def fetch_ticket(login: KerberosLogin, host: str, cache: str) -> Ticket:
     """Obtain a ticket for the service on `host`.
 
     Args: cache: name of the cache in memory; overwritten.
+
     Raises:
         AuthenticationError: the library is missing, or no ticket is available, with the reason.
         ConnectionLost: no KDC responded.

@@ -26,7 +26,7 @@ class Owned(Generic[R]):
         self.function = function
 
     def lend(self, name: str) -> Callable[[], R]:
-        """Return a function that ends with this one: threads must not keep a client alive to which it refers.
+        """Return a function that ends with this one: threads must not keep alive a client that it refers to.
 
         Args: name: name of the function for the IllegalStateError after the client was dropped.
         """
@@ -82,7 +82,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def forked_error(client: str) -> IllegalStateError:
-    """Return the error of calls in a forked child; `client` is producer, consumer, or admin client."""
     return IllegalStateError(
         f"this {client} was created before fork() and belongs to the parent process; create one in this process"
     )
@@ -103,10 +102,12 @@ def when_dropped(client: C, end: Callable[[], object], part: object, *, has_thre
     """Call `end` and warn if this process drops the client without close(), which detaches the returned finalizer.
 
     Not `__del__`: Python would ignore a KeyboardInterrupt in it, and it also runs for closed clients.
+
     Args:
         end: must not keep the client alive.
         part: an object of the client; `-X tracemalloc` shows its origin in place of the client's.
         has_threads: the client has loops; otherwise nothing is called.
+
     Source: ResourceWarning in the Python library reference.
     """
     finalizer = finalize(client, _end_dropped, type(client).__name__.lstrip("_"), end, part, os.getpid())

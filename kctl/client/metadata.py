@@ -35,8 +35,9 @@ MOST_BROKERS = 10_000
 class Metadata:
     """Newest snapshot of the cluster, and its refreshes.
 
-    The first refresh is due when topics are wanted or `request_update()` is called. Then the snapshot is refreshed
-    every `max_age_ms`, and earlier while a part is missing or stale.
+    The first refresh is due when topics are wanted or `request_update()` is called; later ones every `max_age_ms`, and
+    earlier while a part is missing or stale.
+
     Attributes:
         cluster: newest snapshot; safe to read from any thread.
         version: number of successful refreshes.
@@ -44,6 +45,7 @@ class Metadata:
         created_topics: number of partitions of created topics, by name.
         last_error: error of the last refresh; None after a success.
         failing_since_ms: end of the first of consecutive failed refreshes; None after a success.
+
     Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for backoff; Java's Metadata.
     """
 
@@ -116,6 +118,7 @@ class Metadata:
         """Apply leaders from a response; return the partitions with a newer leader.
 
         Args: nodes: brokers whose addresses are in the response.
+
         Source: KIP-951. Leaders without a known address are ignored.
         """
         if not self.cluster.nodes:
@@ -183,7 +186,6 @@ class Metadata:
     # --- how it ended -----------------------------------------------------------------------------------------------
 
     def failed(self, error: KafkaError, now_ms: int) -> None:
-        """Record a failed refresh, which is repeated after the backoff."""
         self.last_error = error
         if self.failing_since_ms is None:
             self.failing_since_ms = now_ms
@@ -226,7 +228,7 @@ class Metadata:
                 self._hurry()
 
     def rebootstrapped(self) -> None:
-        """Forget nodes and leaders until the next refresh; keep topics and epochs."""
+        """Forget brokers and leaders until the next refresh; keep topics and epochs."""
         self.cluster = _reachable(self.cluster._replace(nodes=NOTHING, controller_id=NO_NODE))
         self.failing_since_ms = None
         self._update_requested = True
@@ -273,7 +275,6 @@ class Metadata:
         return info
 
     def _wait(self, now_ms: int, *, fruitless: bool) -> None:
-        """Set the pause before the next refresh, longer while refreshes are fruitless."""
         self._not_before_ms = now_ms + self._backoff.backoff_ms(self._fruitless if fruitless else 0)
         self._fruitless = self._fruitless + 1 if fruitless else 0
 
@@ -321,7 +322,6 @@ def _repeated(response: MetadataResponse | TopicNamesResponse) -> str | None:
 
 
 def _twice(kind: str, keys: Sequence[object]) -> str | None:
-    """Return the first duplicate key as text, or None."""
     seen: set[object] = set()
     for key in keys:
         if key in seen:
@@ -361,7 +361,7 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
 
 
 def _reachable(cluster: Cluster) -> Cluster:
-    """Return the snapshot without leaders that are not among its nodes, because they have no address."""
+    """Return the snapshot without leaders that have no address."""
     topics = {}
     for name, topic in cluster.topics.items():
         partitions = topic.partitions.values()

@@ -1,4 +1,4 @@
-"""MetadataUpdater: sends due metadata requests to any node, and falls back to bootstrap.servers (rebootstrap)."""
+"""MetadataUpdater: sends due metadata requests to any broker, and falls back to bootstrap.servers (rebootstrap)."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class MetadataUpdater:
     """Refreshes a `Metadata` over a `NetworkClient`.
 
     Source: KIP-899 and KIP-1102 (rebootstrap). Differs: the trigger of KIP-1102 counts from the first failed refresh
-    instead of the last success, so that a single failure of a rarely refreshed client does not rebootstrap it.
+    instead of the last success; a single failure of a rarely refreshed client does not rebootstrap it.
     """
 
     def __init__(

@@ -44,9 +44,7 @@ _BLANKS = re.compile(rb"[ \t]+")
 class HasMetrics(Protocol):
     """A producer or a consumer, synchronous or not."""
 
-    def metrics(self) -> ProducerMetrics | Mapping[str, float]:
-        """Return the metrics."""
-        ...
+    def metrics(self) -> ProducerMetrics | Mapping[str, float]: ...
 
 
 class _HeaderSetter:
@@ -60,8 +58,7 @@ class _HeaderSetter:
 class _HeaderGetter:
     """Reads the fields of a trace context from headers.
 
-    Anybody who may produce writes them. The propagators log fields that they reject, and some versions take time by
-    the square of the length.
+    Anybody who may produce writes them. Propagators log rejected fields, and some versions take quadratic time.
     """
 
     def get(self, carrier: Sequence[Header], key: str) -> list[str] | None:
@@ -105,7 +102,7 @@ class Telemetry:
     def on_send(self, record: ProducerRecord) -> tuple[ProducerRecord, OnSent]:
         """Begin the span of a record, and write its trace context to the headers: the hook of a producer.
 
-        The parent is the current span; without one, the span in the headers of a record that is passed on.
+        The parent is the current span; without one, the span in the headers of a forwarded record.
         """
         headers = list(record.headers or ())
         parent = context.get_current()

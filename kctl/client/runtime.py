@@ -56,7 +56,8 @@ class Selectable(Protocol):
 
     Channels are numbers chosen by the caller and used once. The chunk sizes of received bytes and the order of events
     of different channels are undefined.
-    Attributes: was_woken: True if a wake-up ended the last poll, alone or with events.
+
+    Attributes: was_woken: a wake-up ended the last poll, alone or with events.
     """
 
     was_woken: bool
@@ -66,16 +67,14 @@ class Selectable(Protocol):
         ...
 
     def send(self, channel: int, *pieces: bytes) -> None:
-        """Queue the pieces in order; they are written as the peer accepts them.
-
-        Ignored if the channel is closed.
-        """
+        """Queue the pieces, which are written in order as the server accepts them; ignored if the channel is closed."""
         ...
 
     def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
         """Read the next `count` bytes separately from later ones; 0: no limit.
 
         The bytes belong together and will arrive, so a poll may wait for many of them.
+
         Args: place: memory for the bytes; the event then has a part of it.
         """
         ...
@@ -85,7 +84,7 @@ class Selectable(Protocol):
         ...
 
     def close(self, channel: int) -> None:
-        """Close the channel immediately; it has no further events. Idempotent."""
+        """Close the channel immediately, without further events. Idempotent."""
         ...
 
     def poll(self, until_ms: int) -> list[IoEvent]:
@@ -102,8 +101,6 @@ class Selectable(Protocol):
 
 
 class Lookup(Protocol):
-    """A name lookup in progress."""
-
     @property
     def done(self) -> bool: ...
 
@@ -113,9 +110,7 @@ class Lookup(Protocol):
         ...
 
     @property
-    def error(self) -> str | None:
-        """Reason for missing addresses, as text."""
-        ...
+    def error(self) -> str | None: ...
 
 
 class Resolver(Protocol):
@@ -126,23 +121,19 @@ class Resolver(Protocol):
         ...
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        """Run `work` in a thread that may block (to read a file, for example); the result is `done` at its end, without
-        addresses.
+        """Run `work` in a thread that may block (to read a file, for example); the result is `done` at its end,
+        without addresses.
         """
         ...
 
 
 class Waiter(Protocol):
-    """A flag that one thread waits for and others set."""
+    """A flag that one thread waits for and any thread sets."""
 
-    def notify(self) -> None:
-        """Set the flag; any thread."""
-        ...
+    def notify(self) -> None: ...
 
 
 class Task(Protocol):
-    """A spawned loop."""
-
     @property
     def is_alive(self) -> bool: ...
 
@@ -169,9 +160,7 @@ class Driver(Protocol):
         """Wait for the end of the task or the deadline; return whether the task has ended."""
         ...
 
-    def is_current(self, task: Task) -> bool:
-        """Return whether the caller runs in that task."""
-        ...
+    def is_current(self, task: Task) -> bool: ...
 
     def caller(self) -> object:
         """Return an identity of the caller: equal for calls from the same thread."""

@@ -1,6 +1,6 @@
-"""Check of topic names, as brokers do in CreateTopics. Source: org.apache.kafka.common.internals.Topic.
+"""Check of topic names, as brokers do in CreateTopics: names from outside become file names, tables, and requests.
 
-Names from outside become file names, tables, and requests.
+Source: org.apache.kafka.common.internals.Topic.
 """
 
 import re

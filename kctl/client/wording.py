@@ -18,14 +18,12 @@ def place_text(host: str, port: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text with escaped control characters, so that it stays on one line."""
+    """Return a text with escaped control characters."""
     return text if text.isprintable() else text.translate(_ONE_LINE)
 
 
 def harmless_text(text: str) -> str:
-    """Return a text with escaped control characters except line feeds and tabs, so that it cannot control a
-    terminal.
-    """
+    """Return a text for terminals: with escaped control characters except line feeds and tabs."""
     return text.translate(_LINES)
 
 

@@ -108,7 +108,8 @@ class BatchReader:
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
         """Return the output of the next records, at most `max_records`, without record objects.
 
-        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of values.
+        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of
+            values.
         Raises: as records().
         """
         return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))

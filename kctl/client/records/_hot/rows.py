@@ -90,8 +90,8 @@ class Rows:
     ) -> list[tuple[int, Rows, int]] | None:
         """Divide rows by the partitions of their keys.
 
-        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows have
-            headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
+        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows
+            have headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
         """
         keys, values, times = self.keys, self.values, self.timestamps_ms
         if keys is None or self.headers is not None or end - first < partition_count:

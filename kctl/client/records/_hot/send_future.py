@@ -220,7 +220,7 @@ def complete_records(
     outcome: Outcome,
     failures: Any = None,
 ) -> list[SendFuture]:
-    """Complete the records from `first` to before `end`; return those with a callback or a waiter.
+    """Complete the records from `first` to before `end`; return the records with a callback or a waiter.
 
     Args:
         first_offset: offset of the first record in its batch.
