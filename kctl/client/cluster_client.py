@@ -41,7 +41,7 @@ class Steps:
 
 
 class ClusterClient:
-    """Connections and metadata of one client. Single-threaded except `wakeup` and the errors.
+    """Connections and metadata of one client. Single-threaded except `wakeup`, `last_error`, and `failure`.
 
     Attributes: steps: for callers without a network thread, which may be interrupted anywhere.
 

@@ -1,10 +1,8 @@
 """Typed config from Kafka property names.
 
-    config = ConsumerConfig.parse({"bootstrap.servers": "a:9092,b:9092", "request.timeout.ms": "5000"})
-    config.request_timeout_ms                 # 5000, an int for the type checker too
-    ConsumerConfig.request_timeout_ms.doc     # on the class: the declaration
-
-property.py has the kinds of values, base.py the parser. Only input_file.py reads files.
+config = ConsumerConfig.parse({"bootstrap.servers": "a:9092,b:9092", "request.timeout.ms": "5000"})
+config.request_timeout_ms                 # 5000, an int for the type checker too
+ConsumerConfig.request_timeout_ms.doc     # on the class: the declaration
 """
 
 from kctl.client.config.base import BaseConfig, nearest_name

@@ -40,6 +40,7 @@ class BaseConfig:
 
         Args:
             properties: values by Kafka name, as str or native bool, int, or list; None = not given.
+
         Raises:
             ConfigError: an unknown name (with the nearest known one), an invalid value, or contradicting values.
         """
@@ -75,7 +76,7 @@ class BaseConfig:
         return config
 
     def is_given(self, declared: Property[Any]) -> bool:
-        """Return whether this property was set explicitly, as in `config.is_given(ClientConfig.request_timeout_ms)`."""
+        """Return whether a property was set explicitly, as in `config.is_given(ClientConfig.request_timeout_ms)`."""
         return declared.name in self.given
 
     def to_properties(self, *, secrets: bool = False) -> dict[str, str]:
@@ -163,10 +164,7 @@ LONGEST_COMPARED = 100
 
 
 def nearest_name(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Return the known name that is most similar, or None.
-
-    Args: likeness: least similarity, from 0 to 1.
-    """
+    """Return the most similar known name, or None. Args: likeness: least similarity, from 0 to 1."""
     from difflib import get_close_matches  # deferred import: 2 ms
 
     found = get_close_matches(name[:LONGEST_COMPARED], list(known), n=1, cutoff=likeness)

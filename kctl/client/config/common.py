@@ -1,6 +1,5 @@
-"""ClientConfig: properties of every client. AdminConfig: with defaults of admin clients.
-
-Defaults are as in Kafka 4.x clients; kctl's own properties are marked.
+"""ClientConfig: properties of every client, with the defaults of Kafka 4.x. AdminConfig: with defaults of admin
+clients.
 """
 
 from typing import ClassVar, Self

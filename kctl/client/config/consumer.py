@@ -1,5 +1,3 @@
-"""ConsumerConfig: properties of a consumer."""
-
 import re
 from types import FunctionType
 from typing import Any, ClassVar
@@ -56,7 +54,7 @@ def iso_duration_ms(duration: str) -> int:
 class Strategy(Kind[tuple[Any, ...]]):
     """Assignors by name, by Java's class names, or as objects of the application.
 
-    The latter are functions, or objects with the methods of `Assignor`; each has a name on the wire.
+    Objects are functions, or have the methods of `Assignor`; each has a name on the wire.
     """
 
     _METHODS = ("name", "supports_cooperative", "subscription_user_data", "assign")
@@ -178,7 +176,7 @@ class ConsumerConfig(ClientConfig):
         self._settle_group_protocol()
 
     def _settle_fetch_wait(self) -> None:
-        """Keep fetch.max.wait.ms below request.timeout.ms, so that idle fetches do not time out."""
+        """Keep fetch.max.wait.ms below request.timeout.ms: otherwise idle fetches time out."""
         kind = type(self)
         if self._both_given(kind.fetch_max_wait_ms, kind.request_timeout_ms):
             if self.fetch_max_wait_ms >= self.request_timeout_ms:

@@ -46,9 +46,8 @@ class BootstrapServers(Kind[tuple[Endpoint, ...]]):
 
 
 def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
-    """Return the endpoints of bootstrap.servers, and the security protocol of their prefixes or None.
-
-    Raises: ValueError: an entry is invalid.
+    """Return the endpoints of bootstrap.servers, and the security protocol of their prefixes or None. Raises:
+    ValueError.
     """
     if isinstance(raw, str):
         raw = raw.split(",")

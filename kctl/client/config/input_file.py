@@ -10,9 +10,8 @@ from kctl.posix import NONBLOCK, block
 
 
 def open_input(path: str | Path) -> BinaryIO:
-    """Open a file. A pipe with a writer, such as `<(command)`, is read to its end; without one it is empty.
-
-    Raises: OSError.
+    """Open a file. Pipes with a writer, such as `<(command)`, are read to their end; others are empty. Raises:
+    OSError.
     """
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK))  # noqa: SIM115 - returned
     block(file.fileno())

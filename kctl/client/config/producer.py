@@ -1,5 +1,3 @@
-"""ProducerConfig: properties of a producer."""
-
 from typing import ClassVar
 
 from kctl.client.config.common import ClientConfig

@@ -1,7 +1,4 @@
-"""Property: declaration of one Kafka property, and kinds of values.
-
-A `Property` is a descriptor: on a config it is the typed value, on the class the declaration.
-"""
+"""Property: declaration of one Kafka property, and kinds of values."""
 
 import re
 from abc import ABC, abstractmethod
@@ -45,8 +42,6 @@ class Kind(ABC, Generic[T]):
 
 
 class Whole(Kind[int]):
-    """An integer within bounds."""
-
     def __init__(self, low: int, high: int) -> None:
         self.low = low
         self.high = high
@@ -78,8 +73,6 @@ class GzipLevel(Whole):
 
 
 class Flag(Kind[bool]):
-    """true or false."""
-
     accepted = "true or false"
 
     def read(self, raw: object) -> bool:
@@ -141,8 +134,6 @@ class Choice(Kind[str]):
 
 
 class Function(Kind[Callable[[], object] | None]):
-    """A function of the application."""
-
     accepted = "a function, which only Python code can give"
 
     def read(self, raw: object) -> Callable[[], object] | None:
@@ -157,8 +148,6 @@ class Function(Kind[Callable[[], object] | None]):
 
 
 class OptionalWhole(Kind[int | None]):
-    """An integer of at least 0, or nothing."""
-
     accepted = "a whole number of at least 0"
 
     def read(self, raw: object) -> int | None:
@@ -195,9 +184,10 @@ class Words(Kind[tuple[str, ...]]):
 class Property(Generic[T]):
     """A property: Kafka's name, default, kind of value, and description.
 
+    A descriptor: on a config it is the typed value, on the class the declaration.
+
     Attributes:
         name: in Kafka's spelling, `request.timeout.ms`; `attribute` is in snake_case.
-        default: typed default value.
         alias: second name of the property, or None.
         secret: the value must never be printed.
     """
@@ -232,6 +222,7 @@ class Property(Generic[T]):
         """Return the typed value of user input.
 
         Args: written_as: the alias that the user wrote.
+
         Raises: ConfigError: with property, value unless it is secret, and accepted values.
         """
         name = written_as or self.name
@@ -243,7 +234,6 @@ class Property(Generic[T]):
             raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
 
     def show(self, value: T) -> str:
-        """Return the value for people; secrets as stars."""
         return "***" if self.secret and value else self.kind.write(value)
 
     def __repr__(self) -> str:

@@ -23,10 +23,7 @@ def _text(name: str, doc: str) -> Property[str | None]:
 
 
 class RegistryConfig(BaseConfig):
-    """A schema registry and its authentication.
-
-    Attributes: `tls`: its ssl.* properties without the prefix.
-    """
+    """A schema registry and its authentication; `tls` has its ssl.* properties without the prefix."""
 
     __slots__ = ("tls",)
     KIND: ClassVar[str] = "schema registry"

@@ -1,5 +1,3 @@
-"""SecurityConfig: the ssl.* and sasl.* properties of every client."""
-
 from kctl.client.config.base import BaseConfig
 from kctl.client.config.property import (
     Choice,

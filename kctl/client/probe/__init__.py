@@ -1,7 +1,4 @@
-"""Probe: tests every address of all bootstrap servers and advertised brokers, and diagnoses the results.
-
-prober.py runs the tests with the client's connections, report.py has the results, findings.py diagnoses them.
-"""
+"""Probe: tests every address of all bootstrap servers and advertised brokers, and diagnoses the results."""
 
 from kctl.client.metadata_updater import bootstrap_nodes
 from kctl.client.probe.findings import DAY_MS, ProbeFinding, Severity, diagnose, unusable_brokers

@@ -1,6 +1,6 @@
-"""Name lookups and connections in progress of a prober.
+"""DNS queries and connections in progress of a prober.
 
-A connection may be kept idle and then tested: balancers and NATs may drop idle connections silently.
+Connections may be kept idle and then tested: balancers and NATs may drop idle connections silently.
 """
 
 from kctl.client.errors import KafkaError, SaslRequired

@@ -1,9 +1,9 @@
-"""Conversation: requests of a probe to a ready node, one by one. No I/O.
+"""Conversation: requests of a probe to a ready broker, one by one. No I/O.
 
 1. Metadata without topics: cluster id, brokers, and the controller of a cluster with ZooKeeper. KRaft brokers report
    any broker that forwards requests.
-2. DescribeConfigs of a broker that cannot exist: the error contains the id of the node. Brokers before Kafka 4.4 do not
-   report their id otherwise; without permission it stays unknown.
+2. DescribeConfigs of a broker that cannot exist: the error contains the broker's own id, which brokers before Kafka 4.4
+   do not report otherwise; without permission it stays unknown.
 3. Coordinator of a group, if given, and its partition of __consumer_offsets.
 4. Fenced brokers, which Metadata leaves out, and the replicas of all partitions, for missing brokers.
 5. Leader of the KRaft controllers. Brokers forward the request, so there may be no response.
@@ -94,9 +94,9 @@ class Conversation:
         return self.again_at_ms is not None
 
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
-        """Send the next request that the node supports; return False if none is left.
+        """Send the next request that the server supports; return False if none is left.
 
-        Raises: WrongPeerError: the node does not support Metadata, so it is not a broker.
+        Raises: WrongPeerError: the server does not support Metadata, so it is not a broker.
         """
         versions = self._connection.versions
         assert versions is not None
@@ -189,7 +189,7 @@ def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> No
 
 
 def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> bool:
-    """Start SASL to list the mechanisms; return False if the node does not support it."""
+    """Start SASL to list the mechanisms; return False if the broker does not support it."""
     from kctl.client.protocol.api.sasl import SaslHandshakeRequest  # deferred import
 
     versions = connection.versions

@@ -1,7 +1,4 @@
-"""Findings: problems in the reports of a probe.
-
-Each has an id for scripts, a severity, a place, a sentence with the evidence, and a hint.
-"""
+"""Findings: problems in the reports of a probe, with an id for scripts, a severity, a place, evidence, and a hint."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +37,7 @@ class Severity(Enum):
 
 
 class ProbeFinding(NamedTuple):
-    """A finding. `where` is an address, a node, or empty for the cluster; `error` is its cause, if any."""
+    """A finding. `where` is an address, a broker, or empty for the cluster; `error` is its cause, if any."""
 
     id: str
     severity: Severity
@@ -98,9 +95,9 @@ class _Known:
     """Facts of a round for findings about one address.
 
     Attributes:
-        of_node: reports of each node.
+        of_node: reports of each broker.
         at_place: broker advertised at each host and port.
-        has_others: True if a given address works.
+        has_others: a given address works.
     """
 
     def __init__(self, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> None:
@@ -122,7 +119,7 @@ class _Known:
 
 
 def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
-    """Yield given addresses that do not work; errors only for nodes without a working address."""
+    """Yield given addresses that do not work; errors only for servers without a working address."""
     for report in reports:
         if report.advertised or report.error is None:
             continue
@@ -143,7 +140,7 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
 
 
 def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
-    """Return the finding of a node without a working address: authentication, TLS, broker, or unknown server."""
+    """Return the finding of a server without a working address: authentication, TLS, broker, or unknown."""
     severity = Severity.WARNING if known.has_others else Severity.ERROR
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")
@@ -180,7 +177,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
 
 
 def _is_unreached(report: AddressReport) -> bool:
-    """Return whether nothing responded at the address, so that it may be wrong. Silent brokers have a correct one."""
+    """Return whether nothing responded at the address, which may be wrong; addresses of silent brokers are correct."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
 
@@ -196,7 +193,6 @@ def _broker_hint(report: AddressReport) -> str:
 
 
 def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
-    """Yield brokers that advertise a loopback address to remote clients."""
     came_by = [report.target for report in reports if not report.advertised and report.is_ready]
     if not came_by or any(_is_loopback(target.address.rpartition(":")[0]) for target in came_by):
         return

@@ -1,6 +1,6 @@
-"""Prober: one round over nodes and the brokers that they advertise; every address is tested.
+"""Prober: one round over servers and the brokers that they advertise; every address is tested.
 
-Uses the connections, timeouts, and lookups of the client, without races, all in parallel.
+Uses the connections and timeouts of the client, without races, all in parallel.
 """
 
 from collections import deque

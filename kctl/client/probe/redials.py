@@ -1,6 +1,6 @@
 """Redials of failed addresses, after a backoff or by another protocol.
 
-Each has a separate report; a success replaces the failed report.
+Each has a separate report, which replaces the failed one after a success.
 """
 
 from kctl.client.backoff import ExponentialBackoff

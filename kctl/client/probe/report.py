@@ -47,7 +47,7 @@ def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
 
 
 class ClusterView(NamedTuple):
-    """The cluster as one node describes it.
+    """The cluster as one broker describes it.
 
     Attributes:
         controller_id: leader of the quorum of controllers, or the controller of a cluster with ZooKeeper. NO_NODE: none
@@ -66,16 +66,15 @@ class ClusterView(NamedTuple):
 
 
 class AddressReport:
-    """An address of a node; readers see the current state.
+    """An address of a server; readers see the current state.
 
     Attributes:
-        target: node, name, and address.
-        advertised: True if found in metadata rather than given.
+        advertised: found in metadata rather than given.
         phases_ms: duration of each completed phase.
         phase, limit_ms: current phase, and the connect timeout; METADATA until its response, then READY.
         error: cause of the failure, if any.
-        is_done: True after the last response or a failure.
-        answers_as: node id of the broker that responded, if known.
+        is_done: received the last response or failed.
+        answers_as: id of the broker that responded, if known.
         idle: result of the idle test, if any.
     """
 
@@ -124,12 +123,12 @@ class AddressReport:
 
     @property
     def is_ready(self) -> bool:
-        """True after the handshake and a Metadata response."""
+        """Return whether handshake and Metadata request succeeded."""
         return self.error is None and self.phase is Phase.READY
 
     @property
     def reason(self) -> str:
-        """Reason of the failure without node and phase; empty without one."""
+        """Reason of the failure without server and phase; empty without one."""
         if self.error is None:
             return ""
         words = str(self.error).removeprefix(f"{self.target}: ")
@@ -143,7 +142,7 @@ class AddressReport:
 
 
 def reports_of_addresses(reports: list[AddressReport], found: AddressReport, addresses: int) -> list[AddressReport]:
-    """Return a report for each address of a name: the report of its lookup, and new ones after it."""
+    """Return a report for each address of a name: the report of its DNS query, and new ones after it."""
     more = [
         AddressReport(
             found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=found.limit_ms

@@ -47,9 +47,9 @@ class _Token:
 
 
 def read_jaas(text: str) -> JaasEntry:
-    """Return the entry of a sasl.jaas.config.
+    """Return the entry of a sasl.jaas.config. Raises: ConfigError: with the position of the error, without the text
+    there.
 
-    Raises: ConfigError: with the position of the error, without the text there.
     Source: Java JaasConfig (a StreamTokenizer). Differs: unquoted values may be numbers or contain punctuation.
     """
     tokens = _tokens(text)

@@ -29,13 +29,11 @@ class SaslMechanism(Protocol):
     """One authentication in progress; used once."""
 
     @property
-    def name(self) -> str:
-        """Name of the mechanism for SaslHandshake."""
-        ...
+    def name(self) -> str: ...
 
     @property
     def complete(self) -> bool:
-        """True after the last exchange."""
+        """Return whether the exchange has ended."""
         ...
 
     def first(self) -> bytes: ...
@@ -48,7 +46,7 @@ class SaslMechanism(Protocol):
         ...
 
     def refusal(self, words: str) -> tuple[str, str]:
-        """Return reason and hint for people from the broker's error message."""
+        """Return reason and hint from the broker's error message."""
         ...
 
 
@@ -67,6 +65,7 @@ def mechanism_from_config(
         clock: for times in unsecured OAUTHBEARER tokens.
         token_source: returns the OAUTHBEARER token; takes precedence over the config.
         context_source: returns the GSSAPI security context of a host; None to check the config only.
+
     Raises:
         ConfigError: a required setting is missing.
     """

@@ -89,6 +89,7 @@ def login_from_config(config: ClientConfig) -> KerberosLogin:
     """Return identity and service of the login.
 
     Raises: ConfigError: the service name is missing or ambiguous, or sasl.jaas.config is for another mechanism.
+
     Source: Java's KerberosLogin and Krb5LoginModule; principal and keytab properties as in librdkafka.
     """
     options: dict[str, str] = {}

@@ -31,8 +31,6 @@ _CLAIM_KINDS = ("StringClaim_", "NumberClaim_", "ListClaim_")
 
 
 class Token(NamedTuple):
-    """A bearer token with SASL extensions."""
-
     value: str
     extensions: Mapping[str, str] = {}
 
@@ -56,10 +54,7 @@ class OauthBearerClient:
         self._refusal = ""
 
     def first(self) -> bytes:
-        """Return the message with the token.
-
-        Raises: AuthenticationError: the source returns no usable token.
-        """
+        """Return the message with the token. Raises: AuthenticationError: the source returns no usable token."""
         token = self._source()
         self._token = token.value
         if not _TOKEN.fullmatch(token.value) or len(token.value) > MAX_TOKEN_BYTES:
@@ -128,6 +123,7 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
     """Return the token source of the config.
 
     Callbacks and token endpoints are only checked: FetchedTokens obtains their tokens.
+
     Raises: ConfigError: no source, or a required setting is missing.
     """
     extensions = _extensions(entry)
@@ -190,6 +186,7 @@ def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
     """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters.
 
     Raises: ConfigError: an option is malformed, or the principal is missing.
+
     Source: KIP-255; Java OAuthBearerUnsecuredLoginCallbackHandler.
     """
     claims = _claims_in(options)

@@ -54,7 +54,6 @@ def xor(left: bytes, right: bytes) -> bytes:
 
 
 def escape_name(username: str) -> str:
-    """Return a user name with escaped commas and equals signs."""
     return username.replace("=", "=3D").replace(",", "=2C")
 
 
@@ -67,10 +66,8 @@ class ScramClient:
     def __init__(
         self, mechanism: str, username: str, password: str, entropy: Entropy, *, is_token: bool = False
     ) -> None:
-        """Prepare the messages.
-
-        Args: is_token: the credentials are a delegation token (KIP-48).
-        Raises: ConfigError: an empty user name, or one with a NUL.
+        """Args: is_token: the credentials are a delegation token (KIP-48). Raises: ConfigError: an empty user name, or one with a
+        NUL.
         """
         if not username or "\0" in username:
             raise ConfigError("sasl.jaas.config: SCRAM needs a username without NUL", key="sasl.jaas.config")

@@ -4,8 +4,7 @@
     channel = TlsChannel(settings.context(), "broker1.example")
     channel.handshake(); send(channel.pending_out()); channel.receive(data); ...
 
-settings.py creates contexts from properties, stores.py reads key and trust stores, channel.py is one connection,
-failures.py converts errors of OpenSSL. `ssl` is imported with the first context.
+`ssl` is imported with the first context.
 """
 
 from kctl.client.security.tls.certificates import PeerCertificate

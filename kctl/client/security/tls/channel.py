@@ -29,10 +29,8 @@ class TlsChannel:
     """
 
     def __init__(self, context: "ssl.SSLContext", server_hostname: str = "", server_side: bool = False) -> None:
-        """Create a channel.
-
-        Args: server_hostname: expected host of the certificate, and SNI; unused on the server side.
-        Raises: TlsError: not a valid host name.
+        """Args: server_hostname: expected host of the certificate, and SNI; unused on the server side. Raises: TlsError: not a
+        valid host name.
         """
         import ssl
 
@@ -55,9 +53,8 @@ class TlsChannel:
     # --- bytes of the network -----------------------------------------------------------------------------------------
 
     def receive(self, data: "bytes | bytearray | memoryview") -> None:
-        """Pass bytes received from the peer.
-
-        Raises: RemoteProtocolError: the first bytes are not TLS; they are in `first_bytes`.
+        """Accept bytes of the peer. Raises: RemoteProtocolError: the first bytes are not TLS; they are in
+        `first_bytes`.
         """
         if len(self._first_bytes) < FIRST_BYTES and not self.is_established:
             self._first_bytes += bytes(data[: FIRST_BYTES - len(self._first_bytes)])
@@ -109,18 +106,12 @@ class TlsChannel:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def check(self) -> None:
-        """Raise the failure that `read` found after the bytes it returned.
-
-        Raises: TlsError: a damaged record or an alert.
-        """
+        """Raise the TlsError that `read` found after the bytes it returned."""
         if self._failure is not None:
             raise self._failure
 
     def write(self, data: "bytes | bytearray | memoryview") -> None:
-        """Encrypt `data` for the peer.
-
-        Raises: TlsError: the handshake is not complete, or the channel has failed.
-        """
+        """Encrypt `data` for the peer. Raises: TlsError: the handshake is not complete, or the channel has failed."""
         if not self.is_established:
             raise TlsError("nothing can be written before the TLS handshake is done")
         if data:
@@ -151,13 +142,12 @@ class TlsChannel:
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """True if the peer has requested a client certificate; None if it is not watched or there is no hook."""
+        """Return whether the peer has requested a client certificate; None if it is not watched or there is no hook."""
         if getattr(self._tls.context, _HOOK, None) is None:
             return None
         return bool(vars(self._tls).get(_MARK, False))
 
     def peer_chain(self) -> "tuple[PeerCertificate, ...]":
-        """Return the certificates of the peer, leaf first, even if they were rejected."""
         from kctl.client.security.tls.certificates import presented_chain
 
         return presented_chain(self._tls)

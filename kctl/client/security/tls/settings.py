@@ -52,9 +52,8 @@ class TlsSettings:
 
     @classmethod
     def from_config(cls, config: ClientConfig) -> "TlsSettings":
-        """Return the settings of a config, after reading and checking the files.
-
-        Raises: ConfigError: with the wrong property.
+        """Return the settings of a config, after reading and checking the files. Raises: ConfigError: with the wrong
+        property.
         """
         algorithm = config.ssl_endpoint_identification_algorithm
         if algorithm.lower() not in ("", "https"):
@@ -78,6 +77,7 @@ class TlsSettings:
         """Return a context for client connections.
 
         Args: verify: False accepts any certificate, to inspect a rejected one; never for real use.
+
         Raises: ConfigError: OpenSSL rejects a certificate, key, password, or cipher.
         """
         context = self._context(verify=verify)
@@ -280,7 +280,7 @@ def _on_disk(content: str) -> Iterator[str]:
 def _as_file(content: str) -> Iterator[str]:
     """Yield a path to the content for OpenSSL.
 
-    On Linux it is in memory, so that no key is written to a disk; elsewhere a file that only its owner can read.
+    On Linux it is in memory, to keep keys off disks; elsewhere a file that only its owner can read.
     """
     if not hasattr(os, "memfd_create"):
         yield from _on_disk(content)
@@ -301,7 +301,6 @@ class RenewedContext:
     """
 
     def __init__(self, config: ClientConfig) -> None:
-        """Raises: ConfigError: a property or a file is wrong."""
         self._config = config
         places = (config.ssl_truststore_location, config.ssl_keystore_location)
         self._paths = [path for path in places if path is not None]

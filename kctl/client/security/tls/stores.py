@@ -18,11 +18,12 @@ _PEM_BEGIN = b"-----BEGIN "
 def read_store(
     config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
 ) -> str | None:
-    """Return the PEM file of `location`, or None without one.
+    """Return the PEM file of `location`, or None without one; PEM is accepted unless another type was set explicitly.
 
-    PEM files are accepted unless another type was set explicitly.
     Args: has_key: key store; affects the conversion command.
+
     Raises: ConfigError: unreadable, not PEM or PKCS12, or a JKS store, with the conversion command.
+
     Source: KIP-651. Differs: JKS is not supported, PKCS12 only with the extra pkcs12; PEM needs no ssl.*store.type.
     """
     path = config.values[location.name]
@@ -97,7 +98,6 @@ EXTRA = "pkcs12"
 
 
 def can_read_pkcs12() -> bool:
-    """Return whether the cryptography package is installed."""
     from importlib.util import find_spec
 
     return find_spec("cryptography") is not None
@@ -110,6 +110,7 @@ def pem_of_pkcs12(content: bytes, password: str | None, place: str, key: str, *,
         place: property and file, for errors.
         key: property of the error.
         has_key: key store: the key comes first. Otherwise only certificates are returned.
+
     Raises: ConfigError: wrong password, damaged store, or missing contents.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
