@@ -1,18 +1,18 @@
 """The producer: `Producer(config)`, its futures and results.
 
-producer.py           public class, on application threads; transaction_methods.py
-record_run.py         runs, the unit of queues and batches; future.py; record.py
-given_rows.py         columns of send_columns, divided into runs
-run_encoder.py        encoding on the caller's thread; batch_compressor.py: its helper thread
-mailbox.py            events from application threads to the network loop
+producer.py           public class; transaction_methods.py
+record_run.py         unit of queues and batches; future.py; record.py
+given_rows.py         columns of send_columns
+run_encoder.py        encoding on the caller's thread; batch_compressor.py
+mailbox.py            events for the network loop
 buffer_memory.py      buffer.memory
 sender.py             network loop
-record_router.py      waits for topics; partitioner.py: choice of partitions
+record_router.py      waits for topics; partitioner.py
 accumulator.py        changes of the queues; partition_queue.py; batch.py
-compression_ratio.py  expected compression of a topic
-batch_sender.py       Produce requests; produce_responses.py; identity.py: producer id
+compression_ratio.py  expected compression
+batch_sender.py       Produce requests; produce_responses.py; identity.py
 batch_expiry.py       delivery.timeout.ms
-delivery_tracker.py   results and counts of records; metrics.py
+delivery_tracker.py   results and counts; metrics.py
 """
 
 from kctl.client.loop.close import CloseResult, PartitionResult

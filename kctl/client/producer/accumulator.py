@@ -1,7 +1,7 @@
 """Accumulator: queues of records by partition, and the batches cut from them.
 
-Makes every change of the queues. To fill batches, runs are encoded when their batch is about to be sent; only runs that
-fill a batch arrive encoded (run_encoder.py). Owned by the network loop; does no I/O.
+Makes every change of the queues. Runs are encoded when their batch is about to be sent, to fill it; only runs that fill
+a batch arrive encoded (run_encoder.py). Owned by the network loop; does no I/O.
 """
 
 from collections import deque
@@ -28,11 +28,6 @@ TimedOut = Callable[[PartitionQueue, Batch | None, RecordRun], KafkaError]
 
 
 class Accumulator:
-    """Queues of all partitions.
-
-    Args: is_transactional: mark batches as part of a transaction.
-    """
-
     def __init__(
         self,
         config: ProducerConfig,
@@ -84,7 +79,7 @@ class Accumulator:
         queue.put(run)
 
     def active(self) -> list[PartitionQueue]:
-        """Return the nonempty queues, least recently served first."""
+        """Return nonempty queues, least recently served first."""
         return list(self._active)
 
     def served(self, queue: PartitionQueue) -> None:
@@ -92,7 +87,6 @@ class Accumulator:
         self._active[queue] = None
 
     def state(self, topic: str, partition: int) -> QueueState | None:
-        """Return the load of a partition for the partitioner; None before its first record."""
         queue = self.queues(topic).get(partition)
         return None if queue is None else QueueState(queue.waiting_batches, queue.waiting_bytes)
 
@@ -110,7 +104,7 @@ class Accumulator:
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def look(self, now_ms: int) -> tuple[list[PartitionQueue], int]:
-        """Return the due queues, and the earliest later time at which a queue is due or a record expires."""
+        """Return the due queues, and the earliest time at which another is due or a record expires."""
         linger_ms, is_linger_over = self._linger_ms, self.is_linger_over
         if self.is_filling:
             linger_ms, is_linger_over = FOREVER_MS, False
@@ -135,10 +129,7 @@ class Accumulator:
         return min([room for queue in self._active if (room := queue.room_bytes()) > 0], default=most_bytes)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
-        """Return the topics that can send nothing before a response; empty if any queue can send now.
-
-        Args: topics: with all their partitions.
-        """
+        """Return the topics that can send nothing before a response; empty if any queue can send now."""
         if not self._active:
             return NO_TOPICS
         counts: dict[str, int] = {}
@@ -153,7 +144,7 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch that is not in flight, or a new one; cut it again if it exceeds a lowered limit."""
+        """Return the oldest batch not in flight, or a new one; cut it again if above a lowered limit."""
         batch = queue.next_frozen()
         if batch is None:
             return self.freeze(queue)
@@ -164,7 +155,7 @@ class Accumulator:
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode the next batch from waiting runs and queue it for sending."""
+        """Encode waiting runs as the next batch, and queue it."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -179,7 +170,7 @@ class Accumulator:
         return batch
 
     def split(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that the broker found too large, and lower the limit; records keep their sequence numbers."""
+        """Cut a batch that the broker found too large, keeping sequence numbers, and lower the limit."""
         queue.limit.refused(batch.size_bytes)
         queue.ratio = 1.0
         self.ratios.reset(queue.topic_partition.topic)
@@ -187,7 +178,7 @@ class Accumulator:
         queue.replace(batch, self._pieces(queue, batch.runs, queue.limit.bytes, batch.base_sequence))
 
     def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that is certainly in no log again, without its expired records."""
+        """Cut a batch that is in no log again, without its expired records."""
         pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
         for piece in pieces:
             piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
@@ -201,7 +192,7 @@ class Accumulator:
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail(self, queue: PartitionQueue, batch: Batch, error: KafkaError) -> None:
-        """Fail the records of a batch that is not in flight, and renumber later batches if possible."""
+        """Fail a batch that is not in flight, and renumber later ones if possible."""
         outcome = batch.failure(error)
         queue.drop(batch)
         self._complete(queue, [(batch.pending(), outcome)])
@@ -214,7 +205,7 @@ class Accumulator:
             self._complete(queue, [(waiting, Outcome(error))])
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record immediately; records never sent get the error `unsent`."""
+        """Fail every record immediately; with `unsent` if never sent."""
         unsent = unsent or error
         for queue in self.active():
             waiting = queue.pop_all()
@@ -223,7 +214,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin a new epoch after a gap; fail batches that may be written, as retries could write them twice."""
+        """Begin an epoch after a gap; fail batches that may be written, as retries could write them twice."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)
@@ -233,7 +224,7 @@ class Accumulator:
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
         """Fail the records of a queue whose delivery.timeout.ms has passed.
 
-        Args: timed_out: returns the error, from the queue, the batch (None for waiting records) and the first late run.
+        Args: timed_out: returns the error, from queue, batch (None for waiting records) and first late run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
@@ -297,7 +288,7 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Build a batch of at least one row from the front of `waiting`, up to the limit."""
+        """Build a batch from the front of `waiting`: at least one row, up to the limit."""
         builder = self._encoded(waiting[0], limit_bytes)
         if builder is None:
             builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)

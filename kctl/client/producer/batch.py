@@ -1,7 +1,7 @@
 """Batch: records of one partition, encoded once and sent until their result is known.
 
-Retries keep the records, for brokers to recognize them; only sequence numbers may change, while the batch is certainly
-in no log. Records keep their own deadlines. Owned by the network loop.
+Retries keep the records, for brokers to recognize them; only sequence numbers may change, while the batch is in no log.
+Records keep their own deadlines. Owned by the network loop.
 """
 
 from collections.abc import Iterable
@@ -24,16 +24,12 @@ class Batch:
     """A frozen batch.
 
     Attributes:
-        plain_bytes: size before compression.
         limit_bytes: batch limit under which it was made.
-        base_sequence: sequence of the first record; NO_SEQUENCE without idempotence.
-        attempts: number of sends.
+        base_sequence: NO_SEQUENCE without idempotence.
         failures: failed attempts, except waits for an earlier batch.
         node_id: broker of the last send; None if never sent.
         is_in_flight: sent, with neither a response nor a lost connection.
-        may_be_written: an earlier attempt may have been written.
-        retry_at_ms: earliest time of the next attempt.
-        last_error: error of the last failed attempt.
+        may_be_written: by an earlier attempt.
     """
 
     __slots__ = (
@@ -97,7 +93,7 @@ class Batch:
         self.retry_at_ms = 0
 
     def renumber(self, producer_id: int, epoch: int, base_sequence: int) -> None:
-        """Replace the sequence numbers of a batch that is certainly in no log."""
+        """Replace the sequence numbers of a batch that is in no log."""
         assert not self.is_in_flight
         assert not self.may_be_written
         head, body = self.data.head, self.data.body
@@ -112,7 +108,7 @@ class Batch:
         return self.runs[self._next_expiry].created_at_ms + delivery_timeout_ms
 
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
-        """Return the records that expired since the last call.
+        """Return newly expired records.
 
         Differs: in Java the whole batch expires with its first record.
         """
@@ -129,7 +125,6 @@ class Batch:
 
     @property
     def is_expired(self) -> bool:
-        """Return whether every record has expired or is done."""
         return self._next_expiry >= len(self.runs)
 
     def pending(self) -> list[RecordRun]:

@@ -1,7 +1,7 @@
-"""BatchCompressor: a thread that compresses batches while send_columns encodes the next ones.
+"""BatchCompressor: a helper thread that compresses batches while send_columns encodes the next ones.
 
 Runs join their partition queue uncompressed; the helper wakes the network thread when their batch is due. If a batch
-already waits for the helper, callers compress their own.
+already waits for the helper, callers compress their own. The first batch starts the helper.
 """
 
 import logging
@@ -17,11 +17,6 @@ logger = logging.getLogger(__name__)
 
 
 class BatchCompressor:
-    """Helper thread of one producer, started by its first batch; any thread.
-
-    Args: wakeup: wakes the network thread.
-    """
-
     def __init__(self, driver: Driver, wakeup: Callable[[], object]) -> None:
         self._driver = driver
         self._wakeup = wakeup
@@ -33,7 +28,6 @@ class BatchCompressor:
         self._is_over = self._is_busy = False
 
     def compress(self, run: RecordRun) -> None:
-        """Compress an encoded run here, or pass it to the helper."""
         if self._is_over or self._waiting or not self._start_helper():
             self._compress(run)
             return
@@ -72,7 +66,6 @@ class BatchCompressor:
         run.encoded.compress()
 
     def stop(self) -> None:
-        """Let the helper exit after its current batch."""
         self._is_over = True
         self._waiter.notify()
 

@@ -1,6 +1,6 @@
 """BatchExpiry: fails records when their delivery.timeout.ms passes, with the event that they waited for.
 
-Owned by the network loop. Source: KIP-91. Differs: in Java a batch expires as a whole, with its first record.
+Owned by the network loop. Source: KIP-91. Differs: Java's batches expire as a whole, with their first record.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class BatchExpiry:
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 
     def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:
-        """Return the event that a batch, or waiting records if None, waits for, and the last error."""
+        """Return the event that a batch (None: waiting records) waits for, and the last error."""
         name = str(queue.topic_partition)
         attempts = 0 if batch is None else batch.attempts
         first = next(iter(queue.batches), None)

@@ -1,8 +1,8 @@
-"""BatchLimit: maximum batch size of a partition, learned from its brokers.
+"""BatchLimit: maximum batch size of a partition, up to batch.size, learned from its brokers.
 
-Responses do not contain the broker's limit (max.message.bytes), and it can change. Rejected batches lower the limit to
+Responses do not contain the broker's limit (max.message.bytes), which can change. Rejected batches lower the limit to
 the largest accepted one, or to half their size; accepted full batches raise it. Each rejected raise doubles the
-successes needed before the next one.
+successes needed before the next.
 """
 
 MOST_SUCCESSES = 128
@@ -11,13 +11,6 @@ NEAR = 8
 
 
 class BatchLimit:
-    """The batch limit of one partition.
-
-    Args: most_bytes: batch.size.
-
-    Attributes: bytes: present limit.
-    """
-
     __slots__ = ("_good_bytes", "_most_bytes", "_refused_bytes", "_successes", "_wanted_successes", "bytes")
 
     def __init__(self, most_bytes: int) -> None:
@@ -32,11 +25,11 @@ class BatchLimit:
 
     @property
     def is_proven(self) -> bool:
-        """Return whether a full batch was accepted under the limit. Until then only one batch is in flight."""
+        """Return whether a full batch was accepted. Until then only one batch is in flight."""
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Lower the limit after a batch was too large; ignore sizes above the limit."""
+        """Lower the limit after a batch of at most its size was too large."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes
@@ -49,10 +42,7 @@ class BatchLimit:
             self._good_bytes = 0
 
     def accepted(self, limit_bytes: int, size_bytes: int) -> None:
-        """Count an accepted batch; enough full ones raise the limit.
-
-        Args: limit_bytes: limit when the batch was made.
-        """
+        """Count an accepted batch, made under `limit_bytes`; enough full ones raise the limit."""
         if limit_bytes != self.bytes or self.bytes == self._most_bytes or 2 * size_bytes <= self.bytes:
             return
         if self.bytes > self._good_bytes:

@@ -56,7 +56,7 @@ class BatchSender:
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def run(self, now_ms: int) -> int:
-        """Send every batch that can be sent; return the next time at which one is due or expires."""
+        """Send every batch that can be sent; return when the next is due or expires."""
         due, next_ms = self._accumulator.look(now_ms)
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in due:
@@ -73,7 +73,7 @@ class BatchSender:
         return next_ms
 
     def _prepare(self, queue: PartitionQueue) -> bool:
-        """Number the queue's next batch if necessary; return whether it can be sent."""
+        """Number the next batch if necessary; return whether it can be sent."""
         if self._identity is None:
             return True
         if queue.needs_restart:
@@ -85,7 +85,7 @@ class BatchSender:
         return not queue.is_empty
 
     def _ready_leader(self, queue: PartitionQueue, ready: Container[int], now_ms: int) -> int:
-        """Return the leader if it can accept a request now; otherwise start to connect or update metadata.
+        """Return the leader if it accepts requests; otherwise start to connect or update metadata.
 
         Args: ready: brokers already found ready in this turn.
         """
@@ -106,8 +106,9 @@ class BatchSender:
         return NO_NODE
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
-        """Send batches until no queue is due or the broker is busy; return the next due time. Requests have one batch
-        per partition; served queues move to the end of the order.
+        """Send batches until no queue is due or the broker is busy; return the next due time.
+
+        Requests have one batch per partition; served queues move to the end.
         """
         line = queues
         next_ms = FOREVER_MS
@@ -216,7 +217,7 @@ def _produce_request(
 
 
 def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
-    """Return the highest version allowed by missing topic ids and the transaction protocol; None: any."""
+    """Return the highest version that topic ids and transaction protocol allow; None: any."""
     if limit is not None and limit <= NAMED_TOPICS_VERSION:
         return limit
     return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit

@@ -1,8 +1,8 @@
 """BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
 
-`_acquired` changes under a lock; `_released` belongs to the network thread, which needs no lock. No function is called
-under the lock: CPython runs signal handlers after calls, and a handler that sends would deadlock. No signal is handled
-between two assignments, so `holds_memory` makes interrupted calls reversible.
+`_acquired` changes under a lock; `_released` belongs to the network thread. No function is called under the lock:
+CPython runs signal handlers after calls, and a handler that sends would deadlock. It handles no signal between two
+assignments, so `holds_memory` makes interrupted calls reversible.
 
 Source: Java's BufferPool, which has the same order.
 """
@@ -43,7 +43,7 @@ class BufferMemory:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether a sender waits for memory; batches are then sent without linger."""
+        """Return whether a sender waits; batches are then sent without linger."""
         return bool(self._queue)
 
     @property
@@ -63,9 +63,9 @@ class BufferMemory:
         """Acquire memory, waiting until the deadline; return whether it was acquired. Not on the loop.
 
         On failure or an exception the caller calls `withdraw`. A signal handler that sends inherits the queue position
-        of the call that it interrupts.
+        of the interrupted call.
 
-        Args: nudge: wakes the loop to see the waiting sender; returns False when the loop has ended.
+        Args: nudge: wakes the loop; returns False when it has ended.
         """
         caller = self._driver.caller()
         interrupted = [waiting for waiting in list(self._queue) if waiting.caller == caller]
@@ -97,7 +97,7 @@ class BufferMemory:
                 self._queue.remove(waiting)
 
     def withdraw(self, holder: Holder) -> None:
-        """Leave the queue and release the memory of a record that was not accepted; any thread."""
+        """Leave the queue and release a record's memory; any thread."""
         self._leave_queue(holder)
         with self._lock:
             if holder.holds_memory:

@@ -1,9 +1,9 @@
-"""CompressionRatios: expected compression by topic, to fill compressed batches up to batch.size.
+"""CompressionRatios: expected compressed over plain size by topic, to fill compressed batches up to batch.size.
 
 Owned by the network loop.
 
-Source: KIP-126; Java's CompressionRatioEstimator. Differs: batches have at most max.request.size of uncompressed
-records, so wrong estimates make no batch too large for a request.
+Source: KIP-126; Java's CompressionRatioEstimator. Differs: batches have at most max.request.size of plain records, so
+wrong estimates make no batch too large for a request.
 """
 
 from kctl.client.config import ProducerConfig
@@ -15,8 +15,6 @@ _MARGIN = 1.05
 
 
 class CompressionRatios:
-    """Estimates by topic: compressed size over plain size."""
-
     def __init__(self, config: ProducerConfig) -> None:
         self._is_compressed = config.compression_type != "none"
         self._least = min(1.0, config.batch_size / config.max_request_size)

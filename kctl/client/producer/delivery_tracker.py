@@ -31,8 +31,6 @@ class _Flush(NamedTuple):
 
 
 class _Counts:
-    """A PartitionResult under construction, and the counters of its topic."""
-
     __slots__ = ("before", "delivered", "error", "failed", "last_offset", "topic", "unknown")
 
     def __init__(self, topic: TopicCounters) -> None:
@@ -44,7 +42,7 @@ class _Counts:
         """Counts at the end of the previous transaction."""
 
     def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
-        """Return the counts plus outstanding records; records of an aborted present transaction count as aborted."""
+        """Return the counts plus outstanding records; all records of an aborted present transaction are aborted."""
         failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
         if not is_aborted:
             return PartitionResult(self.delivered, failed, unknown, self.error, self.last_offset, before.aborted)
@@ -70,8 +68,6 @@ class _Counts:
 
 
 class DeliveryTracker:
-    """Outstanding records by flush, and counts of finished records."""
-
     def __init__(self, memory: BufferMemory, counters: ProducerCounters) -> None:
         self._memory = memory
         self._counters = counters
@@ -103,7 +99,7 @@ class DeliveryTracker:
         self.steps += count
 
     def finish(self, runs: Sequence[RecordRun], outcome: Outcome) -> None:
-        """Complete runs of one partition in order; counts change before any callback runs."""
+        """Complete runs of one partition in order; counts change before callbacks run."""
         if not runs:
             return
         size_bytes = total = 0
@@ -209,8 +205,8 @@ class DeliveryTracker:
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
         """Return the numbers of outstanding and failed records of a flush, and mark the failures as reported.
 
-        Failures are reported by every flush waiting for them, and by none that begins later; never if the program knows
-        them from futures or callbacks.
+        All flushes waiting for a failure report it, later ones do not; none does if the program knows it from a future
+        or callback.
         """
         outstanding = failed = 0
         error: KafkaError | None = None
@@ -226,7 +222,7 @@ class DeliveryTracker:
         return outstanding, failed
 
     def forget_failures(self) -> None:
-        """Mark all failures so far as reported, so that later flushes omit them."""
+        """Mark failures as reported, so that later flushes omit them."""
         for group in self._groups:
             group.report()
         self._flushes = deque(
@@ -235,9 +231,8 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return the number of outstanding or failed records that the program does not know, and the first error.
-
-        Any thread.
+        """Return the number of outstanding or failed records that the program does not know, and the first error;
+        any thread.
         """
         records, error = 0, None
         for group in self._groups.copy():
@@ -253,18 +248,13 @@ class DeliveryTracker:
     # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Assign the records since the previous transaction to one that ended; later flushes omit their failures."""
+        """Assign recent records to a transaction that ended; later flushes omit their failures."""
         self.forget_failures()
         for counts in self._results.values():
             counts.end_transaction(is_aborted=is_aborted)
 
     def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]], *, is_aborted: bool = False) -> CloseResult:
-        """Return the counts.
-
-        Args:
-            outstanding: (failed, unknown) outstanding records by partition.
-            is_aborted: the present transaction is aborted.
-        """
+        """Return the counts, with (failed, unknown) outstanding records by partition."""
         for key in outstanding.keys() - self._results.keys():
             self._results[key] = _Counts(self._counters.of_topic(key.topic))
         parts = {

@@ -22,8 +22,6 @@ NO_PARTITION = -1
 
 
 class FutureWaits(Protocol):
-    """Interface of a producer's mailbox for threads that wait for a future."""
-
     def check_process(self) -> None: ...
 
     def wait_for(self, future: "SendFuture | ColumnsFuture", timeout_ms: int) -> None: ...
@@ -53,7 +51,6 @@ class SettledRows(NotCopied):
         first: int,
         end: int,
     ) -> None:
-        """Args: rows: returns the columns on demand."""
         self.topic_partition = topic_partition
         self.outcome = outcome
         self.created_at_ms = created_at_ms
@@ -179,11 +176,8 @@ class ColumnsFuture(NotCopied):
 
 
 class Failures:
-    """Undelivered records of a FlushGroup between two flush reports.
-
-    Attributes:
-        handled: failures that the program knows from futures or callbacks.
-        error: the first error.
+    """Undelivered records of a FlushGroup between two flush reports; `handled`: known to the program from futures or
+    callbacks.
     """
 
     __slots__ = ("count", "error", "handled")
@@ -207,12 +201,7 @@ class Failures:
 
 
 class FlushGroup:
-    """Records sent between two flushes.
-
-    Attributes:
-        outstanding: records that are not done.
-        failures: failed records; each flush report starts a new entry.
-    """
+    """Records sent between two flushes; each flush report starts a new entry of `failures`."""
 
     __slots__ = ("failures", "outstanding")
 

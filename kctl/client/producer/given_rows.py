@@ -1,4 +1,4 @@
-"""Given rows: columns of one send_columns call, checked as a whole and divided into runs of about a batch."""
+"""Columns of one send_columns call, checked as a whole and divided into runs of about a batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -42,7 +42,7 @@ _KEYED_RUN_BATCHES: Final = 4
 class RowLimits(NamedTuple):
     """Size limits of a run: one batch, and at most half of `buffer_memory_bytes`.
 
-    Attributes: new_builder: makes batches for packed rows; None: they are treated as objects.
+    `new_builder` makes batches for packed rows; None: they are treated as objects.
     """
 
     batch_size_bytes: int
@@ -81,9 +81,8 @@ def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines 
 
 
 class GivenPacked:
-    """Lines or packed rows of one send_columns call; same interface as GivenColumns.
-
-    Runs of at least half a batch are encoded without an object per row.
+    """Lines or packed rows, with the interface of GivenColumns. Runs of at least half a batch are encoded without an
+    object per row.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class GivenPacked:
         return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that needs more memory; one must exist."""
+        """Return the first row that needs more memory, which must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
@@ -130,7 +129,7 @@ class GivenPacked:
             at = end
 
     def _even_room_bytes(self) -> int:
-        """Return a size that fills all batches about equally, so the last at least half."""
+        """Return a size that fills all batches about equally, the last at least half."""
         packed, count = self._packed, self.count
         total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
         batches = -(-total_bytes // self._room_bytes)
@@ -148,7 +147,7 @@ class GivenPacked:
 class GivenColumns:
     """Columns of one send_columns call, checked before any row is accepted.
 
-    Attributes: `count` rows; `largest_bytes`: memory of the largest row, -1 without rows.
+    Attributes: `largest_bytes`: memory of the largest row, -1 without rows.
 
     Raises: TypeError, ValueError: with the row and the invalid value.
     """
@@ -193,7 +192,7 @@ class GivenColumns:
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
-        """Yield runs with separate columns, which can be released singly; the caller sets `created_at_ms`."""
+        """Yield runs with separate columns; the caller sets `created_at_ms`."""
         first = 0
         for end, run_bytes in self._cuts:
             size_bytes = run_bytes + self._beside_bytes * (end - first)
@@ -208,7 +207,6 @@ def has_rows_of_now(timestamps_ms: Sequence[int | datetime | None] | int | datet
 
 
 def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequence[T]:
-    """Return the column. Raises: TypeError, ValueError: not a list, or of the wrong length."""
     if isinstance(column, NOT_LISTS) or not hasattr(column, "__len__"):
         raise wrong_type(name, column, "a list")
     if count is not None and len(column) != count:
@@ -233,7 +231,7 @@ def _timestamps(column: Sequence[int | datetime | None], now_ms: int) -> list[in
 
 
 def _each_row(taken: Callable[[T], R], column: Sequence[T]) -> list[R]:
-    """Return the function's result for each row. Raises: TypeError, ValueError: with the row number."""
+    """Return the function's result for each row; TypeError and ValueError get the row number."""
     found: list[R] = []
     for row, each in enumerate(column):
         try:

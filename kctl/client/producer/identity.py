@@ -20,8 +20,7 @@ from kctl.client.requests.retry import PRODUCER_ID, RetryPause
 class Identity(Protocol):
     """Identity of the producer in its requests.
 
-    Attributes: `transactional_id`: None without transactions; `error`: fatal, no producer id will follow; `last_error`:
-    of the latest attempt.
+    `transactional_id` is None without transactions; `error` is fatal: no producer id will follow.
     """
 
     transactional_id: str | None
@@ -36,7 +35,7 @@ class Identity(Protocol):
         ...
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Assign the producer id to the sequence; return whether its batches can be sent."""
+        """Assign the producer id to the sequence; return whether batches can be sent."""
         ...
 
     def run(self, now_ms: int) -> int:

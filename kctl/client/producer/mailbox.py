@@ -1,4 +1,4 @@
-"""ProducerMailbox: records, calls and waits for futures, from application threads to the loop."""
+"""ProducerMailbox: records, calls and waits of application threads, for the loop."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +26,7 @@ class RecordRefused(NamedTuple):
 
 
 class TopicWait(Call):
-    """Wait until the topic's partitions are known, or until `partition` is known to exist or not."""
+    """Wait until the topic is known, and whether `partition` exists."""
 
     __slots__ = ("partition", "topic")
 
@@ -42,7 +42,7 @@ class FlushMark(Call):
     """Send all earlier records without lingering, and finish when all are done.
 
     Attributes:
-        time_mark: the client's mark when the loop received this call; None before.
+        time_mark: taken when the loop received this call.
         failed, first_error: number of failed records reported, and the first error.
     """
 
@@ -97,13 +97,12 @@ class ProducerMailbox(Mailbox[Posted]):
         is_linger_over: bool = False,
         awaiting_responses: frozenset[str] = frozenset(),
     ) -> None:
-        """Set the rules for waking the loop: latest next turn, and bytes that fit before a batch is full.
+        """Set the latest next turn, and the bytes that fit before a batch is full.
 
         Posted records do not wake the loop if they may linger beyond that turn and fill no batch, or if their topic
         awaits a response.
 
         Args:
-            now_ms: start of the present turn.
             is_linger_over: no record may linger.
             awaiting_responses: topics that can send nothing before a response; if nonempty, no other record waits.
         """
@@ -111,7 +110,7 @@ class ProducerMailbox(Mailbox[Posted]):
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
 
     def nudge_for_memory(self) -> bool:
-        """Nudge the loop if it can send before a response; return whether the loop still runs."""
+        """Nudge the loop if it can send before a response; return whether it still runs."""
         is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
         if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
             return not self.is_finished
@@ -152,7 +151,7 @@ class ProducerMailbox(Mailbox[Posted]):
 
         Raises:
             ResultTimeout: the timeout passed first.
-            IllegalStateError: on the loop, or in the child of a fork(); or a bug ended the loop.
+            IllegalStateError: on the loop, in a forked child, or after a bug ended the loop.
         """
         self.check_process()
         if self.is_on_loop():
@@ -184,12 +183,12 @@ class ProducerMailbox(Mailbox[Posted]):
             self._wait_for_end(FOREVER_MS)  # the loop completes every record before it ends
 
     def handle(self, count: int) -> None:
-        """Do nothing: the loop has handed over the error; see `Failures.handle`."""
+        """Do nothing: the loop has handed over the error."""
 
     def pop_some(self, most: int) -> list[Event]:
-        """Return up to `most` events; records of one partition form a list.
+        """Return up to `most` events; records of one partition form a list, in order.
 
-        Records keep their order within a partition. They pass neither other events nor records without a partition.
+        Records pass neither other events nor records without a partition.
         """
         events = self._events
         taken: list[Event] = []

@@ -1,6 +1,5 @@
-"""`ProducerMetrics`, a snapshot for the user, and the counters behind it.
-
-The loop writes the counters once per batch; any thread reads them without a lock.
+"""`ProducerMetrics`, and the counters behind it: written by the loop once per batch, read by any thread without a
+lock.
 """
 
 import math
@@ -14,10 +13,8 @@ class TopicMetrics(NamedTuple):
     Attributes:
         records_sent: records put on a connection, each counted once.
         bytes_sent: compressed bytes of their batches, without retries.
-        batches_sent: batches of those records.
         batches_retried: repeated sends.
-        records_delivered, records_failed, records_unknown: records by result; unlike CloseResult, including aborted
-            transactions.
+        records_delivered, records_failed, records_unknown: by result; unlike CloseResult, including aborted transactions.
     """
 
     records_sent: int = 0
@@ -37,13 +34,13 @@ class ProducerMetrics(NamedTuple):
         requests_sent: Produce requests, with retries.
         batches_split: batches that the broker found too large.
         epochs_begun: restarts of a partition's sequence numbers after a lost batch (KIP-360).
-        queue_time_avg_ms, queue_time_max_ms: time from send() of a batch's first record to its first sending.
+        queue_time_avg_ms, queue_time_max_ms: from send() of a batch's first record to its first sending.
         throttle_time_ms: total pause requested by brokers.
-        compression_ratio: bytes sent over bytes before compression; 1.0 before anything is sent.
+        compression_ratio: bytes sent over plain bytes; 1.0 before anything is sent.
         records_outstanding: accepted and not done.
         batches_in_flight: sent, without a response yet.
         buffer_used_bytes, buffer_total_bytes: of buffer.memory.
-        topics: metrics by topic; without records that never got a partition.
+        topics: metrics by topic, without records that never got a partition.
     """
 
     records_sent: int
@@ -70,12 +67,12 @@ class ProducerMetrics(NamedTuple):
         """Return these metrics by Kafka's names; NaN if nothing was measured.
 
         Returns:
-            record-send-total, record-error-total: records sent, and records that failed or are unknown.
+            record-send-total, record-error-total: records sent, and failed or unknown.
             batch-split-total: batches that the broker found too large.
             batch-size-avg, compression-rate-avg: compressed bytes of a batch, and their share of its plain bytes.
-            records-per-request-avg: records per Produce request, with retries.
+            records-per-request-avg: with retries.
             record-queue-time-avg, record-queue-time-max: from send() to the first sending of a batch, in ms.
-            produce-throttle-time-avg: of each Produce request, in ms.
+            produce-throttle-time-avg: per Produce request, in ms.
             buffer-total-bytes, buffer-available-bytes: of buffer.memory.
 
         Source: Kafka's producer metrics. Differs: counted since the beginning, without time windows.
@@ -164,7 +161,6 @@ class ProducerCounters:
         self.queue_time_max_ms = max(self.queue_time_max_ms, waited_ms)
 
     def snapshot(self, *, outstanding: int, buffer_used_bytes: int, buffer_total_bytes: int) -> ProducerMetrics:
-        """Return the metrics; any thread."""
         known = self._topics.copy()  # copy() is one step; list(items()) can be interrupted by the loop
         topics = {name: counters.snapshot() for name, counters in known.items()}
         sums = (

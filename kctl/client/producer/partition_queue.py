@@ -1,11 +1,11 @@
 """PartitionQueue: unfinished records of one partition: frozen batches, oldest first, then waiting runs.
 
-Epoch and next sequence belong to the partition, so a gap (a batch that failed without a response) starts a new epoch
-only there. Owned by the network loop; only accumulator.py changes it.
+Epoch and next sequence belong to the partition, so a gap (a batch failed without a response) starts a new epoch only
+there. Owned by the network loop; only accumulator.py changes it.
 
 Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt the partition sends one batch at a
-time until that batch is resolved. A broker that may not know the producer yet gets one batch alone, as it would accept
-any first sequence.
+time until that batch is resolved. A broker that may not know the producer gets one batch alone, as it would accept any
+first sequence.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ SEQUENCES = 2**31
 class PartitionSequence:
     """Epoch and next sequence of one partition under one producer id.
 
-    Attributes: `is_proven`: a batch of this epoch was acknowledged. Until then only one batch may be in flight.
+    `is_proven`: a batch of this epoch was acknowledged. Until then only one may be in flight.
     """
 
     __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
@@ -52,7 +52,7 @@ class PartitionSequence:
         return first
 
     def give_back(self, base_sequence: int) -> None:
-        """Undo `reserve` for the last batches, which were certainly not written."""
+        """Undo `reserve` for the last batches, which were not written."""
         self.next_sequence = base_sequence
 
     def begin_epoch(self) -> None:
@@ -137,12 +137,11 @@ class PartitionQueue:
 
     @property
     def batch_size_bytes(self) -> int:
-        """batch.size, or the lower limit learned from the broker."""
         return self.limit.bytes
 
     @property
     def plain_batch_bytes(self) -> int:
-        """Estimated plain bytes that fill a batch."""
+        """Estimated plain bytes of a full batch."""
         return int(self.limit.bytes / self.ratio)
 
     def room_bytes(self) -> int:
@@ -168,7 +167,7 @@ class PartitionQueue:
         self.queued_count += run.count
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> bool:
-        """Append `send` records to the last waiting run; return whether that was possible."""
+        """Append `send` records to the last waiting run, if possible; return whether it was."""
         size_bytes = self.runs[-1].extend(records, group) if self.runs else 0
         if not size_bytes:
             return False
@@ -204,7 +203,7 @@ class PartitionQueue:
         return None
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
-        """Return the time from which the next batch may be sent; FOREVER_MS if a response must arrive first."""
+        """Return when the next batch may be sent; FOREVER_MS if a response must arrive first."""
         if self.batches:
             if self.needs_restart and self.has_in_flight:
                 return FOREVER_MS
@@ -241,7 +240,7 @@ class PartitionQueue:
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
-        """Return whether a batch may go to a broker without overtaking one in flight to another."""
+        """Return whether a batch for this broker cannot overtake one in flight to another."""
         if not self.is_idempotent and self._window > 1:
             return True
         return all(batch.node_id == node_id for batch in self.batches if batch.is_in_flight)
@@ -264,8 +263,8 @@ class PartitionQueue:
     def drop(self, batch: Batch) -> None:
         """Remove a failed batch and resolve the gap in sequence numbers.
 
-        If the batch may be written, later ones keep their numbers: the broker accepts the next one, or reports it as
-        out of order if the batch was not written.
+        If the batch may be written, later ones keep their numbers; the broker reports the next as out of order if it
+        was not.
         """
         batch.is_in_flight = False
         at = self.batches.index(batch)
@@ -296,7 +295,7 @@ class PartitionQueue:
             self.sequence.give_back(first)
 
     def replace(self, batch: Batch, pieces: Iterable[Batch]) -> None:
-        """Replace a batch that is certainly in no log by smaller ones."""
+        """Replace a batch that is in no log by smaller ones."""
         at = self.batches.index(batch)
         del self.batches[at]
         for piece in reversed(list(pieces)):
@@ -312,7 +311,7 @@ class PartitionQueue:
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
         """Renumber the batches from index `at`, starting at `base_sequence`, unless one of them may be in a log.
 
-        With `is_new_epoch` all get the present producer id and epoch, even if their sequence stays.
+        `is_new_epoch`: all get the present producer id and epoch, even if their sequence stays.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):
@@ -339,6 +338,6 @@ class PartitionQueue:
                 self.sequence.begin_epoch()
 
     def number_frozen(self) -> None:
-        """Number the frozen batches from 0 under the new epoch or producer id."""
+        """Number the frozen batches from 0 under the new epoch or id."""
         self.needs_numbers = False
         self.close_gap(0, 0, is_new_epoch=True)

@@ -1,4 +1,5 @@
-"""Partitioner: assigns records the given, key's, sticky or round-robin partition. Used by the network loop only.
+"""Partitioner: gives records a partition: the caller's, the key's, or a sticky or round-robin choice. Network loop
+only.
 
 Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
 left immediately, not after its share of bytes.
@@ -21,19 +22,15 @@ _LOOKS_A_BATCH = 4
 
 
 class QueueState(NamedTuple):
-    """Load of a partition: `batches` not in flight, including the one being filled, and `bytes` of waiting records."""
+    """Load of a partition: `batches` not in flight, including a partly filled one, and `bytes` of waiting records."""
 
     batches: int
     bytes: int
 
 
 class Load(NamedTuple):
-    """Sources of load data.
-
-    Attributes:
-        queue: returns the state of a partition's queue; None before its first record.
-        waited_ms: returns how long a broker has not accepted due data.
-        ratio: returns the expected compression of a topic.
+    """Load of a partition's queue (None before its first record), time a broker has not accepted due data, and
+    expected compression of a topic.
     """
 
     queue: Callable[[str, int], QueueState | None]
@@ -68,7 +65,7 @@ class Partitioner:
         """Partitions and cumulative weights by topic, valid for one turn of the loop."""
 
     def assign(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Return the rows as runs with a partition; the topic must have at least one."""
+        """Return the rows as runs with a partition; the topic must have one."""
         if run.partition != NO_PARTITION:
             return [run]
         if self._is_round_robin:
@@ -87,7 +84,7 @@ class Partitioner:
         return run.by_partition(numbers)
 
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Assign rows to the sticky partition; cut runs of more than a batch at each change."""
+        """Assign rows to the sticky partition; cut runs above a batch at each change."""
         found = []
         while run.encoded is None and run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
@@ -102,7 +99,7 @@ class Partitioner:
         return found
 
     def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
-        """Return the sticky choice for rows, and count their bytes."""
+        """Return the sticky choice, and count the rows' bytes."""
         turn = self._turn(run, first, topic)
         if end - first == run.count:
             turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
@@ -111,7 +108,7 @@ class Partitioner:
         return turn
 
     def refresh(self) -> None:
-        """Forget the weights; the next choice compares queues again, as Java does once per loop iteration."""
+        """Compare queues again at the next choice, as Java does once per loop iteration."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
@@ -136,9 +133,9 @@ class Partitioner:
         return turn
 
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
-        """Return the bytes until the next check of a share that has used its bytes; 0 if it ends now.
+        """Return the bytes until a used-up share is checked again; 0 if it ends now.
 
-        A share ends after batch.size bytes when no batch is partly filled (the next record must fit), at latest after
+        Shares end after batch.size bytes when no batch is partly filled (the next record must fit), at latest after
         twice as many. Batches may be sent at any time, so the check repeats a few times per batch.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
@@ -168,9 +165,8 @@ class Partitioner:
         return choices[self._rng.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
-        """Return the partitions to choose from and their weights; None for a uniform choice.
-
-        As in Java, there are no weights until every partition had a record.
+        """Return the partitions to choose from and their weights; None: uniform. As in Java, no weights until every
+        partition had a record.
         """
         if not self._is_adaptive:
             return [], None
@@ -202,11 +198,10 @@ class Partitioner:
 def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | None:
     """Return a weight for each partition: 1 for the longest queue, the largest for an empty one.
 
-    Args: sizes: waiting batches of each available partition; partition_count: of the whole topic.
+    None: uniform, for a single partition, or equal queues of all `partition_count`. Source: KIP-794,
+    `updatePartitionLoadStats`.
 
-    Returns: None for a uniform choice: a single partition, or equal queues of all partitions.
-
-    Source: KIP-794, `updatePartitionLoadStats`.
+    Args: sizes: waiting batches of available partitions.
     """
     if not sizes or partition_count < 2:
         return None
@@ -226,9 +221,8 @@ def _available(topic: TopicInfo) -> list[int]:
 
 
 class NodeProgress:
-    """Times at which data was last due for each broker, and last accepted by it.
-
-    Source: KIP-794, `NodeLatencyStats` of Java's RecordAccumulator.
+    """Times at which data was last due for each broker, and last accepted. Source: KIP-794, `NodeLatencyStats` of
+    Java's RecordAccumulator.
     """
 
     def __init__(self) -> None:
@@ -236,7 +230,7 @@ class NodeProgress:
         self._took_at_ms: dict[int, int] = {}
 
     def note_data(self, node_id: int, now_ms: int) -> None:
-        """Note that a batch is due for a broker that cannot accept it now."""
+        """Note that data is due for a broker that cannot accept it."""
         self._due_at_ms[node_id] = now_ms
         self._took_at_ms.setdefault(node_id, now_ms)
 

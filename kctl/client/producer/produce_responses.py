@@ -4,7 +4,7 @@ Owned by the network loop.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may be
 written fails as unknown if the broker has forgotten its producer, or reports it as out of order although no earlier
-batch is missing; Java sends it again under a new epoch and may write it twice.
+batch is missing; Java retries it under a new epoch and may write it twice.
 """
 
 from collections.abc import Sequence
@@ -95,8 +95,8 @@ class Sent(NamedTuple):
 class BatchResponse(NamedTuple):
     """Response for one batch: an outcome, or an error to handle.
 
-    `has_no_response`: sent without a readable response, and retried until its deadline; `leader`: leader of the
-    partition, if reported; `is_leader_news`: it was not known.
+    `has_no_response`: sent without a readable response, and retried until its deadline; `is_leader_news`: `leader` was
+    not known.
     """
 
     outcome: Outcome | None
@@ -109,9 +109,7 @@ class BatchResponse(NamedTuple):
 
 
 def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
-    """Return the state of a batch whose request ended without a valid response; if never sent, it is certainly in no
-    log.
-    """
+    """Return the state of a batch without a valid response; if never sent, it is in no log."""
     return BatchResponse(None, error, is_maybe_written=was_sent, has_no_response=was_sent)
 
 
@@ -145,7 +143,7 @@ def _batch_response(
 
 
 def _broker_message(answer: PartitionProduceResponse) -> str | None:
-    """Return the broker's message for the batch, or for the first rejected record (KIP-467)."""
+    """Return the broker's message for the batch or its first rejected record (KIP-467)."""
     if answer.error_message:
         return answer.error_message
     for entry in answer.record_errors:
@@ -198,9 +196,9 @@ class ProduceResponseHandler:
     def _handle_lost_sequence(self, queue: PartitionQueue, batch: Batch, code: int, error: KafkaError) -> None:
         """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar: wait, resend under a new epoch, or fail the batch.
 
-        Batches behind an unwritten one are sent again after it. For the oldest batch the error proves that it was not
-        written if an earlier batch failed or this one was never in doubt. Otherwise, or if the broker has forgotten the
-        producer, it proves nothing about earlier attempts.
+        Batches behind an unwritten one are resent after it. The oldest batch was not written if an earlier batch failed
+        or this one was never in doubt. Otherwise, or if the broker has forgotten the producer, the error proves nothing
+        about earlier attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:

@@ -1,6 +1,6 @@
 """Producer: the public class. Each call ends by its deadline; each record's result is reported exactly once.
 
-Does the work on application threads: checks, memory, hand-over and waiting. sender.py is the network loop.
+Works on application threads; sender.py is the network loop.
 """
 
 import logging
@@ -83,7 +83,7 @@ class Producer(TransactionMethods, NotCopied):
         events: called with every connection attempt.
         partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
             chooses (equal to the Java client), or the producer.
-        on_send: a hook around `send`, not around `send_columns`; see `OnSend`.
+        on_send: a hook around `send`, not `send_columns`; see `OnSend`.
 
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
@@ -138,7 +138,7 @@ class Producer(TransactionMethods, NotCopied):
         loop.follow()
 
     def _after_fork(self) -> None:
-        """Refuse every later call; runs in the child of a fork()."""
+        """Refuse later calls; in the child of a fork()."""
         self._mailbox.is_forked = self._is_closing = True
 
     # --- sending ------------------------------------------------------------------------------------------------------
@@ -167,14 +167,13 @@ class Producer(TransactionMethods, NotCopied):
             callback: called on the network loop with the finished future.
 
         Raises:
-            MaxBlockTimeout: the record is not accepted: no metadata, or no memory.
+            MaxBlockTimeout: no metadata, or no memory.
             RecordTooLargeError: larger than max.request.size or buffer.memory.
             BrokerError: the topic is invalid, not allowed, or has no such partition.
             TransportError: waiting cannot help, for example after rejected credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
             TransactionError: the transaction can only be aborted, or the producer only be closed.
-            TypeError, ValueError: an invalid argument, a partitioner result that is no partition of the topic, or a
-                clock before 1970.
+            TypeError, ValueError: an invalid argument or partitioner result, or a clock before 1970.
         """
         if self._on_send is not None and type(topic) is not _Hooked:
             return self._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
@@ -256,8 +255,8 @@ class Producer(TransactionMethods, NotCopied):
             values, keys, headers: one entry per row; None: no row has one. Lines and packed columns are encoded in
                 place.
             partition: for all rows; None lets each key choose; rows without keys share a partition for about a batch.
-            timestamps_ms: one entry per row, or one for all: milliseconds since the epoch, or datetimes with a time
-                zone; None is now.
+            timestamps_ms: for each row, or one for all: milliseconds since the epoch, or datetimes with a time zone;
+                None is now.
             callback: called on the network loop with groups of rows as their results become known.
             timeout: seconds; None is max.block.ms.
 
@@ -318,7 +317,6 @@ class Producer(TransactionMethods, NotCopied):
         timestamp_ms: int | datetime | None,
         callback: Callback | None,
     ) -> SendFuture:
-        """Send the record that the hook returns, and pass its result to the hook's function."""
         assert self._on_send is not None
         if isinstance(topic, ProducerRecord):
             topic, value, key, partition, headers, timestamp_ms = topic
@@ -376,7 +374,7 @@ class Producer(TransactionMethods, NotCopied):
             raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
-        """Return the error of a record that was not accepted; an open transaction can no longer commit."""
+        """Return the error of a rejected record; an open transaction can no longer commit."""
         if self._transactions is not None:
             self._mailbox.post(RecordRefused(error))
         return error
@@ -414,7 +412,7 @@ class Producer(TransactionMethods, NotCopied):
         )
 
     def flush(self, timeout: float | timedelta | None = None) -> None:
-        """Send everything without lingering; return when every record sent before this call is delivered.
+        """Send everything without lingering; return when every earlier record is delivered.
 
         Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
 
@@ -493,8 +491,8 @@ class Producer(TransactionMethods, NotCopied):
 
         Raises:
             ValueError: negative.
-            CloseTimeout: a callback is blocking the network loop, which ends after it; or the network thread makes no
-                progress for 5 s beyond the deadline.
+            CloseTimeout: a callback blocks the network loop, which ends after it; or the network thread makes no progress for
+                5 s beyond the deadline.
 
         Source: KIP-15. Differs: the wait for the thread is bounded too.
         """
@@ -518,7 +516,7 @@ class Producer(TransactionMethods, NotCopied):
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:
-        """Wait for the end of the loop until the deadline, and beyond it only while it fails the remaining records.
+        """Wait for the end of the loop until the deadline; longer only while it fails the remaining records.
 
         A thread that runs no callback and makes no progress gets no CPU time.
 
@@ -583,7 +581,7 @@ def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseExcepti
 
 
 def _report_of(on_sent: OnSent, future: SendFuture) -> None:
-    """Report a future's result. Failures do not count as known to the program: a flush raises them."""
+    """Report a future's result; a failure still counts as unhandled for flushes."""
     outcome = future.outcome
     assert outcome is not None
     _report(on_sent, future.result(0) if outcome.error is None else None, outcome.error)

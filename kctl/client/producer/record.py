@@ -1,4 +1,4 @@
-"""ProducerRecord and the checks of records given by callers."""
+"""ProducerRecord and the checks of given records."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -48,9 +48,8 @@ def checked_record(
     headers: GivenHeaders | None,
     timestamp_ms: int | datetime | None,
 ) -> tuple[bytes | None, bytes | None, Headers, int | None, int]:
-    """Return checked value, key, headers and timestamp, and the record's maximum size in a batch.
-
-    Raises: TypeError, ValueError: with the invalid argument.
+    """Return checked value, key, headers and timestamp, and the maximum size in a batch. Raises: TypeError,
+    ValueError.
     """
     plain_value, plain_key = plain_content(value, "value"), plain_content(key, "key")
     plain = plain_headers(headers) if headers else ()
@@ -67,7 +66,7 @@ def plain_content(given: Content, what: str) -> bytes | None:
 
 
 def plain_headers(headers: GivenHeaders | None) -> Headers:
-    """Return a copy of headers, as tuples of name and bytes. Raises: TypeError, ValueError."""
+    """Return headers as tuples of name and bytes. Raises: TypeError, ValueError."""
     if headers is None:
         return ()
     if not isinstance(headers, Iterable) or isinstance(headers, str | bytes | bytearray | memoryview | Mapping):
@@ -85,7 +84,7 @@ def _plain_header(entry: object) -> Header:
 def checked_size_bytes(
     topic: str, value: bytes | None, key: bytes | None, partition: int | None, headers: Headers
 ) -> int:
-    """Return the maximum size of the record in an uncompressed batch without others. Raises: TypeError, ValueError."""
+    """Return the maximum size in an uncompressed batch without others. Raises: TypeError, ValueError."""
     size_bytes = MEMORY_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
     check_topic(topic)
     if partition is not None:
@@ -110,7 +109,7 @@ def check_partition(partition: int) -> None:
 
 
 def checked_timestamp_ms(given: int | datetime) -> int:
-    """Return a record's time in ms since the epoch. Raises: TypeError, ValueError: out of range."""
+    """Return ms since the epoch. Raises: TypeError, ValueError: out of range."""
     timestamp_ms = instant_ms("timestamp_ms", given)
     if not INT64[0] <= timestamp_ms <= INT64[1]:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
@@ -126,7 +125,7 @@ def now_timestamp_ms(clock: Clock) -> int:
 
 
 def checked_headers_bytes(headers: Headers) -> int:
-    """Return the maximum encoded size of the headers. Raises: ValueError: a name is not text."""
+    """Return the maximum encoded size. Raises: ValueError: a name is not text."""
     size_bytes = 0
     for name, value in headers:
         if not name.isascii():

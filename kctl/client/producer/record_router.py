@@ -33,11 +33,6 @@ class _Asked:
 
 
 class RecordRouter:
-    """Router from the mailbox to the queues.
-
-    Args: refusal: returns the reason why no record is accepted, if any.
-    """
-
     def __init__(
         self,
         config: ProducerConfig,
@@ -79,7 +74,7 @@ class RecordRouter:
                 other(event)
 
     def _extend(self, records: list[SendFuture]) -> bool:
-        """Add records to the waiting run of their partition; return whether that was possible."""
+        """Add records to the waiting run of their partition, if possible; return whether it was."""
         partition = records[0].partition
         if partition == NO_PARTITION or self._refusal is not None:
             return False
@@ -123,7 +118,7 @@ class RecordRouter:
                 self._deliveries.finish([each], Outcome(error))
 
     def refresh(self) -> None:
-        """After a metadata change, place waiting records and end satisfied waits."""
+        """After a metadata change, place kept records and end satisfied waits."""
         version = self._client.metadata.version
         if version == self._seen_version:
             return
@@ -144,7 +139,7 @@ class RecordRouter:
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) counts of the waiting records by partition; all would fail."""
+        """Return (failed, unknown) counts of the kept records by partition; all would fail."""
         found: dict[TopicPartition, tuple[int, int]] = {}
         for runs in self._awaiting_metadata.values():
             for run in runs:
@@ -168,7 +163,7 @@ class RecordRouter:
         self._look_for_idle_at_ms = min(self._look_for_idle_at_ms, now_ms + self._max_idle_ms)
 
     def forget_idle(self, now_ms: int) -> None:
-        """Forget topics to which nothing was sent for metadata.max.idle.ms.
+        """Forget topics unused for metadata.max.idle.ms.
 
         Source: Java's ProducerMetadata. Differs: topics are dropped when their time is over, not at the next refresh.
         """
@@ -187,7 +182,7 @@ class RecordRouter:
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
-        """End the wait when the topic and its optional partition are known to exist or not."""
+        """End the wait when the topic is known, and whether its optional partition exists."""
         self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)
@@ -214,12 +209,11 @@ class RecordRouter:
                 self._finish(asked, topic.error)
 
     def _is_final(self, error: BrokerError) -> bool:
-        """Return whether another request cannot help; an unknown topic is final if it may not be created."""
+        """Return whether retries cannot help; an unknown topic is final if it may not be created."""
         is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 
     def expire(self, now_ms: int) -> None:
-        """End the waits whose deadline has passed."""
         for asked in [asked for asked in self._asked if asked.wait.timer.deadline_at_ms <= now_ms]:
             topic = self._client.metadata.cluster.topics.get(asked.wait.topic)
             cause = topic.error if topic is not None and topic.error is not None else self._client.last_error()
@@ -240,7 +234,6 @@ class RecordRouter:
         asked.wait.finish(error)
 
     def next_deadline_at_ms(self, delivery_timeout_ms: int) -> int:
-        """Return the earliest deadline of a wait, a waiting record or an idle topic."""
         if not self._asked and not self._awaiting_metadata:
             return self._look_for_idle_at_ms
         waits = [asked.wait.timer.deadline_at_ms for asked in self._asked]

@@ -1,8 +1,8 @@
 """RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-The network loop forms runs of consecutive `send` records, and merges waiting runs of one partition. `send_columns`
-calls are divided into runs of about a batch (given_rows.py), which are encoded early if large enough (run_encoder.py).
-Other runs are encoded when their batch is sent, and cut at its end.
+The network loop makes runs of consecutive `send` records, and merges waiting runs of one partition. `send_columns`
+calls become runs of about a batch (given_rows.py), encoded early if large enough (run_encoder.py). Other runs are
+encoded when their batch is sent, and cut at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ MOST_EXTENDED_BYTES = 2**20
 
 
 class RowsNotification(NamedTuple):
-    """Completed rows of a send_columns call, and its callback; `failures`: their flush entry, if they failed."""
+    """Completed rows of a send_columns call; `failures`: their flush entry, if they failed."""
 
     callback: RowsCallback
     settled: SettledRows
@@ -101,7 +101,7 @@ class RecordRun:
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
         """Append records of the same partition if the run has no columns, has room, and shares their group.
 
-        Returns: their bytes of buffer.memory; 0 if they were not appended.
+        Returns: their bytes of buffer.memory, or 0.
         """
         if self._rows is not None or type(self.result) is not list or self.group is not group:
             return 0
@@ -168,16 +168,15 @@ class RecordRun:
         return self._packed is not None
 
     def unpack(self) -> None:
-        """Copy packed rows out of the caller's buffers if they were not encoded."""
+        """Copy packed rows that were not encoded out of the caller's buffers."""
         if self._packed is not None:
             self._rows, self._packed = self.rows, None
 
     def divide_packed(
         self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
     ) -> list[Self] | None:
-        """Return packed rows as runs by the partition of each key; None if not possible.
-
-        Args: least_bytes: larger runs are encoded, smaller ones are columns.
+        """Return packed rows as runs by the partition of each key; None if not possible. Runs below `least_bytes`
+        are columns.
         """
         found = None if self._packed is None else self._packed.divided(partition_count)
         if self._packed is None or found is None:
@@ -209,7 +208,7 @@ class RecordRun:
         return head
 
     def by_key(self, partition_count: int) -> list[Self] | None:
-        """Return the rows as runs by the partition of each key; None if `by_partition` must be used."""
+        """Return the rows as runs by the partition of each key; None: use `by_partition`."""
         if isinstance(self.result, list):
             return None
         if self.divided is not None and self.divided[0] == partition_count:
@@ -226,10 +225,7 @@ class RecordRun:
         return run
 
     def by_partition(self, partitions: Sequence[int]) -> list[Self]:
-        """Return the rows as runs of one partition each, in order.
-
-        Args: partitions: of each row.
-        """
+        """Return the rows as runs of one partition each, given each row's partition."""
         found: dict[int, list[int]] = {}
         for row, partition in enumerate(partitions, self.first):
             found.setdefault(partition, []).append(row)
@@ -253,7 +249,7 @@ class RecordRun:
         return run
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
-        """Complete the rows' futures; return those that have a callback or a waiter."""
+        """Complete the futures; return those with a callback or waiter."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
@@ -276,10 +272,7 @@ class RecordRun:
 
 
 def unfinished(event: "list[SendFuture] | RecordRun") -> RecordRun | None:
-    """Return the records of an event without an outcome; None if each has one.
-
-    A network loop that failed may have completed a part of the event.
-    """
+    """Return the records of an event without an outcome; a network loop that failed may have completed a part."""
     if isinstance(event, list):
         futures = [future for future in event if future.outcome is None]
         return RecordRun.of_futures(futures) if futures else None

@@ -30,7 +30,7 @@ class RunEncoder:
     """The encoder of one producer; any thread.
 
     Args:
-        expected_ratio: returns the expected compressed size over plain size of a topic.
+        expected_ratio: returns a topic's compressed over plain size.
         compressor: helper thread; None: the caller compresses.
     """
 
@@ -82,7 +82,7 @@ class RunEncoder:
                 run.drop_rows()
 
     def _divide(self, run: RecordRun, topic: TopicInfo | None) -> None:
-        """Divide packed rows by key, or copy them out of the caller's buffers if that is not possible."""
+        """Divide packed rows by key; if not possible, copy them out of the caller's buffers."""
         least_bytes = min(_PIECE_BYTES, self.batch_bytes(run.topic) // 2)
         count = 0 if topic is None else len(topic.partitions)
         pieces = run.divide_packed(count, self._new_builder, least_bytes) if count else None
@@ -112,9 +112,8 @@ class RunEncoder:
 
 
 def compression_level(config: ProducerConfig) -> int | None:
-    """Return the compression level; None for the codec's default.
-
-    Source: Java's Lz4BlockOutputStream, where level 9, the default, means the fast compressor.
+    """Return the compression level; None for the codec's default. In Java's Lz4BlockOutputStream level 9, the
+    default, is the fast compressor.
     """
     levels = {
         "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,

@@ -102,13 +102,12 @@ class Sender(ClientLoop[Posted]):
         """Stage of the close in which its deadline passed."""
 
     def expected_ratio(self, topic: str) -> float:
-        """Return the expected compressed size over plain size of a topic; any thread."""
         return self._accumulator.ratios.expected(topic)
 
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Iterable[Posted]) -> None:
-        """Handle events. Partly filled batches wait for events already posted."""
+        """Handle events; partly filled batches wait for events already posted."""
         per_turn = self.EVENTS_PER_TURN
         if self._left_to_take:
             self._left_to_take = max(0, self._left_to_take - per_turn)
@@ -183,7 +182,7 @@ class Sender(ClientLoop[Posted]):
         )
 
     def _apply_deadlines(self, now_ms: int) -> None:
-        """Fail late records, after polling responses that have arrived."""
+        """Fail late records, after responses that have arrived."""
         self._router.forget_idle(now_ms)
         late = self._expiry.late(now_ms)
         if late or now_ms >= self._nearest_deadline_at_ms():
@@ -201,14 +200,14 @@ class Sender(ClientLoop[Posted]):
             self._deliveries.expire_flushes(now_ms, self._last_error(), self._account_of)
 
     def _last_error(self) -> KafkaError | None:
-        """Return the error that delays batches; between two attempts the network has none."""
+        """Return the error that delays batches; the network has none between attempts."""
         return self._accumulator.last_error() or self._client.last_error()
 
     def _account_of(self, flush: FlushMark) -> Account:
         return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:
-        """Fail everything if waiting cannot help: rejected credentials, or no permission to produce."""
+        """Fail everything after rejected credentials, or without permission to produce."""
         is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
         if not (self._deliveries.outstanding or is_asked):
             return
@@ -226,17 +225,17 @@ class Sender(ClientLoop[Posted]):
             self._identity.error = None
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record; records never sent get the error `unsent`, if given; the loop only."""
+        """Fail every record, with `unsent` if given and never sent; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records of an ended transaction, whose failures were reported; the loop only."""
+        """Count the records of an ended transaction; the loop only."""
         self._deliveries.end_transaction(is_aborted=is_aborted)
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail every record that is not in flight; the loop only."""
+        """Fail records that are not in flight; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(error))
         self._accumulator.fail_waiting(error)
@@ -244,7 +243,7 @@ class Sender(ClientLoop[Posted]):
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
-        """End when all is delivered, or at the deadline, which fails the rest. Source: KIP-15."""
+        """End when all is delivered, or at the deadline. Source: KIP-15."""
         if now_ms >= request.deadline_at_ms:
             self._expired_in = None if self._is_all_done else DELIVERING
             doing = "the record waited for an acknowledgement and the producer was closed"
@@ -292,26 +291,25 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def was_forced(self) -> bool:
-        """Return whether the close deadline ended the loop; any thread, after its end."""
+        """Return whether the close deadline ended the loop; any thread."""
         return self._end_cause is not None
 
     @property
     def steps(self) -> int:
-        """Counter that grows while the loop makes progress; any thread."""
+        """Progress of the loop; any thread."""
         return self._deliveries.steps
 
     @property
     def running_callback(self) -> object:
-        """Record or rows whose callback is running, or None; any thread."""
+        """Record or rows whose callback is running; any thread."""
         return self._deliveries.running_callback
 
     @property
     def outstanding(self) -> int:
-        """Number of records accepted and not done; any thread."""
         return self._deliveries.outstanding
 
     def unfinished(self) -> Unfinished:
-        """Return the records and the transaction that are lost if the loop stops; any thread."""
+        """Return records and transaction that are lost if the loop stops; any thread."""
         records, error = self._deliveries.unreported()
         outcome = None if self.transactions is None else self.transactions.close_outcome()
         fate = None if outcome is None else UNCOMMITTED.get(outcome)
@@ -320,7 +318,7 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Return the counts as if outstanding records failed now, and ignore later responses; on the loop."""
+        """Return the counts as `result`, and ignore later responses; on the loop."""
         self._batches.is_over = True
         return self.result()
 

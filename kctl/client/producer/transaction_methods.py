@@ -1,5 +1,3 @@
-"""TransactionMethods: the transaction methods of `Producer`; transactions/ does the work."""
-
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -17,7 +15,7 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 @runtime_checkable
 class TransactionalReader(Protocol):
-    """Protocol of the consumer of a transaction's input: `Consumer` or `AsyncConsumer`."""
+    """Consumer of a transaction's input: `Consumer` or `AsyncConsumer`."""
 
     def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
     def group_metadata(self) -> GroupMember: ...

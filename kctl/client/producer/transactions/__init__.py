@@ -1,13 +1,13 @@
 """Transactions of a producer, kept by the network loop.
 
-states.py        states and the table of transitions
+states.py        states and transitions
 status.py        state, cause and end of the present transaction
-calls.py         calls of application threads, and the one in progress
+calls.py         calls of application threads
 identity.py      producer id and epoch, and permission to send batches
-requests.py      requests, and the errors in their responses
-exchange.py      one request at a time to a coordinator, with retries
-contents.py      contents of the transaction known to the coordinator
-offsets.py       group offsets that belong to the transaction
+requests.py      requests and response errors
+exchange.py      one request at a time to a coordinator
+contents.py      contents known to the coordinator
+offsets.py       group offsets of the transaction
 work.py          requests of each state
-transactions.py  the facade: states, calls and records together
+transactions.py  facade
 """

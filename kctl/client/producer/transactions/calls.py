@@ -1,7 +1,6 @@
 """Transaction calls: the application's side, and the call in progress on the network loop.
 
-A call that timed out or was interrupted can be repeated, which continues the same work. Other calls are refused until
-then.
+A call that timed out or was interrupted can be repeated, which continues its work; other calls are refused until then.
 
 Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
 """
@@ -24,7 +23,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class GroupMember(Protocol):
-    """Member that commits offsets: protocol of the `Consumer.group_metadata()` result. Source: KIP-447."""
+    """Member that commits offsets, such as `Consumer.group_metadata()`. Source: KIP-447."""
 
     @property
     def group_id(self) -> str: ...
@@ -40,7 +39,7 @@ _MEMBER_FIELDS = {"group_id": str, "generation": int, "member_id": str, "group_i
 
 
 class TransactionCall(Call):
-    """A transaction call of kind `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
+    """A call of kind `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
 
     __slots__ = ("member", "offsets", "step")
 
@@ -64,21 +63,17 @@ class TransactionCall(Call):
 
 
 class EndedCall(NamedTuple):
-    """Result of the last operation, and the calls that received it."""
-
     operation: TransactionCall
     error: KafkaError | None
     callers: list[TransactionCall]
 
     @property
     def is_lost(self) -> bool:
-        """Return whether no caller received the result, because of a timeout or an interrupt."""
+        """Return whether no caller received the result, after timeouts or interrupts."""
         return not any(call.is_collected for call in self.callers)
 
 
 class PendingCalls:
-    """The operation in progress, or None, and its callers."""
-
     def __init__(self, client: ClusterClient) -> None:
         self.operation: TransactionCall | None = None
         self._client = client
@@ -86,7 +81,7 @@ class PendingCalls:
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
-        """Return whether a call may start new work; otherwise add it to the waiting callers or finish it."""
+        """Return whether a call may start new work; otherwise let it wait with others, or finish it."""
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):
@@ -121,7 +116,7 @@ class PendingCalls:
         self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work and give the result to its callers, or later to a repeated call."""
+        """End the work; its callers, or a later repeated call, get the result."""
         operation, self.operation = self.operation, None
         if operation is not None:
             self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
@@ -169,7 +164,7 @@ def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
 
 
 class TransactionClient:
-    """Passes calls to the network loop and waits for their end; runs on application threads."""
+    """Passes calls of application threads to the network loop."""
 
     def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: ProducerMailbox) -> None:
         self._transactional_id = transactional_id
@@ -184,7 +179,7 @@ class TransactionClient:
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> TransactionCall:
-        """Make a call, wait for its end and return it; raises its error.
+        """Make a call and wait for its end; raises its error.
 
         Raises:
             IllegalStateError: no transactional.id, or called in a callback, which would deadlock.

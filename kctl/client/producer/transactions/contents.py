@@ -1,4 +1,4 @@
-"""Contents: partitions and groups that the transaction coordinator knows, or must learn, to be in the transaction.
+"""Contents: partitions and groups that are in the transaction, or must be added at its coordinator.
 
 Holds the start of transaction.timeout.ms. Owned by the network loop.
 """
@@ -21,9 +21,9 @@ class Contents:
     """Contents of one transaction.
 
     Attributes:
-        wanted: partitions with records, still unknown to the coordinator.
+        wanted: partitions with records, not added yet.
         started_at_ms: earliest start of the coordinator's timeout; None: it has no known transaction.
-        unsettled: last adding request without a response, or None; repeated, it shows whether the coordinator has a
+        unsettled: last adding request without a response, if any; repeated, it shows whether the coordinator has a
             transaction.
     """
 
@@ -46,7 +46,7 @@ class Contents:
             self.started_at_ms = self._clock.now_ms()
 
     def has(self, partition: TopicPartition) -> bool:
-        """Return whether the coordinator knows the partition; add it to `wanted` if not."""
+        """Return whether the partition was added; add it to `wanted` if not."""
         if partition in self._partitions:
             return True
         self.wanted[partition] = None

@@ -1,7 +1,4 @@
-"""Exchange: one request at a time to a coordinator, retried until a final response.
-
-Its user chooses requests and handles errors. Owned by the network loop.
-"""
+"""Exchange: one request at a time to a coordinator, retried until a final response. Owned by the network loop."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,11 +23,8 @@ ACTIONS = {
 
 
 class TransactionRequest(NamedTuple):
-    """A request and its response handlers.
-
-    Attributes:
-        done: gets a response without an error.
-        read: returns the error of an item in a response; None if only the whole response has one.
+    """A request; `done` gets its response without an error; `read` returns the error of an item, if items can have
+    one.
     """
 
     request: Request
@@ -40,13 +34,13 @@ class TransactionRequest(NamedTuple):
 
 
 class Exchange:
-    """Requests to one coordinator.
+    """Requests to one coordinator, chosen by the user, who handles errors.
 
     Args:
         failed: gets an error that a retry cannot resolve, and the decision on it.
         response_lost: gets the API name of a request without a response, whose effect is unknown.
 
-    Attributes: `api`: request in flight, or empty; `last_error`: error of the latest attempt.
+    Attributes: `api`: request in flight, or empty.
     """
 
     def __init__(
@@ -70,7 +64,7 @@ class Exchange:
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: TransactionRequest) -> None:
-        """Send a request. After a failed attempt the caller sends again if it still needs the response."""
+        """Send a request; after a failed attempt the caller sends it again if still needed."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 

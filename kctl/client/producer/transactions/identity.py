@@ -1,4 +1,4 @@
-"""TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches with them.
+"""TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches.
 
 Owned by the network loop. Source: KIP-98, KIP-360, KIP-890.
 """
@@ -20,7 +20,6 @@ class TransactionalIdentity:
     """Identity of a transactional producer.
 
     Attributes:
-        current: producer id and epoch.
         needs_epoch: the next transaction must wait for a new epoch.
         is_v2: the cluster has transaction.version 2: brokers add partitions themselves, and each end brings a new
             epoch. Read from the coordinator when a transaction begins.
@@ -46,7 +45,7 @@ class TransactionalIdentity:
         return None if self.is_v2 else PRODUCE_V1_VERSION
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Return whether batches of the partition may be sent now; `sequence` then has the producer id."""
+        """Return whether batches may be sent now; `sequence` then has the producer id."""
         if not self._status.may_send or self.needs_epoch:
             return False
         if self.is_v2:

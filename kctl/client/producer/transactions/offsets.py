@@ -29,7 +29,7 @@ class OffsetsInTransaction:
     """Offsets of the present transaction.
 
     Args:
-        done: called when the pending offsets are part of the transaction.
+        done: called when they are part of the transaction.
         failed, response_lost: as for Exchange.
     """
 
@@ -75,7 +75,7 @@ class OffsetsInTransaction:
             self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._response_lost)
 
     def cancel(self) -> None:
-        """Discard the pending offsets; a request in flight may still add them to the transaction."""
+        """Discard pending offsets; a request in flight may still add them to the transaction."""
         self._offsets, self._member = {}, None
         self._number += 1
 
@@ -96,7 +96,7 @@ class OffsetsInTransaction:
         self._groups[group_id] = None
 
     def send(self, name: str, identity: ProducerId, *, is_v2: bool) -> bool:
-        """Send the pending offsets if possible now; return whether they were sent."""
+        """Send pending offsets if possible; return whether they were sent."""
         if self._member is None or self._exchange is None or not self._exchange.can_send():
             return False
         offsets, number = self._offsets, self._number

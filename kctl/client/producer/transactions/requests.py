@@ -1,7 +1,7 @@
 """Transaction requests, and the error in each response. Pure.
 
-Source: KIP-98, KIP-447, KIP-890. Clients use AddPartitionsToTxn up to version 3; later versions are for brokers.
-Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
+Source: KIP-98, KIP-447, KIP-890. Clients use AddPartitionsToTxn up to version 3; later ones are for brokers. Version 5
+of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -107,7 +107,7 @@ def is_fatal_for_records(error: KafkaError) -> bool:
 
 
 def as_reported(error: KafkaError) -> KafkaError:
-    """Return the error for the application: an invalid epoch means that a newer producer has taken over."""
+    """Return the error for the application; an invalid epoch means that a newer producer has taken over."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
             return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)

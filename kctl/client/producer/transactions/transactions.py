@@ -18,12 +18,7 @@ from kctl.client.requests.retry import Decision
 
 
 class Transactions:
-    """Transactions of one producer.
-
-    Attributes:
-        status: state; application threads check it before they send.
-        identity: producer id and epoch for the batch sender.
-    """
+    """Transactions of one producer; application threads check `status` before they send."""
 
     def __init__(self, config: ProducerConfig, client: ClusterClient, rng: Random, records: Records) -> None:
         self._client = client
@@ -78,7 +73,6 @@ class Transactions:
         return IllegalStateError(refusal(self.status.state, step))
 
     def record_failed(self, outcome: Outcome) -> None:
-        """Make the transaction abortable, as records of it failed."""
         if outcome.is_unknown:
             self.identity.need_epoch_after_end()
         if outcome.error is not None:
@@ -87,7 +81,7 @@ class Transactions:
     def record_lost(self, error: KafkaError) -> None:
         """Make the transaction abortable, as a record intended for it is missing.
 
-        EndTxn is sent when all accepted records are delivered; a record refused after that is not part of it.
+        EndTxn follows all accepted records; a record rejected after that is not part of the transaction.
         """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # it was never part of the transaction, or failed because of it

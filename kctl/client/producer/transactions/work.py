@@ -2,9 +2,9 @@
 
 Owned by the network loop.
 
-Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2, every request without a response
-requires a new epoch before the next transaction, because it could arrive later and commit or abort the wrong one; Java
-requests a new epoch after errors alone.
+Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2, a request without a response
+requires a new epoch before the next transaction, as it could arrive later and commit or abort the wrong one; Java
+requests one after errors alone.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class Records(Protocol):
     def fail_all(self, error: KafkaError) -> None: ...
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records so far as part of an ended transaction; no later flush reports their failures."""
+        """Assign recent records to an ended transaction; later flushes omit their failures."""
         ...
 
 
@@ -172,7 +172,7 @@ class TransactionWork:
         return bool(self._records.outstanding or self.contents.wanted or self._exchange.api or self.offsets.is_pending)
 
     def _initialize(self, current: ProducerId) -> None:
-        """Request a producer id, or the next epoch of the current one. Source: KIP-360."""
+        """Request a producer id, or the next epoch. Source: KIP-360."""
         if self._exchange.can_send():
             request = init_producer_id(self._name, self._timeout_ms, current)
             self._exchange.send(TransactionRequest(request, self._on_identity))
