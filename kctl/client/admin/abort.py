@@ -1,7 +1,6 @@
 """Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers (KIP-664).
 
-Before each marker the client checks that the transaction is still open: a retry after a lost response must not abort
-the next one.
+Each marker is sent only if the transaction is still open: retries must not abort the next one.
 """
 
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 
 def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) -> ActiveProducer:
-    """Abort the transaction that begins at an offset of a partition; return its producer as it was before.
+    """Abort the transaction that begins at an offset of a partition; return its former producer.
 
     Raises: KafkaError: no open transaction begins there (INVALID_TXN_STATE), or the abort failed.
     """
@@ -79,5 +78,4 @@ def _read(
 
 
 def _never(_error: KafkaError, _tries: int) -> bool:
-    """Prevent retries: the transaction is checked again first."""
     return False

@@ -26,7 +26,7 @@ from kctl.client.wording import one_line
 
 
 def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -> list[AclRule]:
-    """Return the rules that a filter matches, sorted, from any broker or from `broker_id`."""
+    """Return the matching rules, sorted, from any broker or from `broker_id`."""
 
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
@@ -54,7 +54,7 @@ def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
 
 
 def delete_acls(call: Call, filters: Sequence[AclFilter]) -> Results[AclFilter, Results[AclRule, None]]:
-    """Delete rules; return for each filter the deleted rules and the errors of others."""
+    """Return for each filter the deleted rules and the errors of others."""
 
     def attempt(pending: list[AclFilter]) -> dict[AclFilter, Results[AclRule, None] | KafkaError]:
         def read(response: DeleteAclsResponse) -> Iterator[tuple[AclFilter, Results[AclRule, None] | KafkaError]]:

@@ -1,5 +1,3 @@
-"""Admin: the public class for cluster administration. Calls run on the caller's thread within a timeout."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -186,7 +184,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         follow_forks(self)
 
     def _after_fork(self) -> None:
-        """Refuse every further call; runs in the child of a fork()."""
+        """Refuse later calls; in the child of a fork()."""
         self._is_forked = self._is_closed = True
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
@@ -207,7 +205,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         )
 
     def _connect_again(self) -> None:
-        """Replace the connections of an interrupted call: requests may be half sent, and responses half read."""
+        """Replace the connections of an interrupted call: requests or responses may be incomplete."""
         client, requests = self._new_client(), self._client.network.requests
         client.network.requests.sent, client.network.requests.left = requests.sent, requests.left
         if self._within is not None:
@@ -221,7 +219,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
-        """Return the time of a call: its timeout, limited by the `within` block, or the time of the block."""
+        """Return the time of a call: its timeout within the `within` block, or the block's."""
         within = self._within
         if within is not None and timeout is None:
             return within
@@ -237,12 +235,12 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @property
     def requests_sent(self) -> int:
-        """Number of requests sent, with metadata requests, without requests for connecting and authentication."""
+        """Number of requests sent, without requests for connecting and authentication."""
         return self._client.network.requests.sent
 
     @checked
     def count_requests(self, count: int) -> None:
-        """Count requests that other clients sent against the block of `request_budget`."""
+        """Count requests of other clients against the block of `request_budget`."""
         network = self._client.network
         network.requests.sent += count
         if network.requests.left is not None:
@@ -265,7 +263,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @checked
     def unfinished(self, node_id: int) -> KafkaError | None:
-        """Return the state of an unfinished connection to a broker as an error; None without one."""
+        """Return the state of an unfinished connection to a broker as an error, if any."""
         return self._client.network.status.unfinished(node_id)
 
     @contextmanager
@@ -318,7 +316,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def list_topic_names(self, *, include_internal: bool = False, timeout: Timeout = None) -> list[str]:
         """Return the sorted names of the topics that this client may describe.
 
-        Several times faster on large clusters than `list_topics`, which decodes all partitions.
+        On large clusters several times faster than `list_topics`.
         """
         return topics.list_topic_names(
             self._call("listing names of topics", timeout), include_internal=include_internal
@@ -364,8 +362,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         Args:
             name: Kafka's name or key of an API of `declared_apis()`, such as `DescribeCluster`.
-            fields: fields of the request, in PascalCase or camelCase; bytes as base64. Absent fields have Kafka's
-                default.
+            fields: in PascalCase or camelCase; bytes as base64. Absent fields have Kafka's default.
             broker: broker id; None chooses the controller, the coordinator of the first group or transaction, the
                 leader of the first partition, the broker of the config, or any broker.
             version: None is the highest common version.
@@ -411,7 +408,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     ) -> Results[TopicPartition, EpochEnd]:
         """Return the end of a leader epoch of each partition in the log of the current leader (KIP-320).
 
-        If the end is below an offset that was read in that epoch, an election has lost the records between.
+        If it is below an offset that was read in that epoch, an election has lost the records between.
         """
         return offsets.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
@@ -433,7 +430,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         Args:
             states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.
-            broker_ids: only groups of these coordinators; None: all.
+            broker_ids: only groups of these coordinators.
 
         Raises: KafkaError: no broker responded.
         """
@@ -461,8 +458,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         """Return the committed offsets of a group; an unknown group has none.
 
         Args:
-            partitions: return these, with None for partitions without a commit. By default, return all committed
-                offsets.
+            partitions: return these, with None for partitions without a commit. By default, all committed offsets.
             require_stable: wait for transactions that commit offsets of the group to end.
         """
         call = self._call(f"listing offsets of group {group_id}", timeout)

@@ -1,4 +1,4 @@
-"""One JSON request of any declared API: choice of the broker, and the response.
+"""One JSON request of any declared API.
 
 Sent once, as retries may not be safe; again only if a coordinator rejected all of it.
 """
@@ -66,7 +66,6 @@ class ApiResponse(NamedTuple):
 
     Attributes:
         broker: broker id; None for a bootstrap server, whose id is unknown.
-        fields: by Kafka's names.
         errors: errors in the response, in order.
         has_successes: a part of the response has no error.
     """
@@ -90,12 +89,7 @@ def declared_apis() -> list[ApiDescription]:
 def request_api(
     call: Call, name: str, fields: Mapping[str, object], *, broker: int | None, version: int | None
 ) -> ApiResponse:
-    """Send one request and return its response.
-
-    Raises:
-        ValueError: the API or version does not exist, or the fields are invalid.
-        UnsupportedVersionError: the broker does not have the API or the version.
-    """
+    """Send one request and return its response. Raises: ValueError, UnsupportedVersionError: as `Admin.request_api`."""
     key = api_key_of(name)
     if key is None:
         raise ValueError("Kafka has no client API of that name")
@@ -172,7 +166,7 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
 
 
 def _route(call: Call, request: Request) -> Route:
-    """Return the route to the broker of the first group, transaction, partition, or broker resource."""
+    """Return the route for the first group, transaction, partition, or broker resource."""
     for key_type, names in COORDINATORS.items():
         key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
         if key:
@@ -206,7 +200,6 @@ def _first_text(message: Struct, names: tuple[str, ...]) -> str | None:
 
 
 def _first_partition(message: Struct) -> tuple[str | bytes, int] | None:
-    """Return the name or id of the first topic, and the number of its first partition."""
     for topic in getattr(message, "topics", None) or getattr(message, "topic_data", None) or ():
         name = getattr(topic, "name", None) or getattr(topic, "topic", None) or getattr(topic, "topic_id", None)
         for field in ("partitions", "partition_data", "partition_indexes"):
@@ -242,7 +235,7 @@ def _topic_of_id(call: Call, topic_id: bytes) -> TopicInfo:
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
-    """Return code and message of each part of the response, without success codes of parts with nested codes."""
+    """Return code and message of each part of the response; parts with nested codes only if they failed."""
     found: list[tuple[int, str | None]] = []
     for name, is_array in _parts_with_codes(type(message)):
         value = getattr(message, name)

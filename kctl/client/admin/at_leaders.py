@@ -29,7 +29,6 @@ def ask_leaders(
     max_version: int | None = None,
     is_retried: Callable[[KafkaError, int], bool] = ADMIN_OFFSETS.is_retried,
 ) -> Results[TopicPartition, V]:
-    """Return the outcome of each partition."""
     keys = list(partitions)
     leaders = Leaders(call.client)
     metadata = call.client.metadata

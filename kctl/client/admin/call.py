@@ -1,4 +1,4 @@
-"""Call and Results: one bounded admin call, retried until its deadline, and the outcome of each item."""
+"""One bounded admin call, retried until its deadline, and the outcome of each item."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -49,7 +49,7 @@ def any_node(client: ClusterClient) -> int | None:
 
 
 def controller(client: ClusterClient) -> int | None:
-    """Return the id of the controller if it is ready; requests metadata if it is unknown."""
+    """Return the controller's id if it is ready; requests metadata if it is unknown."""
     node = client.metadata.cluster.controller()
     if node is None:
         client.metadata.request_update()
@@ -58,7 +58,7 @@ def controller(client: ClusterClient) -> int | None:
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
-    """Connect to a broker, or refresh the metadata if that fails; return whether the broker is ready."""
+    """Connect to a broker, or refresh the metadata if that fails; return whether it is ready."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -70,7 +70,7 @@ def make_ready(client: ClusterClient, node_id: int) -> bool:
 
 
 def broker(node_id: int) -> Route:
-    """Return the route to a broker, which raises if newer metadata lacks the broker."""
+    """Return the route to a broker, which raises if newer metadata lacks it."""
     known: list[int] = []
 
     def route(client: ClusterClient) -> int | None:
@@ -88,7 +88,7 @@ def not_registered(node_id: int) -> BrokerError:
 
 
 class Unanswered:
-    """Requests of a change without a response; an earlier one may have been carried out."""
+    """Requests of a change without a response, which may have been carried out."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -139,8 +139,6 @@ class Results(Generic[K, V]):
 
 
 class Span(NamedTuple):
-    """Timer of a call or block of calls, and the time breakdown at its start."""
-
     timer: Timer
     since: TimeMark
 
@@ -157,7 +155,7 @@ class Call:
         what: str,
         partial_ms: int | None = None,
     ) -> None:
-        """Args: partial_ms: time after which, with a first result, the wait for the rest ends."""
+        """Args: partial_ms: after a first result, the wait for the rest ends at this time."""
         self.client = client
         self._span, self._since = span
         self.timer = self._span
@@ -182,7 +180,7 @@ class Call:
         Args: waiting_for: completes "timed out after ... while" in the error; a function is called at the deadline.
 
         Raises:
-            ApiTimeout: with the time breakdown and the last error of the call, or of metadata or nodes.
+            ApiTimeout: with the time breakdown and the last error of the call, metadata or brokers.
             TransportError: immediately, if no wait can help (wrong credentials, not a Kafka broker).
         """
         client, timer = self.client, self.timer
@@ -212,7 +210,7 @@ class Call:
                     client.poll(timer.deadline_at_ms)
 
     def _pauses(self) -> str:
-        """Return the brokers that throttle this client, as the end of a timeout message."""
+        """Return the throttling brokers, as the end of a timeout message."""
         pauses = [
             f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
             for node, left_ms in self.client.network.status.throttling()
@@ -235,7 +233,7 @@ class Call:
     def answer_of(
         self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
     ) -> Answer:
-        """Return the response as `ask` does, with its broker.
+        """Send a request as `Call.ask` does; return the response with its broker.
 
         Args: is_for_any: the route, though not `any_node`, accepts any broker; see `send`.
         """
@@ -249,7 +247,6 @@ class Call:
     def ask_items(
         self, route: Route, build: Build, response_type: type[R], keys: Iterable[K], read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
-        """Send a request as `ask` does; return the outcome of each item."""
         return self.items(self.answer_of(route, build, response_type), keys, read)
 
     def ask_each(
@@ -261,7 +258,7 @@ class Call:
         read: Callable[[R], Items[K, V]],
         is_retried: Callable[[KafkaError, int], bool],
     ) -> Results[K, V]:
-        """Return the outcome of each item as `each` does; `build` makes one request for all pending items."""
+        """Return the outcome of each item as `each` does; `build` makes one request for all."""
 
         def attempt(pending: list[K]) -> dict[K, V | KafkaError]:
             return self.ask_items(route, partial(build, pending), response_type, pending, read)
@@ -273,7 +270,7 @@ class Call:
     ) -> dict[K, V | KafkaError]:
         """Return the outcome of each item; missing and duplicate items become errors.
 
-        Args: keys: the requested items; None if all existing ones were requested.
+        Args: keys: the requested items; None: all existing ones.
         """
         found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
         if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
@@ -294,7 +291,6 @@ class Call:
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))
 
     def ready_broker(self, route: Route) -> int:
-        """Wait until the broker of the route is ready; return its id."""
         found: list[int] = []
         began_at_ms, version = self.client.clock.now_ms(), self.client.metadata.version
 
@@ -319,7 +315,6 @@ class Call:
         return error if isinstance(error, AdvertisedAddressError) and not error.retriable else None
 
     def _is_controller_unknown(self, route: Route) -> bool:
-        """Return whether the route is to a controller that is not among the brokers of the metadata."""
         cluster = self.client.metadata.cluster
         return route is controller and cluster.controller_id != NO_NODE and cluster.controller() is None
 
@@ -333,7 +328,6 @@ class Call:
     def ask_once(
         self, node_id: int, build: Build, api: str, *, max_version: int | None = None, is_for_any: bool = False
     ) -> Answer:
-        """Send one request to a ready broker and wait for its response or failure."""
         answers: list[Answer] = []
         self.send(node_id, build, answers.append, max_version=max_version, is_for_any=is_for_any)
         node = self.client.network.node(node_id)
@@ -345,8 +339,8 @@ class Call:
     ) -> dict[int, Answer | KafkaError]:
         """Send requests to several brokers in parallel; wait until all have responded or failed.
 
-        If `follow` returns a builder, its request is sent to that broker; the last response of each is returned.
-        Brokers without a result at the deadline have the ApiTimeout as error.
+        If `follow` returns a builder, its request is sent to that broker; its last response is returned. Brokers
+        without a result at the deadline have the ApiTimeout as error.
 
         Raises: ApiTimeout: no broker has responded or failed by the deadline.
         """
@@ -398,7 +392,7 @@ class Call:
         return ended
 
     def _node_error(self, node_id: int, known: int) -> KafkaError | None:
-        """Return the last error of a broker, or that metadata newer than version `known` lacks it."""
+        """Return a broker's last error, or that metadata newer than version `known` lacks it."""
         metadata = self.client.metadata
         if metadata.cluster.node(node_id) is None and metadata.version > known:
             return ConnectionLost(f"broker {node_id} is not in the cluster at present")
@@ -447,7 +441,7 @@ class Call:
             self.client.send(Outgoing(node_id, request, timeout_ms, done, max_version, is_for_any))
 
     def pause(self, error: KafkaError) -> None:
-        """Wait for the backoff before another attempt, or raise an error that is not retried."""
+        """Wait for the backoff, or raise an error that is not retried."""
         if not ADMIN.is_retried(error) or self._pause.failures >= self._retries:
             raise self._unconfirmed.mark(error)
         self._last_error = error
@@ -471,7 +465,7 @@ class Call:
         If the deadline passes after some results, the remaining items fail with ApiTimeout; so do all items of a change
         that may have been made.
 
-        Args: is_retried: a `RetryRule.is_retried`; receives an error and the number of attempts.
+        Args: is_retried: gets an error and the number of attempts.
 
         Raises: ApiTimeout: no item has a result, and no change was sent.
         """

@@ -23,10 +23,10 @@ def make_change(
     """Return the response without an error code.
 
     Args:
-        action: the change, as an imperative: `unregister broker 3`.
+        action: an imperative: `unregister broker 3`.
         made: error code that means success if an earlier response was lost.
 
-    Raises: KafkaError: the broker rejects the change or does not respond; `outcome_unknown` if it may have been made.
+    Raises: KafkaError: rejected, or no response; `outcome_unknown` if the change may have been made.
     """
     unanswered = Unanswered()
 

@@ -1,4 +1,4 @@
-"""Quotas of clients by user, client id, and address: describe and change."""
+"""Quotas of clients by user, client id, and address."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _ANY_NAME = 2
 def describe_client_quotas(
     call: Call, kinds: Sequence[str] = (), broker_id: int | None = None
 ) -> dict[QuotaEntity, Quotas]:
-    """Return the quotas of entities with the given types, by default of all, from any broker or from `broker_id`."""
+    """Return the quotas of entities with the given types, from any broker or from `broker_id`."""
     route = any_node if broker_id is None else broker(broker_id)
     components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
 

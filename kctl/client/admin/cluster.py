@@ -32,7 +32,6 @@ class ClusterDescription(NamedTuple):
     Attributes:
         controller_id: the controller in a cluster with ZooKeeper. NO_NODE on KRaft, where brokers report any broker
             that forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
-        nodes: the active brokers.
         fenced_nodes: registered brokers without heartbeats (KIP-1073); brokers before Kafka 4.0 do not report them.
     """
 
@@ -43,7 +42,6 @@ class ClusterDescription(NamedTuple):
 
 
 def cluster_request(versions: NodeVersions | None) -> DescribeClusterRequest:
-    """Return the request for all brokers, with fenced ones if possible."""
     is_able = versions is not None and versions.supports(DescribeClusterRequest, FIRST_VERSION_WITH_FENCED)
     return DescribeClusterRequest(include_fenced_brokers=is_able)
 

@@ -1,5 +1,3 @@
-"""ClusterCalls: methods of `Admin` that change the cluster: tokens, features, voters, brokers, replicas."""
-
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -94,7 +92,7 @@ class ClusterCalls:
     def alter_replica_log_dirs(
         self, moves: Mapping[Replica, str], *, timeout: Timeout = None
     ) -> Results[Replica, None]:
-        """Start to move replicas to other log directories of their brokers; does not wait for the moves.
+        """Start to move replicas to other log directories of their brokers, without waiting.
 
         Args: moves: path of the target directory for each replica.
         """
@@ -122,7 +120,7 @@ class ClusterCalls:
 
         Args: validate_only: let the controller check, and change nothing.
 
-        Raises: UnsupportedVersionError: the brokers are older than Kafka 2.7.
+        Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
@@ -147,7 +145,7 @@ class ClusterCalls:
 
         Raises:
             BrokerError: DUPLICATE_VOTER: it is a voter.
-            UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
+            UnsupportedVersionError: kraft.version is 0, or before Kafka 3.9.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 
@@ -159,7 +157,7 @@ class ClusterCalls:
 
         Raises:
             BrokerError: VOTER_NOT_FOUND: it is not a voter.
-            UnsupportedVersionError: kraft.version is 0, or the brokers are older than Kafka 3.9.
+            UnsupportedVersionError: kraft.version is 0, or before Kafka 3.9.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 

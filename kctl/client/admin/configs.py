@@ -1,4 +1,4 @@
-"""Configs of topics, brokers, groups, and other resources: describe and change.
+"""Configs of topics, brokers, groups, and other resources.
 
 Only a broker itself handles its configs. Changes are incremental: parallel ones do not overwrite each other.
 """
@@ -183,7 +183,6 @@ def _of_each(
     read: Callable[[R], Items[ConfigResource, V]],
     ask_any: Callable[[Sequence[ConfigResource]], dict[ConfigResource, V | KafkaError]],
 ) -> Results[ConfigResource, V]:
-    """Return the outcome of each resource, from its own broker or from any."""
     node_ids = {resource: resource.node_id for resource in resources}
 
     def attempt(pending: list[ConfigResource]) -> dict[ConfigResource, V | KafkaError]:

@@ -1,4 +1,4 @@
-"""Coordinators of groups or transactions for one call: found by FindCoordinator, again after they have moved."""
+"""Coordinators for one call: found by FindCoordinator, again after they have moved."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
 
 
 class Coordinators:
-    """Coordinators found by one call, of groups, or of transactional ids in place of group ids."""
+    """Coordinators of groups, or of transactional ids in place of group ids."""
 
     def __init__(self, call: Call, key_type: KeyType = KeyType.GROUP) -> None:
         self._call = call
@@ -52,7 +52,7 @@ class Coordinators:
     ) -> Results[str, V]:
         """Return the outcome of each group, requested from all coordinators in parallel, with retries.
 
-        Args: most: groups in a request; None: all of a coordinator. Requests do not wait for other coordinators.
+        Args: most: groups in a request; None: all of a coordinator.
         """
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
@@ -157,13 +157,12 @@ class Coordinators:
 
 
 def coordinator_of(call: Call, key_type: KeyType, key: str) -> int:
-    """Return the id of the broker that coordinates a group or a transactional.id."""
     results = call.each([key], lambda keys: look_up(call, key_type, keys), ADMIN_GROUPS.is_retried)
     return results[key].node_id
 
 
 def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Node | KafkaError]:
-    """Request the coordinators of all keys, or of the first key if the broker accepts only one."""
+    """Request the coordinators of all keys, or of the first if the broker accepts only one."""
     versions: NodeVersions | None = None
 
     def route(client: ClusterClient) -> int | None:

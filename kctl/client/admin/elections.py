@@ -1,6 +1,6 @@
-"""Leader elections: the preferred replica, or after data loss any replica; and replicas that may be elected.
+"""Leader elections, of the preferred or after data loss any replica; and replicas that may be elected.
 
-A retry for which no election is needed counts as a success. Source: KIP-460, KIP-966.
+Retries for which no election is needed count as success. Source: KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,7 +71,7 @@ class EligibleLeaders(NamedTuple):
 
 
 def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartition, EligibleLeaders]:
-    """Return the eligible leaders of all partitions of topics, page by page; topics with errors are left out."""
+    """Return the eligible leaders of all partitions, page by page; topics with errors are left out."""
     names = sorted(set(topics))
     results: Results[TopicPartition, EligibleLeaders] = Results({}, {})
     cursor: Cursor | None = None

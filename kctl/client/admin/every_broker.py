@@ -1,4 +1,4 @@
-"""Requests about state that each broker alone knows, sent to all brokers in parallel."""
+"""Requests about state that each broker alone knows, to all brokers in parallel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,10 +26,7 @@ def ask_every_broker(
 ) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
     """Return the items of all brokers, sorted by name, and the errors of brokers that did not respond.
 
-    Args:
-        build: creates the request to a ready broker, given its id.
-        read: returns the items of a broker, or its error.
-        broker_ids: only these brokers, if they are in the cluster.
+    Args: broker_ids: only these brokers, if they are in the cluster.
 
     Raises: KafkaError: the error of the first broker if none responded.
     """

@@ -1,6 +1,6 @@
 """Descriptions of groups by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe, or StreamsGroupDescribe.
 
-The type of a group is unknown, so the client tries these APIs in this order, as far as the coordinator has them.
+The type of a group is unknown, so these APIs are tried in this order, as far as the coordinator has them.
 
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """
@@ -51,7 +51,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
         return DescribeGroupsRequest(groups=groups)
 
     def described(response: Response) -> tuple[list[tuple[str, GroupDescription | KafkaError]], list[str]]:
-        """Return the groups of a response, and the ids of groups that have another type or do not exist."""
+        """Return the groups of a response, and the ids of groups of another type or without existence."""
         of_type: list[tuple[str, GroupDescription | KafkaError]] = []
         others = []
         for group_id, each in _decoded(response, coordinators):
@@ -204,7 +204,7 @@ def _by_subtopology(tasks: Iterable[streams_groups.TaskIds]) -> dict[str, Sequen
 def _read_by(
     tasks: Iterable[streams_groups.TaskIds], subtopologies: dict[str, streams_groups.Subtopology]
 ) -> tuple[TopicPartition, ...]:
-    """Return the partitions that tasks read: for each task, its partition number in every source topic."""
+    """Return the partitions that tasks read: their number in every source topic."""
 
     def sources() -> Iterator[tuple[str, Sequence[int]]]:
         for task in tasks:

@@ -41,7 +41,6 @@ MOST_GROUPS = 500
 def list_group_offsets(
     call: Call, group_id: str, partitions: Sequence[TopicPartition] | None, *, require_stable: bool
 ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-    """Return the committed offset of each partition, None without a commit; by default all committed offsets."""
     coordinators = Coordinators(call)
     names_groups: list[object] = []
     """Groups of the last request; empty for old versions, which are about one group."""
@@ -73,7 +72,7 @@ def list_group_offsets(
 def list_offsets_of_groups(
     call: Call, group_ids: Sequence[str]
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return all committed offsets of each group; one request for each group before Kafka 3.0."""
+    """Return all committed offsets; with one request for each group before Kafka 3.0."""
     coordinators = Coordinators(call)
     try:
         found = _offsets_of(call, coordinators, group_ids)
@@ -96,7 +95,7 @@ def _one_by_one(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 
 def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
-    """Return all committed offsets of groups. Raises: UnsupportedVersionError: requests can only be about one group."""
+    """Return all committed offsets. Raises: UnsupportedVersionError: requests can only be about one group."""
     is_named: list[bool] = []
     """True if the last request listed groups; old versions are about one group."""
 
@@ -155,7 +154,7 @@ def alter_group_offsets(
 def delete_group_offsets(
     call: Call, group_id: str, partitions: Iterable[TopicPartition]
 ) -> Results[TopicPartition, None]:
-    """Delete committed offsets; the coordinator rejects topics that a member reads. Source: KIP-496."""
+    """Delete committed offsets, except of topics that a member reads. Source: KIP-496."""
 
     def build(pending: list[TopicPartition]) -> Request:
         return OffsetDeleteRequest(group_id=group_id, topics=_to_delete(pending))

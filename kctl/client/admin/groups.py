@@ -26,11 +26,6 @@ REASON = "removed by kctl"
 def list_groups(
     call: Call, states: Sequence[str], types: Sequence[str], broker_ids: Sequence[int] | None = None
 ) -> GroupList:
-    """Return the groups of all brokers or of some, and the brokers that did not respond.
-
-    Raises: KafkaError: the error of the first broker if none responded.
-    """
-
     def build(node_id: int) -> Request:
         request = ListGroupsRequest(states_filter=list(states))
         if call.client.network.supports(node_id, ListGroupsRequest, FIRST_VERSION_WITH_TYPES):

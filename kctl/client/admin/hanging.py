@@ -1,8 +1,7 @@
 """Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
 
 They hold back the last stable offset. Partitions are read before and after the coordinators, to leave out transactions
-that end in the meantime. The verdict is UNDECIDED if a coordinator is missing, or the principal may not describe the
-transactional.id.
+that end in the meantime. UNDECIDED: a coordinator is missing, or the principal may not describe the transactional.id.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -98,7 +97,7 @@ class _Coordinators(NamedTuple):
 def open_transactions(new_call: Callable[[], Call], partitions: Iterable[TopicPartition]) -> OpenTransactions:
     """Return the open transactions of partitions, each with a verdict.
 
-    Args: new_call: returns the call of each step, so a silent broker leaves time for the next step.
+    Args: new_call: returns the call of each step; silent brokers leave time for the next.
     """
     call = new_call()
     first = describe_producers(call, partitions)
@@ -139,7 +138,7 @@ def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int])
 
 
 def _leaderless(call: Call) -> dict[str, KafkaError]:
-    """Return the partitions of __transaction_state without a leader: no broker reports their transactions."""
+    """Return the partitions of __transaction_state without a leader, whose transactions nobody reports."""
     results = describe_topics(call, [STATE_TOPIC])
     error = results.failed.get(STATE_TOPIC)
     if error is not None:
@@ -181,7 +180,7 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
 def _judge_unlisted(
     tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
 ) -> OpenTransaction:
-    """Return the verdict on a producer that no coordinator reports; brokers hide ids from unauthorized principals."""
+    """Return the verdict on a producer that no coordinator reports; ids are hidden from unauthorized principals."""
     hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:

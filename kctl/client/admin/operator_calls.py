@@ -1,5 +1,3 @@
-"""OperatorCalls: methods of `Admin` for operators: configs, partitions, access, transactions, and more."""
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
@@ -72,7 +70,7 @@ class OperatorCalls:
             include_synonyms: include the overridden values of other sources.
             include_documentation: include the broker's description of each property.
             keys: the properties to return, if a resource has them; None for all.
-            broker_id: broker to query about resources that any broker can describe; None: any.
+            broker_id: broker to query about resources that any broker can describe.
 
         Raises: ValueError: the name of a broker is not its id.
         """
@@ -101,7 +99,7 @@ class OperatorCalls:
             validate_only: let the brokers check, and change nothing.
 
         Raises:
-            UnsupportedVersionError: the broker is older than Kafka 2.3.
+            UnsupportedVersionError: before Kafka 2.3.
             ValueError: the name of a broker is not its id.
         """
         return configs.alter_configs(self._call("changing configs", timeout), changes, validate_only=validate_only)
@@ -115,7 +113,7 @@ class OperatorCalls:
         """Increase the number of partitions of topics; existing records do not move.
 
         Args:
-            counts: new total number of partitions for each topic.
+            counts: new total for each topic.
             validate_only: let the brokers check, and change nothing.
         """
         call = self._call("creating partitions", timeout)
@@ -158,7 +156,7 @@ class OperatorCalls:
         """Elect the preferred leaders of partitions, or with UNCLEAN a leader for partitions without one.
 
         Returns whether each partition had an election; False: the leader is already the wanted one. After a lost
-        response, True may be reported without an election. An unclean election may lose records.
+        response, True may be reported without an election. Unclean elections may lose records.
         """
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 
@@ -171,7 +169,7 @@ class OperatorCalls:
     def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
         """Return the quorum of controllers: leader, voters, observers, and their lags.
 
-        Raises: UnsupportedVersionError: the cluster runs without KRaft, or is older than Kafka 3.0.
+        Raises: UnsupportedVersionError: without KRaft, or before Kafka 3.0.
         """
         return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
@@ -205,7 +203,7 @@ class OperatorCalls:
     def describe_acls(
         self, wanted: AclFilter | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> list[AclRule]:
-        """Return the ACL rules that a filter matches; None: all. SECURITY_DISABLED if brokers have no authorizer.
+        """Return the ACL rules that a filter matches, or all. SECURITY_DISABLED if brokers have no authorizer.
 
         Args: broker_id: broker to query; None: any.
         """
@@ -237,7 +235,7 @@ class OperatorCalls:
 
         Args: broker_id: broker to query; None: any.
 
-        Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
+        Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
@@ -251,7 +249,7 @@ class OperatorCalls:
 
         Args: changes: `ScramPassword` creates missing users; `ScramRemoval`.
 
-        Raises: UnsupportedVersionError: the broker is older than Kafka 2.7.
+        Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
 
@@ -263,7 +261,7 @@ class OperatorCalls:
     ) -> Results[TopicPartition, EligibleLeaders]:
         """Return the replicas that may lead the partitions of topics although they are not in sync.
 
-        Raises: UnsupportedVersionError: the broker is older than Kafka 3.8.
+        Raises: UnsupportedVersionError: before Kafka 3.8.
         """
         return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
 
@@ -277,7 +275,7 @@ class OperatorCalls:
             entity_types: only entities with all of these parts: `user`, `client-id`, `ip`.
             broker_id: broker to query; None: any.
 
-        Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
+        Raises: UnsupportedVersionError: before Kafka 2.6.
         """
         from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
@@ -297,7 +295,7 @@ class OperatorCalls:
             changes: for each entity, values by key; None removes a quota.
             validate_only: let the brokers check, and change nothing.
 
-        Raises: UnsupportedVersionError: the broker is older than Kafka 2.6.
+        Raises: UnsupportedVersionError: before Kafka 2.6.
         """
         from kctl.client.admin import client_quotas  # deferred import: keeps start-up fast
 
@@ -314,7 +312,7 @@ class OperatorCalls:
 
         Raises:
             BrokerError: GROUP_ID_NOT_FOUND: the share group does not exist.
-            UnsupportedVersionError: the coordinator is older than Kafka 4.1.
+            UnsupportedVersionError: before Kafka 4.1.
         """
         call = self._call(f"listing offsets of share group {group_id}", timeout)
         return share_groups.list_share_offsets(call, group_id, partitions)
@@ -352,13 +350,13 @@ class OperatorCalls:
 
         Args:
             states: only these: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...
-            producer_ids: only transactions of these producers.
+            producer_ids: only of these producers.
             longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
             pattern: only ids that match this regular expression (Kafka 4.1).
-            broker_ids: only transactions of these coordinators; None: all.
+            broker_ids: only of these coordinators.
 
         Raises:
-            UnsupportedVersionError: a broker is older than Kafka 3.0, or than a filter requires.
+            UnsupportedVersionError: before Kafka 3.0, or the release of a filter.
             KafkaError: no broker responded.
         """
         wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
@@ -370,7 +368,7 @@ class OperatorCalls:
     ) -> Results[str, TransactionDescription]:
         """Return transactions with state, producer, and partitions; TRANSACTIONAL_ID_NOT_FOUND for unknown ids.
 
-        Raises: UnsupportedVersionError: the coordinator is older than Kafka 3.0.
+        Raises: UnsupportedVersionError: before Kafka 3.0.
         """
         call = self._call("describing transactions", timeout)
         return transactions.describe_transactions(call, transactional_ids)
@@ -381,7 +379,7 @@ class OperatorCalls:
     ) -> Results[TopicPartition, Producers]:
         """Return the producers that the leader of each partition remembers, and the starts of their transactions.
 
-        Raises: UnsupportedVersionError: a leader is older than Kafka 2.8.
+        Raises: UnsupportedVersionError: before Kafka 2.8.
         """
         return producers.describe_producers(self._call("describing producers", timeout), partitions)
 
@@ -389,7 +387,7 @@ class OperatorCalls:
     def open_transactions(self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None) -> OpenTransactions:
         """Return the open transactions of partitions, each with a verdict: running, overdue, hanging, or undecided.
 
-        Raises: UnsupportedVersionError: a broker is older than Kafka 3.0.
+        Raises: UnsupportedVersionError: before Kafka 3.0.
         """
 
         def new_call() -> Call:
@@ -408,11 +406,11 @@ class OperatorCalls:
 
         Use it for hanging transactions only: a transaction in use would be split.
 
-        Returns: its producer, as it was before.
+        Returns: its former producer.
 
         Raises:
             BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
-            UnsupportedVersionError: the leader is older than Kafka 2.8.
+            UnsupportedVersionError: before Kafka 2.8.
         """
         call = self._call(f"aborting the transaction at offset {start_offset} of {partition}", timeout)
         return abort.abort_transaction(call, partition, start_offset)

@@ -1,6 +1,6 @@
-"""Reassignments of partitions to other brokers: start, list, cancel, by the controller.
+"""Reassignments of partitions to other brokers, by the controller.
 
-Repeated moves have no effect; a repeated cancellation is NO_REASSIGNMENT_IN_PROGRESS.
+Repeated moves have no effect; repeated cancellations are NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -44,7 +44,7 @@ class RecordTime(NamedTuple):
 
 
 class _Further(NamedTuple):
-    """Records that did not arrive; the next fetch starts at `offset`."""
+    """Records from `offset` on exist but did not arrive."""
 
     offset: int
 
@@ -79,10 +79,7 @@ class KeySample(NamedTuple):
 
 
 def find_records(call: Call, offsets: Mapping[TopicPartition, int]) -> Results[TopicPartition, RecordTime | None]:
-    """Return offset and time of the first record at or after each offset, None without one.
-
-    Records of aborted transactions count; markers do not.
-    """
+    """Return the first record at or after each offset; records of aborted transactions count, markers do not."""
     return _find(call, offsets, _time_of)
 
 

@@ -1,4 +1,4 @@
-"""SCRAM credentials of users: describe, set, and delete. Only salted hashes of passwords are sent (RFC 5802)."""
+"""SCRAM credentials of users. Only salted hashes of passwords are sent (RFC 5802)."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,8 +59,8 @@ def describe_scram_users(
 def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
     """Return the outcome of each credential.
 
-    Brokers accept one change of a user in a request, so a user's changes are sent one after another; after a failure
-    the rest is not sent and fails with the same error.
+    Brokers accept one change of a user in a request, so further ones follow; after a failure they are not sent and fail
+    with the same error.
     """
     for change in changes:
         if change.mechanism not in SCRAM_NUMBERS:
@@ -86,7 +86,7 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
 
 
 def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
-    """Return the outcome of each user's change. A repeated removal without a credential counts as made."""
+    """Return the outcome of each user's change; repeated removals without a credential count as made."""
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     unanswered = Unanswered()

@@ -1,4 +1,4 @@
-"""Start offsets of share groups: list, set, and delete. Source: KIP-932, KIP-1226 (lag).
+"""Start offsets of share groups. Source: KIP-932, KIP-1226 (lag).
 
 Share groups have no commits: all records before the start offset of a partition are done.
 """

@@ -1,6 +1,6 @@
 """Requests that any broker can handle: long lists in parts, sent to several brokers in parallel.
 
-A broker handles the requests of a connection one by one. A broker that is behind does not know the newest topics, so
+A broker handles requests of a connection one by one. A broker that is behind does not know the newest topics, so
 another one is queried about them.
 """
 
@@ -33,7 +33,7 @@ def is_unknown_topic(outcome: object) -> bool:
 
 
 class BrokersBehind:
-    """Brokers that did not know a topic; used again in a call only if no other broker is connected."""
+    """Brokers that did not know a topic; used again in a call only if no other is connected."""
 
     def __init__(self, call: Call) -> None:
         self._client = call.client
@@ -41,12 +41,11 @@ class BrokersBehind:
         self._nodes: set[Node] = set()
 
     def note(self, node_id: int, outcomes: Iterable[object]) -> None:
-        """Record a broker as behind if an outcome is an unknown topic."""
         if any(is_unknown_topic(each) for each in outcomes):
             self._nodes.add(self._client.network.node(node_id))
 
     def connect_another(self) -> None:
-        """If a broker is behind, wait at most MOMENT_MS for a connection to another one."""
+        """If a broker is behind, wait at most MOMENT_MS for a connection to another."""
         if not self._nodes:
             return
         network, metadata = self._client.network, self._client.metadata
@@ -63,7 +62,7 @@ class BrokersBehind:
         return None if node is None else node.node_id
 
     def ready_node(self, client: ClusterClient, busy: tuple[int, ...] = ()) -> Node | None:
-        """Return a ready broker that is not busy; a broker that is behind only if no other is ready."""
+        """Return a ready broker that is not busy; one that is behind only if no other is ready."""
         ids = self._ids()
         has_others = client.network.any_ready_node(avoid=ids) is not None
         return client.network.any_ready_node(avoid=(*busy, *ids) if has_others else busy)
@@ -88,10 +87,8 @@ def ask_brokers(
 ) -> dict[K, V | KafkaError]:
     """Return the outcome of each item, as `Call.ask_items` does with any node.
 
-    If a broker fails, its part is sent to another ready broker. At the deadline, only items without a response fail,
-    unless all do.
-
-    Args: behind: chooses the broker of each part, and records brokers that did not know a topic.
+    If a broker fails, its part goes to another ready one. At the deadline, only items without a response fail, unless
+    all do.
     """
     if len(keys) <= PART_ITEMS:
         answer = call.answer_of(behind.route, build(keys), response_type, is_for_any=True)

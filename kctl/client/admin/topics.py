@@ -109,7 +109,7 @@ def list_topic_names(call: Call, *, include_internal: bool) -> list[str]:
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
-    """Return each topic; another broker is queried about unknown topics, unless `broker_id` is given."""
+    """Return each topic; another broker is queried about unknown ones, unless `broker_id` is given."""
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
@@ -146,7 +146,7 @@ def _with_leaders(found: TopicInfo | KafkaError) -> TopicInfo | KafkaError:
 def _described(
     call: Call, behind: BrokersBehind, names: list[str], broker_id: int | None = None
 ) -> dict[str, TopicInfo | KafkaError]:
-    """Request the metadata of topics once, from `broker_id` or from a broker that is not behind."""
+    """Request the metadata once, from `broker_id` or from a broker that is not behind."""
     route = behind.route if broker_id is None else broker(broker_id)
     is_for_any = broker_id is None
     answer = call.answer_of(route, lambda _: metadata_request(names), MetadataResponse, is_for_any=is_for_any)
@@ -182,7 +182,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerError | None:
-    """Return the error of an item, or None. NOT_CONTROLLER also refreshes the metadata."""
+    """Return the error of an item; NOT_CONTROLLER also refreshes the metadata."""
     if code == ErrorCode.NONE:
         return None
     if code == ErrorCode.NOT_CONTROLLER:
@@ -191,7 +191,7 @@ def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerEr
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
-    """Return the outcome of each topic. After a lost response, a topic with the wanted count is a success."""
+    """Return the outcome of each topic; after a lost response, the wanted count is a success."""
     sent: dict[str, int] = {}
 
     def build(names: list[str], timeout_ms: int) -> Request:

@@ -77,10 +77,6 @@ class TransactionDescription(NamedTuple):
 def list_transactions(
     call: Call, wanted: TransactionFilter, broker_ids: Sequence[int] | None = None
 ) -> TransactionList:
-    """Return the transactions of all brokers or of some, and the brokers that did not respond.
-
-    Raises: KafkaError: the error of the first broker if none responded.
-    """
     return TransactionList(
         *ask_every_broker(call, lambda node_id: _list_request(call, node_id, wanted), _listed, broker_ids)
     )

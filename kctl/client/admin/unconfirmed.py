@@ -1,4 +1,4 @@
-"""Unconfirmed: changes of one call that were sent without a response, so that their outcome is unknown."""
+"""Changes of one call that were sent without a response, so that their outcome is unknown."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
@@ -46,7 +46,7 @@ class Unconfirmed:
         self._lost: dict[int, None] = {}
 
     def sent(self, node_id: int, request: Request) -> bool:
-        """Record a request if it changes something; return whether it does."""
+        """Record a request if it is a change; return whether it is."""
         is_change = request.NAME in CHANGES and not getattr(request, "validate_only", False)
         if is_change:
             self._in_flight[node_id] = None
@@ -63,10 +63,7 @@ class Unconfirmed:
         return node_id in self._in_flight or node_id in self._lost
 
     def mark(self, error: KafkaError, node_id: int | None = None) -> KafkaError:
-        """Return the error, marked if the change may have been made.
-
-        Args: node_id: the broker of the failed items; None: any broker of the call.
-        """
+        """Return the error, marked if the change may have been made by `node_id`, or any broker."""
         is_unknown = self.has(node_id) if node_id is not None else bool(self._in_flight or self._lost)
         return with_unknown_outcome(error) if is_unknown else error
 

@@ -14,7 +14,7 @@ class TopicMetrics(NamedTuple):
         records_sent: records put on a connection, each counted once.
         bytes_sent: compressed bytes of their batches, without retries.
         batches_retried: repeated sends.
-        records_delivered, records_failed, records_unknown: by result; unlike CloseResult, including aborted transactions.
+        records_delivered, records_failed, records_unknown: by result; unlike CloseResult, with aborted transactions.
     """
 
     records_sent: int = 0

@@ -491,8 +491,8 @@ class Producer(TransactionMethods, NotCopied):
 
         Raises:
             ValueError: negative.
-            CloseTimeout: a callback blocks the network loop, which ends after it; or the network thread makes no progress for
-                5 s beyond the deadline.
+            CloseTimeout: a callback blocks the network loop, which ends after it; or the network thread makes no
+                progress for 5 s beyond the deadline.
 
         Source: KIP-15. Differs: the wait for the thread is bounded too.
         """

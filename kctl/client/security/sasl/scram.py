@@ -66,8 +66,9 @@ class ScramClient:
     def __init__(
         self, mechanism: str, username: str, password: str, entropy: Entropy, *, is_token: bool = False
     ) -> None:
-        """Args: is_token: the credentials are a delegation token (KIP-48). Raises: ConfigError: an empty user name, or one with a
-        NUL.
+        """Args: is_token: the credentials are a delegation token (KIP-48).
+
+        Raises: ConfigError: an empty user name, or one with a NUL.
         """
         if not username or "\0" in username:
             raise ConfigError("sasl.jaas.config: SCRAM needs a username without NUL", key="sasl.jaas.config")

@@ -29,8 +29,9 @@ class TlsChannel:
     """
 
     def __init__(self, context: "ssl.SSLContext", server_hostname: str = "", server_side: bool = False) -> None:
-        """Args: server_hostname: expected host of the certificate, and SNI; unused on the server side. Raises: TlsError: not a
-        valid host name.
+        """Args: server_hostname: expected host of the certificate, and SNI; unused on the server side.
+
+        Raises: TlsError: not a valid host name.
         """
         import ssl
 
