@@ -51,7 +51,7 @@ def describe_all(call: Call, group_ids: Sequence[str]) -> Results[str, GroupDesc
         return DescribeGroupsRequest(groups=groups)
 
     def described(response: Response) -> tuple[list[tuple[str, GroupDescription | KafkaError]], list[str]]:
-        """Return the groups of a response, and the ids of groups of another type or without existence."""
+        """Return the groups of a response, and the ids of groups that do not exist or have another type."""
         of_type: list[tuple[str, GroupDescription | KafkaError]] = []
         others = []
         for group_id, each in _decoded(response, coordinators):

@@ -138,7 +138,7 @@ def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int])
 
 
 def _leaderless(call: Call) -> dict[str, KafkaError]:
-    """Return the partitions of __transaction_state without a leader, whose transactions nobody reports."""
+    """Return the partitions of __transaction_state without a leader: no broker reports their transactions."""
     results = describe_topics(call, [STATE_TOPIC])
     error = results.failed.get(STATE_TOPIC)
     if error is not None:

@@ -128,7 +128,7 @@ class BaseConfig:
         self.ignored[name] = reason
 
     def _why_not_ours(self, name: str) -> str | None:
-        """Return the kinds of clients that have this property, as a text: clients share files."""
+        """Return the kinds of clients with this property, as text: clients share files."""
         from kctl.client.config import KINDS
 
         owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]

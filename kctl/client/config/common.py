@@ -87,7 +87,6 @@ class ClientConfig(SecurityConfig):
 
     @property
     def api_timeout_ms(self) -> int:
-        """Timeout of a blocking call, by the property of this kind of client."""
         return self.default_api_timeout_ms
 
     @property
@@ -95,7 +94,7 @@ class ClientConfig(SecurityConfig):
         return self.security_protocol.endswith("SSL")
 
     def lent(self) -> tuple[Self, Owned[object] | None]:
-        """Return the config for the threads of a client, and the owner of its token callback for the client."""
+        """Return the config for a client's threads, and the owner of its token callback."""
         declared = ClientConfig.sasl_oauthbearer_token_callback
         callback = self.sasl_oauthbearer_token_callback
         if callback is None:

@@ -52,10 +52,7 @@ def iso_duration_ms(duration: str) -> int:
 
 
 class Strategy(Kind[tuple[Any, ...]]):
-    """Assignors by name, by Java's class names, or as objects of the application.
-
-    Objects are functions, or have the methods of `Assignor`; each has a name on the wire.
-    """
+    """Assignors by name, by Java's class names, or as functions or objects with the methods of `Assignor`."""
 
     _METHODS = ("name", "supports_cooperative", "subscription_user_data", "assign")
 
@@ -157,7 +154,6 @@ class ConsumerConfig(ClientConfig):
 
     @property
     def auto_offset_reset_duration_ms(self) -> int | None:
-        """Duration of by_duration, or None for other policies."""
         if not self.auto_offset_reset.startswith(_BY_DURATION):
             return None
         return iso_duration_ms(self.auto_offset_reset[len(_BY_DURATION) :])

@@ -46,9 +46,7 @@ class BootstrapServers(Kind[tuple[Endpoint, ...]]):
 
 
 def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
-    """Return the endpoints of bootstrap.servers, and the security protocol of their prefixes or None. Raises:
-    ValueError.
-    """
+    """Return the endpoints of bootstrap.servers, and their security protocol or None. Raises: ValueError."""
     if isinstance(raw, str):
         raw = raw.split(",")
     if not isinstance(raw, list | tuple):
@@ -73,10 +71,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
 
 
 def read_entry(entry: str) -> tuple[Endpoint, str | None]:
-    """Return the endpoint of an entry, and the security protocol of its prefix or None.
-
-    Raises: ValueError: with the entry and the reason.
-    """
+    """Return the endpoint of an entry, and its security protocol or None. Raises: ValueError: with the reason."""
     match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
     if match is None or entry.startswith("-"):
         raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")

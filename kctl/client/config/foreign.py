@@ -1,4 +1,4 @@
-"""Properties of Java and other clients without a meaning in kctl.
+"""Properties of other clients without a meaning in kctl.
 
 Refused ones would change the meaning of other properties; others are ignored with a warning.
 """

@@ -1,4 +1,4 @@
-"""Files given by users, opened and read without waiting for the writer of a FIFO."""
+"""Files given by users, read without waiting for the writer of a FIFO."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
-    """Return the bytes of a file up to a limit, and its mode.
+    """Return at most `most_bytes` of a file, and its mode.
 
     Raises: OSError: including pipes without a writer, which would look like empty files.
     """

@@ -37,7 +37,7 @@ class Kind(ABC, Generic[T]):
     def read(self, raw: object) -> T: ...
 
     def write(self, value: T) -> str:
-        """Return the value as in a .properties file, so that `read` accepts it."""
+        """Return the value as in a .properties file, accepted by `read`."""
         return str(value)
 
 
@@ -241,13 +241,13 @@ class Property(Generic[T]):
 
 
 def shown(raw: object) -> str:
-    """Return a quoted value for errors, shortened, with escaped control characters."""
+    """Return a quoted value for errors, shortened and escaped."""
     text = ascii(raw) if not isinstance(raw, str) else repr(_mask_users(raw)[: LONGEST_SHOWN + 1])
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...'"
 
 
 def mask_urls(text: str) -> str:
-    """Return a text with the passwords of URLs as `***`; references such as ${env:NAME} are kept."""
+    """Return a text with masked passwords of URLs; references such as ${env:NAME} are kept."""
     return _URL_PASSWORD.sub(r"\g<user>:***@", text)
 
 
@@ -256,7 +256,7 @@ def passwords_in_urls(text: str) -> list[str]:
 
 
 def _mask_users(text: str) -> str:
-    """Mask `user:password@` even without a scheme: a server that is written like a URL."""
+    """Mask `user:password@` even without a scheme: a server written like a URL."""
     return _USER_PASSWORD.sub(r"\g<user>:***@", text)
 
 

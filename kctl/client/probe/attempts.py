@@ -1,6 +1,6 @@
 """DNS queries and connections in progress of a prober.
 
-Connections may be kept idle and then tested: balancers and NATs may drop idle connections silently.
+Connections may be kept idle and then tested: balancers and NATs may drop idle ones silently.
 """
 
 from kctl.client.errors import KafkaError, SaslRequired
@@ -23,7 +23,6 @@ class IdleHold:
         return not self.is_asked and now_ms >= self.until_at_ms
 
     def ended(self, now_ms: int, error: KafkaError | None) -> IdleReport:
-        """Return the report of a connection that responded or failed now."""
         silent_until_ms = self.until_at_ms if self.is_asked else min(now_ms, self.until_at_ms)
         return IdleReport(max(0, silent_until_ms - self.since_at_ms), error)
 

@@ -2,8 +2,8 @@
 
 1. Metadata without topics: cluster id, brokers, and the controller of a cluster with ZooKeeper. KRaft brokers report
    any broker that forwards requests.
-2. DescribeConfigs of a broker that cannot exist: the error contains the broker's own id, which brokers before Kafka 4.4
-   do not report otherwise; without permission it stays unknown.
+2. DescribeConfigs of a broker that cannot exist: the error contains the broker's id, which brokers before Kafka 4.4 do
+   not report otherwise; unknown without permission.
 3. Coordinator of a group, if given, and its partition of __consumer_offsets.
 4. Fenced brokers, which Metadata leaves out, and the replicas of all partitions, for missing brokers.
 5. Leader of the KRaft controllers. Brokers forward the request, so there may be no response.
@@ -88,15 +88,15 @@ class Conversation:
         self._questions.append(quorum_request())
 
     def check_pause(self, now_ms: int) -> bool:
-        """End the pause at `again_at_ms`; return whether the next request must wait."""
+        """End a pause that is over; return whether the next request must wait."""
         if self.again_at_ms is not None and now_ms >= self.again_at_ms:
             self.again_at_ms = None
         return self.again_at_ms is not None
 
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
-        """Send the next request that the server supports; return False if none is left.
+        """Send the next supported request; return False if none is left.
 
-        Raises: WrongPeerError: the server does not support Metadata, so it is not a broker.
+        Raises: WrongPeerError: without Metadata the server is not a broker.
         """
         versions = self._connection.versions
         assert versions is not None
@@ -189,7 +189,6 @@ def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> No
 
 
 def ask_mechanisms(connection: Connection, now_ms: int, deadline_at_ms: int) -> bool:
-    """Start SASL to list the mechanisms; return False if the broker does not support it."""
     from kctl.client.protocol.api.sasl import SaslHandshakeRequest  # deferred import
 
     versions = connection.versions
@@ -237,7 +236,7 @@ def _replicas(response: MetadataResponse) -> ReplicaReport | None:
 
 
 def _quorum_leader(response: DescribeQuorumResponse) -> int | None:
-    """Return the leader of the controllers; NO_NODE without one, None without permission."""
+    """Return the controllers' leader; NO_NODE without one, None without permission."""
     parts = [part for topic in response.topics for part in topic.partitions]
     codes = {response.error_code, *(part.error_code for part in parts)} - {ErrorCode.NONE}
     if not codes and len(parts) == 1:
@@ -251,7 +250,6 @@ def _coordinator(response: FindCoordinatorResponse, group: str) -> CoordinatorRe
 
 
 def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> CoordinatorReport:
-    """Add the partition of the group's offsets, if the topic exists."""
     partitions = response.topics[0].partitions if response.topics else []
     if not partitions:
         return report
@@ -261,7 +259,7 @@ def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> Co
 
 
 def group_hash(group_id: str) -> int:
-    """Return the hash by which brokers choose the partition of a group: Java's string hash, made positive.
+    """Return the hash by which brokers choose a group's partition: Java's string hash, made positive.
 
     The least integer, which has no positive counterpart, becomes 0.
     """

@@ -1,4 +1,4 @@
-"""Findings: problems in the reports of a probe, with an id for scripts, a severity, a place, evidence, and a hint."""
+"""Findings: problems in the reports of a probe, with evidence and hints."""
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ class _Known:
     """Facts of a round for findings about one address.
 
     Attributes:
-        of_node: reports of each broker.
+        of_node: reports of each server.
         at_place: broker advertised at each host and port.
         has_others: a given address works.
     """
@@ -140,7 +140,7 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
 
 
 def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
-    """Return the finding of a server without a working address: authentication, TLS, broker, or unknown."""
+    """Return the finding of a server without a working address."""
     severity = Severity.WARNING if known.has_others else Severity.ERROR
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")
@@ -177,7 +177,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
 
 
 def _is_unreached(report: AddressReport) -> bool:
-    """Return whether nothing responded at the address, which may be wrong; addresses of silent brokers are correct."""
+    """Return whether nothing responded; addresses of silent brokers are correct."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
 
@@ -228,7 +228,7 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) -> Iterable[ProbeFinding]:
-    """Yield absent brokers: fenced, or unregistered with replicas. Also replicas that are not in sync."""
+    """Yield absent brokers: fenced, or unregistered with replicas; and replicas that are not in sync."""
     unusable = {broker.node_id for broker in unusable_brokers(reports)}
     for broker in sorted(_fenced(reports)):
         if broker.node_id not in unusable:
@@ -307,7 +307,7 @@ def _untried(count: int) -> Iterable[ProbeFinding]:
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:
-    """Yield problems of certificates beyond the first one, at which the handshake stops."""
+    """Yield problems beyond the first certificate, at which the handshake stops."""
     for report in reports:
         if report.tls is None:
             continue
@@ -336,7 +336,7 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
 
 
 def is_for(name: str, host: str) -> bool:
-    """Return whether a certificate name covers a host, directly or by `*.` in place of its first label."""
+    """Return whether a certificate name covers a host, directly or by `*.` for its first label."""
     name, host = name.lower(), host.lower().strip("[]")
     try:
         return ipaddress.ip_address(name) == ipaddress.ip_address(host)

@@ -1,6 +1,6 @@
 """Logins: tokens and tickets of a round, obtained in helper threads.
 
-A connection that waits for its login reads no further bytes, so a silent server delays only that connection.
+Connections that wait for a login read no further bytes, so a silent server delays only its own.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,13 +26,13 @@ class Logins:
         self._by_host: dict[str, Lookup | None] = {}
 
     def begin(self, host: str) -> None:
-        """Start to obtain the login for `host`, unless it is in progress; valid ones are kept."""
+        """Start to obtain the login for `host`; valid ones are kept."""
         found = self._by_host.get(host)
         if found is None or found.done:
             self._by_host[host] = self._factory.get_login(host, self._resolver, self._on_done)
 
     def holds(self, attempt: ProbeAttempt, data: bytes | memoryview) -> bool:
-        """Keep bytes whose response needs a pending login; return False if the login is available.
+        """Keep bytes whose response needs a pending login; return False if it is available.
 
         Raises: RemoteProtocolError: more bytes than possible before a login.
         """
@@ -46,7 +46,7 @@ class Logins:
         return True
 
     def released(self, attempts: Iterable[ProbeAttempt]) -> list[Received]:
-        """Return the kept bytes of connections whose login is available or has failed."""
+        """Return the kept bytes of connections whose login has ended."""
         found = []
         for attempt in attempts:
             if attempt.held and not self._is_waiting(attempt):
@@ -55,7 +55,6 @@ class Logins:
         return found
 
     def expired(self, attempt: ProbeAttempt, limit_ms: int, elapsed_ms: int) -> KafkaError | None:
-        """Return the error of a connection whose login was not available in time; None for others."""
         if not attempt.held:
             return None
         target, waits_for = attempt.connection.target, self._factory.waits_for

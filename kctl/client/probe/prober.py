@@ -1,6 +1,5 @@
-"""Prober: one round over servers and the brokers that they advertise; every address is tested.
-
-Uses the connections and timeouts of the client, without races, all in parallel.
+"""Prober: one round over servers and the brokers that they advertise. It tests every address in parallel, with the
+client's connections and timeouts, without races.
 """
 
 from collections import deque
@@ -134,7 +133,6 @@ class Prober:
 
     @property
     def waiting(self) -> int:
-        """Number of advertised brokers not yet tried."""
         return len(self._next_nodes)
 
     def next_deadline_at_ms(self) -> int:
@@ -143,7 +141,6 @@ class Prober:
         return min(self._idle_expiry.next_deadline_at_ms(), names, asking, self._redials.next_at_ms())
 
     def next_limit(self) -> NextLimit | None:
-        """Return the next timeout; None if nothing is in progress."""
         limits = [NextLimit(name.deadline_at_ms, CONNECT_LIMIT, name.target) for name in self._names]
         for channel, attempt in self._attempts.items():
             target = attempt.connection.target
@@ -157,7 +154,7 @@ class Prober:
         return min(limits, key=lambda limit: limit.at_ms, default=None)
 
     def poll(self, until_ms: int) -> None:
-        """Advance all attempts: wait for I/O, a timeout, or `until_ms`."""
+        """Advance all attempts; wait for I/O, a timeout, or `until_ms`."""
         for _ in range(min(_NODES_PER_POLL, len(self._next_nodes))):
             self._look_up(self._next_nodes.popleft(), advertised=True)
         self._advance_names(self.clock.now_ms())
@@ -346,7 +343,7 @@ class Prober:
             self._asked_all(attempt, now_ms)
 
     def _go_on_again(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Record the success of a second attempt; request the mechanisms first if wanted."""
+        """Record a successful second attempt; request the mechanisms first if wanted."""
         if not attempt.wants_mechanisms:
             attempt.report.works_with = other_protocol(self._config.security_protocol)
         elif not attempt.is_asked:
@@ -441,7 +438,7 @@ class Prober:
                 self._expire_ready(attempt, now_ms)
 
     def _expire_ready(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """End the idle time or a pause of a connection, or fail an overdue response."""
+        """End a connection's idle time or pause, or fail an overdue response."""
         connection = attempt.connection
         if attempt.conversation is not None and attempt.conversation.again_at_ms is not None:
             self._go_on(attempt, now_ms)

@@ -32,7 +32,6 @@ class Redials:
         return min((at_ms for at_ms, _ in self._waiting), default=FOREVER_MS)
 
     def due(self, now_ms: int) -> list[AddressReport]:
-        """Return a new report for each due redial."""
         waiting, self._waiting = self._waiting, []
         due: list[AddressReport] = []
         for at_ms, failed in waiting:

@@ -37,7 +37,6 @@ class TlsReport(NamedTuple):
 
 
 def tls_report(channel: "TlsChannel | None") -> TlsReport | None:
-    """Return the current TLS state of a channel; None without TLS or before certificates."""
     if channel is None:
         return None
     chain = channel.peer_chain()
@@ -128,7 +127,7 @@ class AddressReport:
 
     @property
     def reason(self) -> str:
-        """Reason of the failure without server and phase; empty without one."""
+        """Reason of the failure, without server and phase."""
         if self.error is None:
             return ""
         words = str(self.error).removeprefix(f"{self.target}: ")
@@ -142,7 +141,7 @@ class AddressReport:
 
 
 def reports_of_addresses(reports: list[AddressReport], found: AddressReport, addresses: int) -> list[AddressReport]:
-    """Return a report for each address of a name: the report of its DNS query, and new ones after it."""
+    """Return the report of a DNS query and new ones after it, one for each address."""
     more = [
         AddressReport(
             found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=found.limit_ms

@@ -7,7 +7,7 @@ Reading one partition of a fetch response::
         ...
     reader.next_offset                           # where the next fetch starts
 
-`aborted` is None for read_uncommitted, otherwise the list of AbortedTransaction of the fetch response. Records before
+`aborted` is None for read_uncommitted, otherwise the AbortedTransaction list of the response. Records before
 `fetch_offset` and from `stop_offset` on are left out. Control batches are in `reader.markers`. Damage raises
 CorruptBatchError (UnsupportedCodecError for an unknown codec) after the records before it were returned.
 
@@ -23,9 +23,8 @@ with `conditions=[Condition("value", re.compile(b"x").search)]`. `reader.pieces(
 ValuePlaces, which write themselves to a descriptor without a copy. Columns for tables:
 `reader.columns(Columns(keys=True, ..., room_bytes=4 << 20), 16384)`.
 
-Many records: `Rows(values, keys, ...)` are columns, encoded by `builder.try_append_rows(rows, first, end)`.
-
-For brokers: split_batches, stamp_batch, control_batch. Codec libraries are imported on first use.
+Many records: `Rows(values, keys, ...)` with `builder.try_append_rows(rows, first, end)`. For brokers: split_batches,
+stamp_batch, control_batch.
 """
 
 from kctl.client.records._hot import is_compiled

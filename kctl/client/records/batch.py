@@ -1,7 +1,4 @@
-"""Header of a version 2 batch: read, written, and stamped as by a broker.
-
-Source: https://kafka.apache.org/documentation/#recordbatch.
-"""
+"""Header of a version 2 batch. Source: https://kafka.apache.org/documentation/#recordbatch."""
 
 from struct import Struct
 from typing import Final, NamedTuple
@@ -58,10 +55,7 @@ _MAX_BASE_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Source(NamedTuple):
-    """Topic and partition of bytes, for errors and records.
-
-    Attributes: origin: position of the records field in its buffer.
-    """
+    """Topic and partition of bytes; `origin` is the position of the records field in its buffer."""
 
     topic: str
     partition: int
@@ -90,9 +84,7 @@ class Source(NamedTuple):
 
 
 def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bool) -> BatchInfo:
-    """Read the header of the version 2 batch at `data[at:end]`. Raises: CorruptBatchError: wrong CRC or impossible
-    header. UnsupportedCodecError.
-    """
+    """Read the header of the version 2 batch at `data[at:end]`. Raises: CorruptBatchError, UnsupportedCodecError."""
     base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
     if end - at < BATCH_OVERHEAD_BYTES:
         raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
@@ -165,9 +157,8 @@ def batch_head(
 
 
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
-    """Return the version 2 batch as a broker stores it: with offset, leader epoch, and optionally the log append time.
-
-    The records are unchanged; readers replace their timestamps by the log append time.
+    """Return the version 2 batch as a broker stores it, optionally with a log append time, which replaces the
+    timestamps of its records for readers.
     """
     _, length, _, magic = _BEFORE_CRC.unpack_from(batch)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, magic)
@@ -180,7 +171,6 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
 
 
 def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """Return the header of the version 2 batch with another producer id, epoch, and base sequence."""
     fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)

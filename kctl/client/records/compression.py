@@ -1,6 +1,5 @@
-"""Compression codecs of batches, with a bounded decompressed size.
-
-Includes xerial framing for snappy and independent blocks for lz4. cramjam is imported with the first compressed batch.
+"""Compression codecs of batches, with a bounded decompressed size: also xerial framing for snappy, and independent lz4
+blocks. cramjam is imported with the first compressed batch.
 
 Source: KIP-110 (zstd); https://github.com/xerial/snappy-java; https://github.com/lz4/lz4.
 """
@@ -69,10 +68,7 @@ def _xerial(data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """Return the plain bytes, at most `max_bytes`.
-
-    Raises: DecompressionError: the data is damaged, ends early, or exceeds `max_bytes`.
-    """
+    """Return the plain bytes. Raises: DecompressionError: damaged, incomplete, or more than `max_bytes`."""
     if codec == "none":
         return bytes(data)
     if codec == "gzip":
@@ -126,7 +122,7 @@ def _is_gzip(data: memoryview) -> bool:
 
 
 def _unsnappy(data: bytes, max_bytes: int) -> bytes:
-    """Return the plain bytes of xerial blocks, or of one raw block, which some clients write."""
+    """Return the plain bytes of xerial blocks, or of one raw block, as some clients write."""
     import cramjam
 
     blocks = _xerial_blocks(data) if data.startswith(_XERIAL_MAGIC) else iter((data,))
@@ -162,7 +158,6 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _grow(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """Decompress frames of unknown size with growing buffers."""
     import cramjam
 
     decompress_into = cramjam.lz4.decompress_into if codec == "lz4" else cramjam.zstd.decompress_into

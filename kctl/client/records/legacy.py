@@ -31,8 +31,6 @@ class Message(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """A message, or all messages of a wrapper, with records in version 2 encoding."""
-
     info: BatchInfo
     records: bytes
 
@@ -40,9 +38,8 @@ class Rewritten(NamedTuple):
 def read_message(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, max_decompressed_bytes: int
 ) -> Rewritten:
-    """Read the message at `data[at:end]`, or the messages inside a wrapper.
-
-    Raises: CorruptBatchError: wrong CRC, impossible length or offset. UnsupportedCodecError.
+    """Read the message at `data[at:end]`, or the messages in a wrapper. Raises: CorruptBatchError,
+    UnsupportedCodecError.
     """
     outer = _parse(source, data, at, end, check_crcs=check_crcs, base_offset=FRAME.unpack_from(data, at)[0], origin=at)
     codec = codec_name(outer.attributes & _CODEC_MASK)
@@ -57,7 +54,7 @@ def read_message(
 def _parse(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, base_offset: int, origin: int
 ) -> Message:
-    """Read a message; `base_offset` and `origin` are the place of the outer message for errors."""
+    """Read a message; `base_offset` and `origin` locate the outer one for errors."""
     offset, _ = FRAME.unpack_from(data, at)
     pos = at + FRAME_BYTES
     crc, magic, attributes = _HEAD.unpack_from(data, pos)
@@ -120,7 +117,7 @@ def _unwrap(
 
 
 def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message], at: int) -> Rewritten:
-    """Encode the messages as version 2 records. A log append time of the wrapper applies to all."""
+    """Encode the messages as version 2 records; a log append time of the wrapper applies to all."""
     first, last = messages[0], messages[-1]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
         raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)

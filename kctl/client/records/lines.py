@@ -1,4 +1,4 @@
-"""Lines: values in one bytes object, each followed by a delimiter; a column for `send_columns`."""
+"""Lines: values in one bytes object, each followed by a delimiter, as a column for `send_columns`."""
 
 from collections.abc import Iterator, Sequence
 from typing import overload
@@ -8,7 +8,7 @@ from kctl.client.records._hot.rows import Rows, split_all
 
 
 class Lines(Sequence[bytes]):
-    """Lines of `data` that end with a delimiter. Bytes after the last delimiter are excluded.
+    """Lines of `data` that end with a delimiter; bytes after the last one are excluded.
 
     Args:
         delimiter: not empty.
@@ -16,8 +16,7 @@ class Lines(Sequence[bytes]):
 
     Attributes:
         behind: position after the last delimiter.
-        longest_bytes: size of the longest line.
-        total_bytes: size of all lines without delimiters.
+        longest_bytes, total_bytes: size of the longest line, and of all lines, without delimiters.
     """
 
     def __init__(self, data: bytes, delimiter: bytes, begun: bytes = b"") -> None:
@@ -59,7 +58,7 @@ class Lines(Sequence[bytes]):
         return [self.total_bytes] if self._count == 1 else [*map(len, self.between(0, self.behind))]
 
     def pieces(self) -> list[tuple[bytes, int, int]]:
-        """Return (bytes, start, end) of pieces that contain all lines with their delimiters."""
+        """Return (bytes, start, end) of pieces with all lines and their delimiters."""
         if not self._begun:
             return [(self._data, 0, self.behind)]
         first = self._data.find(self._delimiter) + len(self._delimiter)
@@ -76,7 +75,7 @@ class Lines(Sequence[bytes]):
         return self._data[self.behind :]
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Encode lines from byte `at` on as records, at most `most`, within `room_bytes` but at least one.
+        """Encode lines from byte `at` on as records: at most `most`, within `room_bytes` but at least one.
 
         Returns: (records, their number, start of the next line or `behind`).
         """
@@ -84,5 +83,4 @@ class Lines(Sequence[bytes]):
         return encode_lines(begun, self._data, at, self.behind, self._delimiter, room_bytes, most)
 
     def content_bytes(self, at: int, end: int, count: int) -> int:
-        """Return the size of `count` lines in `data[at:end]` without delimiters."""
         return end - at - count * len(self._delimiter) + (0 if at else len(self._begun))

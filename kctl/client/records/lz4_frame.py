@@ -1,4 +1,4 @@
-"""lz4 frames with independent blocks, as Kafka's clients write them; blocks are decompressed into their final place.
+"""lz4 frames with independent blocks, as Kafka's clients write them, decompressed block by block into place.
 
 Three to four times as fast as a library's frame reader. Checksums are ignored, as the CRC of the batch covers the
 bytes; Java verifies only block checksums.
@@ -38,7 +38,7 @@ class _Block(NamedTuple):
 def unframed(data: memoryview, max_bytes: int) -> bytes | None:
     """Return the plain bytes of a frame, at most `max_bytes`.
 
-    None for frames of other kinds, damaged or too large ones; a library's reader then finds the reason.
+    None for other, damaged, or too large frames: a library's reader then finds the reason.
     """
     import cramjam
 
@@ -70,7 +70,7 @@ def unframed(data: memoryview, max_bytes: int) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _block_bytes(header: bytes) -> int | None:
-    """Return the block size in a header; None if the frame is of another kind."""
+    """Return the block size in a header; None for frames of another kind."""
     if header[:4] != _MAGIC or header[4] & _KIND != _INDEPENDENT_BLOCKS:
         return None
     size_code = header[5] >> 4
@@ -80,7 +80,7 @@ def _block_bytes(header: bytes) -> int | None:
 
 
 def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
-    """Return the blocks of a frame; None if they do not end with the data, or if too many are small."""
+    """Return the blocks of a frame; None if they do not end with the data, or too many are small."""
     flags = data[4]
     at = descriptor_end(flags) + 1
     behind = 4 if flags & _BLOCK_CHECKSUMS else 0
@@ -101,15 +101,11 @@ def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
 
 
 def descriptor_end(flags: int) -> int:
-    """Return the position of the descriptor's checksum."""
     return 6 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY else 0)
 
 
 def repair_header(data: bytes) -> bytes:
-    """Return the frame with a correct header checksum.
-
-    Version 0 messages have a checksum that includes the magic number; KIP-57 did not change them.
-    """
+    """Return the frame with a correct header checksum: in version 0 messages it includes the magic number (KIP-57)."""
     if len(data) < 7:
         return data
     end = descriptor_end(data[4])
@@ -117,7 +113,7 @@ def repair_header(data: bytes) -> bytes:
 
 
 def header_checksum(descriptor: bytes) -> int:
-    """Return the checksum byte of a descriptor of fewer than 16 bytes: from its xxHash32 with seed 0."""
+    """Return the checksum byte of a descriptor below 16 bytes: part of its xxHash32."""
     state = 374761393 + len(descriptor)
     words = len(descriptor) // 4 * 4
     for pos in range(0, words, 4):

@@ -15,7 +15,7 @@ _LEAST_RECORD_BYTES: Final = 7
 class PackedColumn(Sequence[bytes | None]):
     """Keys or values in the form of an Arrow array of bytes.
 
-    Args: parts: buffers of the column, which must not change while it is used.
+    Args: parts: buffers, which must not change while the column is used.
     """
 
     def __init__(self, parts: PackedParts) -> None:
@@ -42,24 +42,17 @@ class PackedColumn(Sequence[bytes | None]):
         return take_entries(self.part(first, end), 0, end - first)
 
     def part(self, first: int, end: int) -> PackedParts:
-        """Return the column of these rows only: the loops in C check all ends that they receive."""
+        """Return only these rows: the loops in C check all ends that they receive."""
         contents, _, bitmap, bit = self.parts
         return contents, self._ends[first : end + 1], bitmap, bit + first
 
     def content_bytes(self, first: int, end: int) -> int:
-        """Return the size of rows from `first` to before `end`, including bytes of null entries, which are usually
-        absent.
-        """
+        """Return the size of rows, including bytes of null entries, which are usually absent."""
         return self._ends[end] - self._ends[first]
 
 
 class PackedRows:
-    """Rows of a column of values and an optional column of keys.
-
-    Attributes:
-        behind: number of rows.
-        longest_bytes: size of key and value of the largest row.
-    """
+    """Rows of values and optional keys; `behind` is their number, `longest_bytes` the size of the largest."""
 
     def __init__(self, values: PackedColumn, keys: PackedColumn | None = None) -> None:
         self._values = values
@@ -90,7 +83,7 @@ class PackedRows:
         return keys + self._values.content_bytes(at, end)
 
     def end_within(self, at: int, overhead_bytes: int, room_bytes: int, most: int) -> int:
-        """Return the end of the rows from `at` on that fit in `room_bytes`: at least one, at most `most`.
+        """Return the end of the rows from `at` on that fit: at least one, at most `most`.
 
         Args: overhead_bytes: size of a row apart from its contents.
         """
@@ -101,13 +94,12 @@ class PackedRows:
         return ends[max(0, fitting - 1)]
 
     def part(self, at: int, end: int, timestamp_ms: int) -> "PackedPart":
-        """Return the rows from `at` to before `end`, which must have keys."""
         assert self._keys is not None
         return PackedPart(self, self._values, self._keys, at, end, timestamp_ms)
 
 
 class PackedPart(NamedTuple):
-    """Rows with keys that choose their partitions."""
+    """Rows with keys, for division by partition."""
 
     packed: PackedRows
     values: PackedColumn
@@ -120,7 +112,7 @@ class PackedPart(NamedTuple):
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:
-        """Divide the rows as `divide_packed`. None if a row has no key, or if there are fewer rows than partitions."""
+        """Divide the rows as `divide_packed`; None also if there are fewer rows than partitions."""
         if self.end - self.first < partition_count:
             return None
         values, keys = (column.part(self.first, self.end) for column in (self.values, self.keys))

@@ -1,7 +1,4 @@
-"""BatchReader: reads the records of one partition in a fetch response, batch by batch.
-
-Leaves out control batches, aborted transactions, and offsets outside the wanted range.
-"""
+"""BatchReader: reads one partition in a fetch response, batch by batch."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
@@ -33,7 +30,7 @@ _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
 class Frame(NamedTuple):
-    """Place of a batch in the bytes; `end` is beyond them if the batch is incomplete."""
+    """Place of a batch; `end` is beyond the bytes if it is incomplete."""
 
     at: int
     end: int
@@ -43,14 +40,15 @@ class Frame(NamedTuple):
 class BatchReader:
     """Records of one partition of a fetch, in offset order.
 
-    Damage after some records is raised by the next call, and by every later one.
+    Leaves out control batches, aborted transactions, and offsets outside the wanted range. Damage after some records is
+    raised by the next call, and by every later one.
 
     Attributes:
         next_offset: offset after the last record returned; after all batches once `exhausted`.
         exhausted: all wanted records were returned. Empty chunks may occur before.
         count: number of records returned.
-        filtered_records: records left out by conditions of the plan.
-        decompressed_bytes: decompressed size of all compressed batches read.
+        filtered_records: left out by conditions of the plan.
+        decompressed_bytes: of all compressed batches read.
         markers: control records read.
     """
 
@@ -91,7 +89,7 @@ class BatchReader:
 
     @property
     def held_bytes(self) -> int:
-        """Decompressed bytes of the current batch; 0 between batches and for uncompressed batches."""
+        """Decompressed bytes of the current batch; 0 for uncompressed ones."""
         if self._cursor is None or self._cursor.buf is self._data:
             return 0
         return len(self._cursor.buf)
@@ -148,7 +146,7 @@ class BatchReader:
         return rows if joined_bytes > LARGE_OUTPUT_BYTES else [b"".join(rows)]
 
     def columns(self, columns: Columns, max_records: int) -> None:
-        """Append the next records to the columns, at most `max_records` or until the columns are full.
+        """Append the next records to the columns, at most `max_records` or until they are full.
 
         Raises: as records(); the columns contain the records before the damage.
         """
@@ -160,7 +158,6 @@ class BatchReader:
                 yield chunk
 
     def _decompressed_enough(self) -> Callable[[], bool]:
-        """Return a function that returns whether OUTPUT_BYTES more were decompressed."""
         enough = self.decompressed_bytes + OUTPUT_BYTES
         return lambda: self.decompressed_bytes >= enough
 
@@ -170,7 +167,7 @@ class BatchReader:
         take: Callable[[RecordCursor, int], None],
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Call `take` with cursors until `max_records` were read, `is_full` returns true, or all are read."""
+        """Call `take` with cursors until `max_records` were read, the output is full, or all are read."""
         if self._error is not None:
             raise self._error
         wanted = self.count + max_records
@@ -203,9 +200,8 @@ class BatchReader:
             self._stop()
 
     def skip(self, error: CorruptBatchError) -> int:
-        """Skip the damage that the last call raised; return the offset to continue at.
-
-        Skips one record if the error has a resume offset, otherwise the rest of the batch.
+        """Skip damage that was raised: one record if the error has a resume offset, otherwise the rest of the batch.
+        Return the offset to continue at.
         """
         self._error = None
         if error.resume_offset is not None:
@@ -225,7 +221,7 @@ class BatchReader:
         self.exhausted = True
 
     def _next_cursor(self) -> RecordCursor | None:
-        """Return a cursor over the next batch; None if it has no wanted records or if no batch is left."""
+        """Return a cursor over the next batch; None if it has no wanted records or none is left."""
         frame = next_frame(self._source, self._data, self._at, self._end)
         if frame is None or frame.end > self._end:
             self.exhausted = True  # an incomplete batch is normal: the next fetch returns it again
@@ -287,7 +283,7 @@ class BatchReader:
 
 
 def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None:
-    """Return the place of the batch at `at`; None if its length is not complete before `limit`.
+    """Return the place of the batch at `at`; None if its length is beyond `limit`.
 
     Raises: CorruptBatchError: impossible length or unknown version.
     """
@@ -302,7 +298,7 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
 
 
 def _offset_behind(data: bytes, frame: Frame) -> int:
-    """Return the offset after a batch from its header; versions 0 and 1 have the offset of the last message there."""
+    """Return the offset after a batch by its header, which in versions 0 and 1 has the last message's."""
     if data[frame.at + MAGIC_AT] != 2 or frame.end - frame.at < BATCH_OVERHEAD_BYTES:
         return frame.base_offset + 1
     return frame.base_offset + 1 + int.from_bytes(data[frame.at + LAST_DELTA_AT : frame.at + LAST_DELTA_AT + 4], "big")
@@ -311,7 +307,7 @@ def _offset_behind(data: bytes, frame: Frame) -> int:
 def split_batches(
     data: bytes, *, topic: str = "", partition: int = -1, check_crcs: bool = True
 ) -> list[tuple[BatchInfo, bytes]]:
-    """Split the records of a produce request into version 2 batches with their headers.
+    """Split a produce request's records into version 2 batches.
 
     Raises: CorruptBatchError: damage, an incomplete batch, or versions 0 and 1, which cannot be produced.
     """

@@ -19,7 +19,7 @@ _KINDS: Final = {0: "abort", 1: "commit"}
 
 
 class AbortedTransaction(NamedTuple):
-    """Entry of a fetch response: records of the producer from the offset up to its marker were aborted."""
+    """Entry of a fetch response: the producer's records from the offset up to its marker were aborted."""
 
     producer_id: int
     first_offset: int
@@ -36,7 +36,7 @@ class ControlMarker(NamedTuple):
 
 
 def read_marker(record: Record) -> ControlMarker:
-    """Return the marker in a record of a control batch. Raises: CorruptBatchError: the key is too short."""
+    """Return the marker in a control record. Raises: CorruptBatchError: the key is too short."""
     key, value, batch = record.key or b"", record.value or b"", record.batch
     if len(key) < _KEY.size:
         raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
@@ -59,7 +59,6 @@ def control_batch(
     leader_epoch: int = -1,
     coordinator_epoch: int = 0,
 ) -> bytes:
-    """Return the batch with which a broker ends a transaction."""
     parts: list[bytes] = []
     key, value = _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch)
     append_record(parts, 0, 0, key, value, (), 1 << 16)
@@ -80,7 +79,7 @@ def control_batch(
 
 
 class AbortedFilter:
-    """Filter of batches that read_committed hides; called for all batches in offset order."""
+    """Filter of batches that read_committed hides; gets all batches in offset order."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._coming = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
@@ -92,6 +91,6 @@ class AbortedFilter:
         return batch.is_transactional and not batch.is_control and batch.producer_id in self._open
 
     def ended(self, marker: ControlMarker) -> None:
-        """Record a marker. After an abort marker, batches of the producer belong to another transaction."""
+        """Record a marker; after an abort, batches of the producer belong to another transaction."""
         if marker.kind == "abort":
             self._open.discard(marker.producer_id)

@@ -32,7 +32,7 @@ class JaasEntry:
     options: dict[str, str] = field(repr=False)
 
     def require(self, option: str) -> str:
-        """Return the value of an option. Raises ConfigError if it is missing or empty."""
+        """Return the value of an option. Raises ConfigError if empty or missing."""
         value = self.options.get(option, "")
         if not value:
             raise ConfigError(f"{KEY}: {self.module} needs {option}=...", key=KEY)
@@ -47,8 +47,7 @@ class _Token:
 
 
 def read_jaas(text: str) -> JaasEntry:
-    """Return the entry of a sasl.jaas.config. Raises: ConfigError: with the position of the error, without the text
-    there.
+    """Return the entry of a sasl.jaas.config. Raises: ConfigError: with the position, without the text there.
 
     Source: Java JaasConfig (a StreamTokenizer). Differs: unquoted values may be numbers or contain punctuation.
     """

@@ -30,7 +30,7 @@ MODULES = (
 
 
 def _import_sources() -> None:
-    """Import every module from its .py file, as the import system would prefer the extension."""
+    """Import every module from its .py file; the import system would prefer the extension."""
     for name in MODULES:
         full_name = f"{__name__}.{name}"
         spec = spec_from_file_location(full_name, Path(__file__).with_name(f"{name}.py"))

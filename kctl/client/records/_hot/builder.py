@@ -36,9 +36,8 @@ def append_record(
     headers: Sequence[Header],
     room: i64,
 ) -> i64:
-    """Append a record to `parts`; return its size, or 0 without appending if it exceeds `room`.
-
-    Raises: RecordTooLargeError: more than MAX_RECORD_BYTES.
+    """Append a record to `parts`; return its size, or 0 without appending if it exceeds `room`. Raises:
+    RecordTooLargeError.
     """
     if 0 <= timestamp_delta < 2048:
         timestamp_bytes = _SMALL_TIMES[timestamp_delta]
@@ -102,10 +101,10 @@ class RecordBatchBuilder:
 
     Args:
         compression: none, gzip, snappy, lz4, or zstd.
-        level: level of the codec, None for its default; snappy has none.
-        batch_size_bytes: limit of the batch size (batch.size).
+        level: of the codec, None for its default; snappy has none.
+        batch_size_bytes: batch.size.
         producer_id, producer_epoch, base_sequence, transactional: see set_producer_state().
-        expected_ratio: compressed size over plain size assumed before compression; 1.0 never exceeds the limit.
+        expected_ratio: assumed compressed over plain size; 1.0 never exceeds the limit.
     """
 
     __slots__ = (
@@ -225,9 +224,8 @@ class RecordBatchBuilder:
         return end - first
 
     def set_records(self, records: bytes, count: i64, timestamp_ms: i64) -> None:
-        """Set all records of the batch as encoded by encode_lines(), with one timestamp.
-
-        Raises: LocalProtocolError: the batch has records.
+        """Set all records as encoded by encode_lines(), with one timestamp. Raises: LocalProtocolError: the batch
+        has records.
         """
         if self._body is not None or self.record_count > 0:
             raise LocalProtocolError("the batch has records already")
@@ -239,7 +237,7 @@ class RecordBatchBuilder:
         self.max_timestamp_ms = timestamp_ms
 
     def _append_values(self, values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64) -> i64:
-        """Append rows like try_append(), in half as many parts, and return their number.
+        """Append rows like try_append(), in half as many parts; return their number.
 
         Requires an earlier record. Stops at the first row that is null, not small, or does not fit.
         """
@@ -281,7 +279,7 @@ class RecordBatchBuilder:
     def _append_keyed(
         self, keys: list[bytes | None], values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64
     ) -> i64:
-        """Append rows with keys as _append_values() does for rows without."""
+        """Append rows with keys as _append_values()."""
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
             return 0
@@ -332,7 +330,7 @@ class RecordBatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the batch: exact without compression or after build(), otherwise estimated by the expected ratio."""
+        """Size of the batch: exact without compression or after build(), otherwise by the expected ratio."""
         if self._body is not None:
             return BATCH_OVERHEAD_BYTES + len(self._body)
         if self.compression == "none":
@@ -351,7 +349,7 @@ class RecordBatchBuilder:
         return len(self._body) / self._records_bytes
 
     def compress(self) -> None:
-        """Compress now, to shorten build(). No records can be appended afterwards."""
+        """Compress now; no records can be appended afterwards."""
         self._compressed()
 
     def _compressed(self) -> bytes:
@@ -364,15 +362,14 @@ class RecordBatchBuilder:
         return body
 
     def build(self) -> bytes:
-        """Return the batch with CRC and base offset 0; only the first call compresses.
-
-        Raises: LocalProtocolError: the batch has no records.
+        """Return the batch with CRC and base offset 0; only the first call compresses. Raises: LocalProtocolError:
+        no records.
         """
         head, body = self.build_pieces()
         return head + body
 
     def build_pieces(self) -> tuple[bytes, bytes]:
-        """Return the batch of build() as its header and its records, which are not copied."""
+        """Return header and records of build(), not joined."""
         if self.record_count == 0:
             raise LocalProtocolError("a batch without records")
         body = self._compressed()

@@ -1,4 +1,4 @@
-"""Loops with a cost of a few nanoseconds for each record: plain records to values or columns, lines to records.
+"""Loops that cost a few nanoseconds for each record: plain records to values or columns, lines to records.
 
 bulk.c is the same in C. Records that are not plain (damage, long numbers) are left to the cursor.
 """
@@ -30,7 +30,7 @@ def take_values(
 
     Args:
         pos, limit: start of the next record, and end of the last record of the batch.
-        first_delta, end_delta: range of accepted offset deltas; the first record outside ends the loop.
+        first_delta, end_delta: accepted offset deltas; the first record outside ends the loop.
         most: maximum number of records.
         left: records left in the batch. The last one is not read if more bytes follow it.
         null: replacement for null values.
@@ -66,7 +66,7 @@ def take_columns(
         room: bytes of contents; the record that uses it up is the last one.
         ends_at_headers: stop at a record with headers.
         base_ms, is_fixed: base of the timestamp deltas, or the timestamp of all records if fixed.
-        keys, values, offsets, times: columns, or None. Offsets and times are signed 64-bit numbers.
+        offsets, times: signed 64-bit numbers.
 
     Returns: (number of records, position after them, offset delta of the last one or `first_delta - 1`, room left).
     """
@@ -102,7 +102,7 @@ def _wrapped(number: int) -> int:
 
 
 def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
-    """Return (number of lines with a delimiter, size of the longest, position after the last delimiter)."""
+    """Return (number of lines, size of the longest, position after the last delimiter)."""
     _check(delimiter)
     count, longest, at = 0, 0, 0
     while (end := data.find(delimiter, at)) >= 0:
@@ -115,11 +115,10 @@ def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
 def encode_lines(
     begun: bytes, data: bytes, at: int, end: int, delimiter: bytes, room: int, most: int
 ) -> tuple[bytes, int, int]:
-    """Encode lines of `data[at:end]` as records that have only a value.
+    """Encode lines of `data[at:end]`, which each end with the delimiter, as records that have only a value.
 
     Args:
         begun: prefix of the first line.
-        delimiter: end of every line, including the last one.
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
 
@@ -146,7 +145,7 @@ def encode_lines(
 
 
 def part_of(data: bytes, start: int, end: int) -> bytes:
-    """Return `data[start:end]`; in C an object that lends the bytes without a copy. Requires `0 <= start <= end`."""
+    """Return `data[start:end]`, which must exist; in C an object that lends the bytes without a copy."""
     return data[start:end]
 
 

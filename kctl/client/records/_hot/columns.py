@@ -23,10 +23,9 @@ class Columns:
 
     Args:
         keys, values, timestamps, headers: whether the column is wanted.
-        room_bytes: total size of keys, values, and headers at which the columns are full.
+        room_bytes: size of keys, values, and headers at which the columns are full.
 
     Attributes:
-        count: records in the columns.
         keys, values: as `filled.FilledParts`.
         offsets, timestamps_ms: signed 64-bit numbers.
         headers: as in a record; None for records without headers.
@@ -54,7 +53,6 @@ class Columns:
 
 
 def read_columns(cursor: RecordCursor, columns: Columns, limit: i64) -> None:
-    """Append up to `limit` records to the columns, or until they are full."""
     columns.begin_type(cursor.batch.timestamp_type)
     while limit > 0 and columns.room_bytes > 0:
         taken, room_bytes = cursor.take_columns(

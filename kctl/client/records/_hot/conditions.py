@@ -1,4 +1,4 @@
-"""Conditions that select records for an output plan; patterns are passed as search functions."""
+"""Conditions that select records for an output plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cursor over the records of one batch: finds the fields of the next record without copies.
+"""Cursor over the records of one batch, which finds their fields without copies.
 
 Every length is checked against its record before bytes are read. Source:
 https://kafka.apache.org/documentation/#record.
@@ -33,7 +33,6 @@ class RecordCursor:
     """Positions in `buf` of the fields of one record after another.
 
     Args:
-        batch: contents of the batch header.
         buf, pos, limit: the bytes, and start and end of the records in them.
         start_offset, stop_offset: records before the first and from the second on are left out.
         origin: position in `buf` from which errors count; -1: `buf` was decompressed.
@@ -102,9 +101,7 @@ class RecordCursor:
         self._half_range: i64 = HALF_RANGE if -HALF_RANGE <= base < HALF_RANGE else 0
 
     def advance(self) -> bool:
-        """Move to the next wanted record; return False if none is left. Raises CorruptBatchError for a damaged
-        record.
-        """
+        """Move to the next wanted record; return False if none is left. Raises CorruptBatchError."""
         try:
             while self._left > 0:
                 if not self._parse():
@@ -121,8 +118,8 @@ class RecordCursor:
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
         """Move past up to `most` plain records; return their values, each followed by the separator, and their number.
 
-        Leaves records that are not plain to advance(), as well as a last record with bytes after it. Of the last record
-        read, only the offset is set.
+        Leaves other records to advance(), and a last record with bytes after it. Of the last record read, only the
+        offset is set.
         """
         first, end = self._plain_deltas()
         left = self._left
@@ -138,7 +135,7 @@ class RecordCursor:
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
-        """Move past plain records as take_values() does; return the places of their values and their number."""
+        """Move past plain records as take_values(); return the places of their values and their number."""
         first, end = self._plain_deltas()
         left = self._left
         places, taken, pos, delta = place_values(
@@ -157,8 +154,7 @@ class RecordCursor:
         offsets: bytearray,
         times: bytearray | None,
     ) -> tuple[int, int]:
-        """Move past plain records except the last of the batch and append them to columns; return their number and the
-        room left.
+        """Append plain records to columns, except the last of the batch; return their number and the room left.
 
         Args: as of `bulk.take_columns`.
         """
@@ -203,13 +199,12 @@ class RecordCursor:
         self.offset -= 1
 
     def leave_out(self) -> None:
-        """Count the current record as left out."""
         self.given -= 1
         self.left_out += 1
 
     @property
     def next_offset(self) -> int:
-        """Offset after the last record returned or left out; valid after the first one."""
+        """Offset after the last record returned or left out; valid after the first."""
         return self.offset + 1
 
     @property
@@ -222,7 +217,7 @@ class RecordCursor:
         return self._left == 0
 
     def _parse(self) -> bool:
-        """Read the record at `_pos`; return False and stay there if it is beyond the stop offset."""
+        """Read the record at `_pos`; return False and stay if it is beyond the stop offset."""
         buf = self.buf
         size, pos = size_field(buf, self._pos, self._limit)
         if size < 0:
@@ -266,7 +261,7 @@ class RecordCursor:
         return True
 
     def _absolute_time(self, delta: i64) -> i64:
-        """Return the timestamp of the batch if the broker set it, otherwise the record's own."""
+        """Return the batch's timestamp if the broker set it, otherwise the record's."""
         batch = self.batch
         if self._fixed_time:
             return batch.max_timestamp_ms
@@ -276,7 +271,7 @@ class RecordCursor:
         return wrapped_sum(batch.base_timestamp_ms, delta)
 
     def _check(self, headers_at: i64, end: i64, delta: i64) -> None:
-        """Raise FieldError unless record and batch end correctly and offsets ascend up to the last one of the batch."""
+        """Raise FieldError unless record and batch end correctly and offsets ascend up to the batch's last."""
         if headers_at >= end:
             raise FieldError("the fields go beyond the end of the record")
         if self.buf[headers_at] == 0 and headers_at + 1 != end:
@@ -297,7 +292,7 @@ class RecordCursor:
         return self.buf[self.value_at : self.value_at + self.value_size]
 
     def raw_headers(self) -> bytes:
-        """Return the header section of the record; empty without headers."""
+        """Return the header section; empty without headers."""
         if self.buf[self.headers_at] == 0:
             return b""
         return self.buf[self.headers_at : self.end]

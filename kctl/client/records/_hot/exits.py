@@ -1,4 +1,4 @@
-"""Records of a batch as objects, as values, or as output bytes by a plan."""
+"""Records of a batch as objects, values, or output bytes by a plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_records(cursor: RecordCursor, out: list[Record], limit: i64) -> None:
 def read_values(
     cursor: RecordCursor, out: list[bytes | ValuePlaces], separator: bytes, null: bytes, in_place: bool, limit: i64
 ) -> None:
-    """Append the values of up to `limit` records to `out`, each followed by the separator; `null` replaces null values.
+    """Append the values of up to `limit` records to `out`, each followed by the separator.
 
     Args: in_place: large values may be appended as places in the batch.
     """
@@ -117,7 +117,7 @@ class QuotedText:
         return self._escape(data)
 
     def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
-        """Return the JSON of `data[first:limit]` in parts, to avoid copies of the whole; empty if `data` is not text.
+        """Return the JSON of `data[first:limit]` in parts, not to copy the whole; empty if it is not text.
 
         Raises: FieldError: the JSON exceeds the limit.
         """
@@ -152,8 +152,8 @@ class OutputField:
 
     Args:
         name: one of FIELD_NAMES. `count` numbers the returned records from 1.
-        convert: returns the output of a field: of bytes or None for key and value, of a tuple of headers, or of a
-            string or number. By default strings and numbers are written plainly, headers as `name=value,...`.
+        convert: returns the output of bytes or None (key, value), of a tuple of headers, or of a string or number.
+            By default strings and numbers are written plainly, headers as `name=value,...`.
         null: output for a null key or value, or for no headers, instead of `convert` and of the plan's null.
     """
 
@@ -167,10 +167,7 @@ class OutputField:
 
 @final
 class Step:
-    """A field by its code, and the literal before it.
-
-    Attributes: is_number: a number without `convert`, written by `head_of` and `_LAST_DIGITS`.
-    """
+    """A field by its code, and the literal before it; `is_number`: written by `head_of` and `_LAST_DIGITS`."""
 
     def __init__(
         self, before: bytes, code: i64, convert: Callable[[Any], bytes] | None = None, null: bytes | None = None
@@ -185,7 +182,7 @@ class Step:
         self._head = b""
 
     def head_of(self, thousands: i64) -> bytes:
-        """Return the literal and the digits of a number except the last three; cached."""
+        """Return the literal and a number's digits except the last three; cached."""
         if thousands != self._thousands:
             self._thousands = thousands
             self._head = self.before + str(thousands).encode()
@@ -197,7 +194,7 @@ _LAST_DIGITS: Final = [b"%03d" % number for number in range(1000)]
 
 @final
 class OutputPlan:
-    """Format of output bytes for records; created once and used for many batches.
+    """Format of output bytes for records, used for many batches.
 
     Args:
         parts: literal bytes and fields, in the order of output.
@@ -214,10 +211,9 @@ class OutputPlan:
         self.value_separator: bytes | None = None if self.conditions else _value_separator(self.parts)
 
     def steps_for(self, batch: BatchInfo) -> tuple[list[Step], bytes]:
-        """Return the fields that differ between records of the batch, and the literal after the last of them.
+        """Return the fields that differ between records of the batch, and the literal after the last.
 
-        Fields with one value for the batch become literals, and adjacent literals are joined. The literal after the
-        last field is also part of the literal before the first one.
+        Other fields become literals; adjacent literals are joined. The last literal is also part of the first.
         """
         steps: list[Step] = []
         literal = b""
@@ -237,7 +233,7 @@ class OutputPlan:
 
 
 def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
-    """Return the literal after each value if the plan has only values, such as `%v\\n`; otherwise None."""
+    """Return the literal after each value if the plan has only values, such as `%v\\n`."""
     if not parts or len(parts) > 2:
         return None
     first = parts[0]
@@ -335,7 +331,7 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
 
 
 def _passed(cursor: RecordCursor, problem: str, cause: BaseException | None = None) -> CorruptBatchError:
-    """Return the error for the current record, which is not returned. Reading can continue after it."""
+    """Return the error for the current record, which is skipped: reading can continue after it."""
     resume_offset = cursor.next_offset
     problem = f"offset {cursor.offset}: {problem}"
     cursor.give_back()

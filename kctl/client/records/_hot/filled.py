@@ -1,4 +1,4 @@
-"""Growing columns to which entries are appended one by one; bulk.py appends many. Byte order is native, as in Arrow."""
+"""Growing columns, filled entry by entry; bulk.py appends many. Byte order is native, as in Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""murmur2: the hash that chooses the partition of a key, equal to the Java client's.
+"""murmur2: the hash that chooses the partition of a key, as in the Java client.
 
 Source: MurmurHash2 (A. Appleby), seed as in Kafka's Utils.murmur2; Java's arithmetic wraps at 32 bits.
 """
@@ -16,7 +16,6 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> i64:
-    """Return the hash as an unsigned 32-bit integer."""
     # Separate i64 variables: mypyc computes expressions of bytes alone with objects.
     length: i64 = len(data)
     h: i64 = _SEED ^ length
@@ -51,7 +50,7 @@ def partition_of_key(key: bytes, partition_count: int) -> int:
 
 
 def partitions_of_keys(keys: list[bytes | None], first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-    """Return the partitions of the rows from `first` to before `end`; `other` for rows without a key."""
+    """Return the partitions of rows; `other` for rows without a key."""
     found: list[int] = []
     for at in range(first, end):
         key = keys[at]

@@ -17,7 +17,6 @@ _NO_ROWS: Final = "rows that the columns do not have"
 
 
 def take_entries(column: PackedParts, first: int, end: int) -> list[bytes | None]:
-    """Return the entries of a column from row `first` to before `end`."""
     found = _entries(column)
     if not 0 <= first <= end <= len(found):
         raise ValueError(_NO_ROWS)
@@ -44,7 +43,7 @@ def _rows(values: PackedParts, keys: PackedParts | None) -> tuple[list[bytes | N
 
 
 def measure_packed(values: PackedParts, keys: PackedParts | None) -> int:
-    """Return the size of key and value of the largest row; -1 without rows."""
+    """Return the size of the largest row; -1 without rows."""
     found, found_keys = _rows(values, keys)
     if found_keys is None:
         found_keys = [None] * len(found)
@@ -56,10 +55,9 @@ def measure_packed(values: PackedParts, keys: PackedParts | None) -> int:
 def encode_packed(
     values: PackedParts, keys: PackedParts | None, first: int, end: int, room: int, most: int
 ) -> tuple[bytes, int]:
-    """Encode rows from `first` to before `end` as records with timestamp delta 0 and without headers.
+    """Encode rows as records with timestamp delta 0 and without headers.
 
     Args:
-        keys: None if no row has a key.
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
 
@@ -111,10 +109,7 @@ def _entry(content: bytes | None) -> bytes:
 
 
 def raise_registers(registers: bytearray, keys: PackedParts, bits: int) -> None:
-    """Add keys to the registers of a HyperLogLog, by the 31 bits of murmur2 that choose partitions.
-
-    Args: bits: the number of bits that choose one of the 2**bits registers.
-    """
+    """Add keys to the 2**bits registers of a HyperLogLog, by the 31 bits of murmur2 that choose partitions."""
     if not 1 <= bits <= 30 or len(registers) != 1 << bits:
         raise ValueError("registers of another size")
     for key in _entries(keys):

@@ -1,6 +1,6 @@
-"""ValuePlaces: large values of plain records inside a batch, written to a descriptor without a copy.
+"""ValuePlaces: large values of plain records in a batch, written to a descriptor without a copy.
 
-places.c is the same in C. Windows has no such system call; parts are written one by one.
+places.c is the same in C. On Windows, without such a system call, parts are written one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _AT_ONCE: Final = 1024 if hasattr(os, "writev") else 1
 
 @final
 class ValuePlaces:
-    """A sequence of byte ranges, partly written. Its length is the number of bytes left."""
+    """Byte ranges, partly written; the length is the number of bytes left."""
 
     def __init__(self, parts: Iterable[memoryview]) -> None:
         self._parts = deque(part for part in parts if len(part))
@@ -57,10 +57,7 @@ def place_values(
     separator: bytes,
     null: bytes,
 ) -> tuple[ValuePlaces, int, int, int]:
-    """Return the places of the values of plain records from `pos` on, each followed by the separator.
-
-    Args, Returns: as of `bulk.take_values`.
-    """
+    """Return the places of the values of plain records. Args, Returns: as of `bulk.take_values`."""
     values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
     view, behind, instead = memoryview(buf), memoryview(separator), memoryview(null)
     parts = (part for at, size in values for part in (instead if size < 0 else view[at : at + size], behind))

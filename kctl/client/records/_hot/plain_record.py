@@ -1,4 +1,4 @@
-"""Plain records: records without damage or long numbers, which the cursor handles. numbers.h is the same in C."""
+"""Plain records, without damage or long numbers; the cursor handles others. numbers.h is the same in C."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, 
 def plain_values(
     buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, left: int
 ) -> tuple[list[tuple[int, int]], int, int]:
-    """Return (position, size) of the values of plain records from `pos` on; the size of null is -1.
-
-    Args: as of `bulk.take_values`.
+    """Return (position, size) of the values of plain records; the size of null is -1. Args: as of `bulk.take_values`.
 
     Returns: (values, position after the records, offset delta of the last one or `first_delta - 1`).
     """

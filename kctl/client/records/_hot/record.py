@@ -1,4 +1,4 @@
-"""Record, and BatchInfo, which all records of a batch share. Neither keeps the fetched bytes in memory."""
+"""Record, and BatchInfo, which its records share; both without the fetched bytes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NO_TIMESTAMP_TYPE: Final = "none"
 class BatchInfo:
     """Contents of a batch header; for versions 0 and 1, of a message or wrapper message.
 
-    Attributes: `topic` and `partition` of the caller; others as in Kafka's record format. `max_timestamp_ms` is the log
-    append time if `timestamp_type` is LOG_APPEND_TIME.
+    Attributes: as in Kafka's record format; `max_timestamp_ms` is the log append time if `timestamp_type` is
+    LOG_APPEND_TIME.
     """
 
     __slots__ = (
@@ -112,7 +112,7 @@ class BatchInfo:
         )
 
     def damaged(self, cause: str, position: str) -> CorruptBatchError:
-        """Return the error for a record of this batch; `position` is a byte with its buffer, as text."""
+        """Return the error for a record at a `position`: byte and buffer, as text."""
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {self.base_offset}, {position}: {cause}",
             topic=self.topic,
@@ -190,7 +190,7 @@ class Record:
         )
 
     def _has_equal_headers(self, other: Record) -> bool:
-        """Return whether headers are equal; damaged ones are equal if their bytes are."""
+        """Return whether headers are equal; damaged ones by their bytes."""
         mine, others = self._headers, other._headers
         if isinstance(mine, bytes) and isinstance(others, bytes):
             return mine == others or self.headers == other.headers

@@ -1,4 +1,4 @@
-"""Rows: records as columns, checked, measured, and divided before encoding by builder.py."""
+"""Rows: records as columns, measured and divided before encoding by builder.py."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Rows:
 
     Args:
         keys, headers: None if no row has one.
-        headers_bytes: upper bound of the headers of each row; None without headers.
-        timestamps_ms: timestamp of each row; None if all have `timestamp_ms`.
+        headers_bytes: upper bound of the headers of each row.
+        timestamps_ms: of each row; None if all have `timestamp_ms`.
     """
 
     __slots__ = ("headers", "headers_bytes", "keys", "timestamp_ms", "timestamps_ms", "values")
@@ -54,14 +54,14 @@ class Rows:
         return self.headers is None and self.timestamps_ms is None
 
     def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
-        """Return the size of rows from `first` to before `end`, with `overhead_bytes` for each."""
+        """Return the size of rows, with `overhead_bytes` for each."""
         total_bytes: i64 = 0
         for at in range(first, end):
             total_bytes += overhead_bytes + self._content_bytes(at)
         return total_bytes
 
     def count_filling(self, first: i64, end: i64, overhead_bytes: i64, room_bytes: i64) -> int:
-        """Return the number of rows from `first` on that use up the room; the last one may exceed it."""
+        """Return the number of rows that use up the room; the last one may exceed it."""
         for at in range(first, end):
             room_bytes -= overhead_bytes + self._content_bytes(at)
             if room_bytes <= 0:
@@ -91,7 +91,7 @@ class Rows:
         """Divide rows by the partitions of their keys.
 
         Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows
-            have headers, or there are fewer rows than partitions; use `partitions` and `selected` then.
+            have headers, or there are fewer rows than partitions: use `partitions` and `selected`.
         """
         keys, values, times = self.keys, self.values, self.timestamps_ms
         if keys is None or self.headers is not None or end - first < partition_count:
@@ -145,8 +145,6 @@ class Rows:
     def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int]:
         """Divide the rows into runs of at most `room_bytes`, or one row, and at most `most_rows`.
 
-        Args: overhead_bytes: size of a row apart from its contents.
-
         Returns: (end, size) of each run; the size of the largest row, -1 without rows.
         """
         cuts: list[tuple[int, int]] = []
@@ -168,7 +166,7 @@ class Rows:
 
 
 def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
-    """Split as `bytes.split` does, which checks every byte and is slow for long parts."""
+    """Split as `bytes.split`, which checks every byte and is slow for long parts."""
     found: list[bytes] = []
     at: i64 = 0
     size: i64 = len(delimiter)
@@ -184,7 +182,7 @@ def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
-    """Split each entry at its first separator; return two columns. Entries without separator are (None, entry)."""
+    """Return two columns, split at the first separator; entries without one are (None, entry)."""
     before: list[bytes | None] = []
     behind: list[bytes | None] = []
     size: i64 = len(separator)
@@ -210,7 +208,7 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
 
 
 def check_contents(contents: list[Any], what: str) -> None:
-    """Raise TypeError for an entry that is neither bytes nor None, with its row."""
+    """Raise TypeError for entries other than bytes and None, with the row."""
     for at in range(len(contents)):
         content = contents[at]
         if content is not None and not isinstance(content, bytes):
@@ -218,10 +216,7 @@ def check_contents(contents: list[Any], what: str) -> None:
 
 
 def checked_timestamps(timestamps_ms: Sequence[Any], now_ms: int) -> list[int]:
-    """Return the timestamps, with `now_ms` for None.
-
-    Raises: ValueError: a timestamp is invalid; has its row.
-    """
+    """Return the timestamps, with `now_ms` for None. Raises: ValueError: with the row."""
     found: list[int] = []
     for given in timestamps_ms:
         if given is None:

@@ -1,7 +1,7 @@
-"""SendFuture: one record of the producer from send() to its delivery, and loops over many of them.
+"""SendFuture: one record of the producer from send() to its delivery, and loops over many.
 
-The compiled class is not tracked by the garbage collector: reference cycles through it would leak. So
-`complete_records` drops the mailbox, and callbacks are dropped after their call.
+The compiled class is not tracked by the garbage collector: reference cycles would leak. So `complete_records` drops the
+mailbox, and callbacks are dropped after their call.
 """
 
 from __future__ import annotations
@@ -32,10 +32,7 @@ class RecordMetadata(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Result of a batch, or of one of its records.
-
-    `is_unknown`: it was sent, and no response reported whether it was written.
-    """
+    """Result of a batch or record. `is_unknown`: it was sent, and no response reported whether it was written."""
 
     error: KafkaError | None = None
     base_offset: int = UNKNOWN_OFFSET
@@ -126,7 +123,7 @@ class SendFuture:
         return self._metadata(self.outcome)
 
     def exception(self, timeout: float | timedelta | None = None) -> KafkaError | None:
-        """Return the reason why the record was not delivered, or None if it was. Waits and raises as `result` does.
+        """Return the reason why the record was not delivered, or None. Waits and raises as `result` does.
 
         Each call returns a new error: a traceback would refer to this future, and the records of a batch share the
         outcome.
@@ -145,7 +142,7 @@ class SendFuture:
         return outcome.error.without_traceback()
 
     def add_done_callback(self, callback: Any) -> None:
-        """Call a function with this future when it is done: on the network loop, or immediately if it is done.
+        """Call a function with this future when it is done: on the network loop, or immediately.
 
         As `concurrent.futures.Future.add_done_callback`: functions are called in the order of registration, and their
         exceptions are logged.
@@ -161,7 +158,7 @@ class SendFuture:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Topic and partition; NO_PARTITION until the record is done, unless the caller chose a partition."""
+        """Topic and partition; NO_PARTITION if pending without a chosen one."""
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -224,7 +221,7 @@ def complete_records(
 
     Args:
         first_offset: offset of the first record in its batch.
-        failures: counter of errors that the program has handled; unused for successes.
+        failures: counter of errors that the program has handled.
     """
     watched: list[SendFuture] = []
     if outcome.error is None:

@@ -16,9 +16,9 @@ class FieldError(ValueError):
 
 
 def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """Return the unsigned 32-bit number that starts with `first` and continues at `pos`, and the position after it.
+    """Return the unsigned 32-bit number, still in zigzag form, that starts with `first`, and the position after it.
 
-    The number is still in zigzag form. Raises FieldError beyond 32 bits.
+    Raises FieldError beyond 32 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -35,9 +35,9 @@ def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 
 
 def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
-    """Return the signed 64-bit number that starts with `first` and continues at `pos`, and the position after it.
+    """Return the signed 64-bit number that starts with `first`, and the position after it.
 
-    The 64th bit is separate: no intermediate result exceeds 64 bits. Raises FieldError beyond 64 bits.
+    The 64th bit is separate: no intermediate result exceeds 64 bits. Raises FieldError beyond.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -107,7 +107,7 @@ _SHORT_BYTES: Final = 4
 
 
 def short_number(buf: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return the number of a short varint and the position after it; a number below -1 if longer or incomplete."""
+    """Return a short varint and the position after it; a number below -1 if longer or incomplete."""
     number: i64 = 0
     shift: i64 = 0
     at: i64 = pos

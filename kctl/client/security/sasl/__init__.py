@@ -32,9 +32,7 @@ class SaslMechanism(Protocol):
     def name(self) -> str: ...
 
     @property
-    def complete(self) -> bool:
-        """Return whether the exchange has ended."""
-        ...
+    def complete(self) -> bool: ...
 
     def first(self) -> bytes: ...
 
@@ -62,7 +60,6 @@ def mechanism_from_config(
     """Return a new mechanism for one connection to `host`.
 
     Args:
-        clock: for times in unsecured OAUTHBEARER tokens.
         token_source: returns the OAUTHBEARER token; takes precedence over the config.
         context_source: returns the GSSAPI security context of a host; None to check the config only.
 

@@ -1,4 +1,4 @@
-"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the security layer, which Kafka does not use."""
+"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the unused security layer."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,7 @@ _SERVICE = "sasl.kerberos.service.name"
 
 
 class GssapiClient:
-    """Client side of GSSAPI.
-
-    Args: new_context: returns a security context for the broker; called once, by `first`.
-    """
+    """Client side of GSSAPI; `first` calls `new_context` for the security context."""
 
     name = "GSSAPI"
 
@@ -33,12 +30,7 @@ class GssapiClient:
         self._rounds = 0
 
     def first(self) -> bytes:
-        """Return the first token.
-
-        Raises:
-            AuthenticationError: no ticket, with the reason.
-            ConnectionLost: the KDC did not respond.
-        """
+        """Return the first token. Raises: AuthenticationError: no ticket. ConnectionLost: the KDC did not respond."""
         self._context = self._new_context()
         return self._step(None) or b""
 
@@ -69,7 +61,7 @@ class GssapiClient:
             raise AuthenticationError(f"GSSAPI: {_cause(e)}") from None
 
     def _layer(self, challenge: bytes) -> bytes:
-        """Return the message that selects no security layer and the identity of the ticket."""
+        """Return the message that selects no security layer."""
         assert self._context is not None
         try:
             offer = bytes(self._context.unwrap(challenge).message)

@@ -46,7 +46,7 @@ class OauthBearerClient:
     name = "OAUTHBEARER"
 
     def __init__(self, source: TokenSource, clock: Clock | None = None) -> None:
-        """Args: clock: for the age of an expired token in hints."""
+        """Args: clock: for the age of expired tokens in hints."""
         self.complete = False
         self._source = source
         self._clock = clock
@@ -54,7 +54,7 @@ class OauthBearerClient:
         self._refusal = ""
 
     def first(self) -> bytes:
-        """Return the message with the token. Raises: AuthenticationError: the source returns no usable token."""
+        """Return the message with the token. Raises: AuthenticationError: no usable token."""
         token = self._source()
         self._token = token.value
         if not _TOKEN.fullmatch(token.value) or len(token.value) > MAX_TOKEN_BYTES:
@@ -78,7 +78,7 @@ class OauthBearerClient:
         return self._refusal or f"the token was refused: {_words(words.encode())}", self._hint()
 
     def _hint(self) -> str:
-        """Return a hint with the claims of the token, to compare with the broker's expectation."""
+        """Return a hint with the token's claims, to compare with the broker's expectation."""
         claims = _claims_of(self._token)
         if claims is None:
             return "check the source of the token; it is not a JWT, so kctl cannot read its claims"
@@ -152,7 +152,7 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
 
 
 def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
-    """Return the login at the HTTP token endpoint of the config; None without one."""
+    """Return the login at the HTTP token endpoint, if any."""
     url = config.sasl_oauthbearer_token_endpoint_url
     if url is None or url.startswith("file:"):
         return None
@@ -172,7 +172,7 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
 
 
 def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
-    """Return id, secret, and scope: from the properties of Kafka 4.1, otherwise from the JAAS entry."""
+    """Return id, secret, and scope, from properties of Kafka 4.1 or the JAAS entry."""
     options = {} if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config).options
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
@@ -183,9 +183,7 @@ def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
 
 
 def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
-    """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters.
-
-    Raises: ConfigError: an option is malformed, or the principal is missing.
+    """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters. Raises: ConfigError.
 
     Source: KIP-255; Java OAuthBearerUnsecuredLoginCallbackHandler.
     """
@@ -230,7 +228,7 @@ def _base64url(claims: Mapping[str, object]) -> str:
 
 
 def token_extensions(config: ClientConfig) -> dict[str, str]:
-    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError: one is invalid."""
+    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError."""
     return _extensions(None if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config))
 
 

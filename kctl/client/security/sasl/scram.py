@@ -1,7 +1,7 @@
 """SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove knowledge of the password without sending it.
 
-Source: RFC 5802; Java ScramSaslClient. Differs: RFC 5802 requires SASLprep; brokers and kctl use the bytes unchanged.
-The number of iterations has an upper bound.
+Source: Java ScramSaslClient. Differs: RFC 5802 requires SASLprep; brokers and kctl use the bytes unchanged. The number
+of iterations has an upper bound.
 """
 
 import binascii
@@ -58,7 +58,6 @@ def escape_name(username: str) -> str:
 
 
 def nonce_from(entropy: Entropy) -> str:
-    """Return a new nonce: printable, without commas."""
     return b64encode(entropy.token_bytes(NONCE_BYTES)).decode()
 
 

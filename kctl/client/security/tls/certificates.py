@@ -30,7 +30,7 @@ class PeerCertificate(NamedTuple):
 
 
 def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
-    """Return the peer's chain, leaf first, even if it was rejected; empty if it presented none.
+    """Return the peer's chain, leaf first, even if rejected; empty if it presented none.
 
     Uses a private call, as the public one requires a completed handshake. Without it, errors are shorter.
     """
@@ -59,7 +59,7 @@ def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 
 
 def _plain(value: str) -> str:
-    """Escape unprintable characters, which the peer could use to control a terminal."""
+    """Escape unprintable characters, with which the peer could control a terminal."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value[:200])
 
 

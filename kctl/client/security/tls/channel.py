@@ -1,4 +1,4 @@
-"""TlsChannel: one TLS connection between two buffers, without sockets."""
+"""TlsChannel: one TLS connection between two buffers."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -63,13 +63,12 @@ class TlsChannel:
         self._incoming.write(data)
 
     def pending_out(self) -> bytes:
-        """Return the bytes to send to the peer."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     # --- bytes of the application -------------------------------------------------------------------------------------
 
     def handshake(self) -> bool:
-        """Continue the handshake with the received bytes; return whether it is complete.
+        """Continue the handshake; return whether it is complete.
 
         Raises: TlsError, TlsClosed: a class for each cause; the channel cannot be used further.
         """
@@ -78,10 +77,7 @@ class TlsChannel:
         return self.is_established
 
     def read(self) -> bytes:
-        """Return the application bytes received; empty if there are none or the peer has closed.
-
-        Raises: TlsError: a damaged record or an alert.
-        """
+        """Return the application bytes received, if any. Raises: TlsError: a damaged record or an alert."""
         import ssl
 
         if self._failure is not None:
@@ -112,7 +108,7 @@ class TlsChannel:
             raise self._failure
 
     def write(self, data: "bytes | bytearray | memoryview") -> None:
-        """Encrypt `data` for the peer. Raises: TlsError: the handshake is not complete, or the channel has failed."""
+        """Encrypt `data`. Raises: TlsError: the handshake is not complete, or the channel has failed."""
         if not self.is_established:
             raise TlsError("nothing can be written before the TLS handshake is done")
         if data:
@@ -143,7 +139,7 @@ class TlsChannel:
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """Return whether the peer has requested a client certificate; None if it is not watched or there is no hook."""
+        """Return whether the peer has requested a client certificate; None if unknown."""
         if getattr(self._tls.context, _HOOK, None) is None:
             return None
         return bool(vars(self._tls).get(_MARK, False))
@@ -185,10 +181,7 @@ class TlsChannel:
 
 
 def watch_certificate_requests(context: "ssl.SSLContext") -> None:
-    """Record for all channels of `context` whether the peer requests a certificate.
-
-    Only for probes: the hook is called for every record.
-    """
+    """Record whether peers request a certificate. Only for probes: the hook is called for every record."""
     if hasattr(context, _HOOK):
         setattr(context, _HOOK, _note)
 

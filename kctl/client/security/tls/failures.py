@@ -40,10 +40,6 @@ _ABOUT_OUR_CERTIFICATE = (
 
 
 def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]) -> TlsError | TlsClosed:
-    """Return the error for an OpenSSL error.
-
-    Args: host: the expected host. chain: certificates of the peer.
-    """
     if isinstance(error, ssl.SSLCertVerificationError):
         return _refused_certificate(error, host, chain)
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):

@@ -52,9 +52,7 @@ class TlsSettings:
 
     @classmethod
     def from_config(cls, config: ClientConfig) -> "TlsSettings":
-        """Return the settings of a config, after reading and checking the files. Raises: ConfigError: with the wrong
-        property.
-        """
+        """Return the settings of a config, after checking the files. Raises: ConfigError: with the wrong property."""
         algorithm = config.ssl_endpoint_identification_algorithm
         if algorithm.lower() not in ("", "https"):
             name = "ssl.endpoint.identification.algorithm"
@@ -110,7 +108,7 @@ def server_context(
     newest: str = "TLSv1.3",
     ciphers: str = "",
 ) -> "ssl.SSLContext":
-    """Return a context for the server side, for the sandbox.
+    """Return a context for the sandbox's servers.
 
     Args:
         certificate_pem: private key and certificate chain.
@@ -241,7 +239,7 @@ def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
 
 
 def _only_certificates(pem: str) -> str:
-    """Return only the certificates: OpenSSL requires ASCII, and keys and comments may have any encoding."""
+    """Return only the certificates: OpenSSL requires ASCII, which keys and comments may lack."""
     found = re.findall(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----", pem)
     return "\n".join(found)
 
@@ -278,10 +276,7 @@ def _on_disk(content: str) -> Iterator[str]:
 
 @contextmanager
 def _as_file(content: str) -> Iterator[str]:
-    """Yield a path to the content for OpenSSL.
-
-    On Linux it is in memory, to keep keys off disks; elsewhere a file that only its owner can read.
-    """
+    """Yield a path to the content for OpenSSL: on Linux in memory, to keep keys off disks, elsewhere a private file."""
     if not hasattr(os, "memfd_create"):
         yield from _on_disk(content)
         return
@@ -295,10 +290,7 @@ def _as_file(content: str) -> Iterator[str]:
 
 
 class RenewedContext:
-    """Context of a client.
-
-    Attributes: context: for new connections; replaced as a whole, so that any thread may read it.
-    """
+    """Context of a client; `context` is replaced as a whole, so that any thread may read it."""
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
@@ -312,7 +304,7 @@ class RenewedContext:
         return bool(self._paths)
 
     def refresh(self) -> None:
-        """Read changed files again; may block. Incomplete or wrong files are ignored."""
+        """Read changed files again; may block. Wrong files are ignored."""
         stamp = self._look()
         if stamp == self._stamp:
             return

@@ -18,7 +18,7 @@ _PEM_BEGIN = b"-----BEGIN "
 def read_store(
     config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
 ) -> str | None:
-    """Return the PEM file of `location`, or None without one; PEM is accepted unless another type was set explicitly.
+    """Return the PEM of `location`, if set; PEM files are accepted unless another type was set explicitly.
 
     Args: has_key: key store; affects the conversion command.
 
@@ -71,9 +71,8 @@ def _read(path: str, location: Property[str | None]) -> bytes:
 
 
 def _java_kind(content: bytes) -> str | None:
-    """Return JKS, JCEKS, PKCS12, DER, or None.
-
-    PKCS12 begins with its version, a certificate with a sequence (RFC 7292, RFC 5280).
+    """Return JKS, JCEKS, PKCS12, DER, or None. PKCS12 begins with its version, certificates with a sequence (RFC
+    7292, RFC 5280).
     """
     if content[:1] == bytes([_DER_SEQUENCE]):
         start = 2 + (content[1] & 0x7F if content[1:2] > b"\x80" else 0)
@@ -83,7 +82,7 @@ def _java_kind(content: bytes) -> str | None:
 
 
 def _conversion(path: str, kind: str, *, has_key: bool) -> str:
-    """Return the command that converts a Java store to PEM; it prompts for the passwords."""
+    """Return the command that converts a Java store to PEM."""
     source, pem, p12 = shlex.quote(path), shlex.quote(path + ".pem"), shlex.quote(path + ".p12")
     if not has_key:
         return f"keytool -list -rfc -keystore {source} > {pem}"
@@ -108,8 +107,7 @@ def pem_of_pkcs12(content: bytes, password: str | None, place: str, key: str, *,
 
     Args:
         place: property and file, for errors.
-        key: property of the error.
-        has_key: key store: the key comes first. Otherwise only certificates are returned.
+        has_key: key store: the key comes first.
 
     Raises: ConfigError: wrong password, damaged store, or missing contents.
     """
