@@ -1,5 +1,6 @@
-"""ACL rules, filters, and the decision of Kafka's authorizer. Source: StandardAuthorizerData and AclBindingFilter of
-Kafka 4.3.
+"""ACL rules, filters, and the decision of Kafka's authorizer.
+
+Source: StandardAuthorizerData and AclBindingFilter of Kafka 4.3.
 """
 
 from collections.abc import Iterable
@@ -153,6 +154,7 @@ class AclRule(NamedTuple):
         )
 
     def covers(self, resource_type: AclResourceType, name: str) -> bool:
+        """Return whether the rule is about a resource."""
         if self.resource_type is not resource_type:
             return False
         if self.pattern_type is PatternType.PREFIXED:
@@ -186,6 +188,7 @@ class AclFilter(NamedTuple):
         return cls(*rule)
 
     def matches(self, rule: AclRule) -> bool:
+        """Return whether the filter matches a rule."""
         return (
             self.resource_type in (AclResourceType.ANY, rule.resource_type)
             and self.principal in (None, rule.principal)
@@ -215,7 +218,7 @@ class AclRequest(NamedTuple):
 
 
 class AclDecision(NamedTuple):
-    """Decision of an authorizer; `rule` is the decisive rule, None for super users or without rules."""
+    """Decision of an authorizer; `rule`: None for super users or without rules."""
 
     is_allowed: bool
     rule: AclRule | None

@@ -1,6 +1,6 @@
 """Checks of arguments of public methods, by their annotations, on the caller's thread.
 
-Aware datetimes become milliseconds. Errors contain parameter and value. Methods check the meaning of values.
+Aware datetimes become milliseconds. Methods check the meaning of values.
 """
 
 import re
@@ -70,9 +70,9 @@ class Kind(NamedTuple):
     """Values that an annotation accepts.
 
     Attributes:
-        noun, plural: names of the kind in errors.
-        fits: returns whether a value is of this kind, without checking its contents.
-        taken: checks the contents of a value that fits, and returns the argument for the method.
+        noun, plural: names in errors.
+        fits: returns whether a value is of this kind, regardless of its contents.
+        taken: checks the contents, and returns the argument for the method.
     """
 
     noun: str
@@ -87,9 +87,9 @@ class Kind(NamedTuple):
 
 
 def checked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Decorate a method to check its arguments by their annotations.
+    """Decorate a method to check its arguments by their annotations, except timeouts.
 
-    Timeouts are left to `to_timeout_ms`. Strings and bytes are not lists; iterators are read once.
+    Strings and bytes are not lists; iterators are read once.
     """
 
     @wraps(method)
@@ -105,15 +105,12 @@ def checked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 
 def check(parameter: str, given: Any, annotation: Any) -> Any:
-    """Return one argument for the method. Raises: TypeError, ValueError: with parameter and value."""
+    """Return one checked argument. Raises: TypeError, ValueError: with parameter and value."""
     return _kind(annotation, parameter).check(parameter, given)
 
 
 def instant_ms(parameter: str, given: int | datetime) -> int:
-    """Return an aware datetime as milliseconds since the epoch, and integers unchanged.
-
-    Raises: TypeError, ValueError: another type, or a datetime without a time zone.
-    """
+    """Return an aware datetime as ms since the epoch, and integers unchanged. Raises: TypeError, ValueError."""
     found: int = check(parameter, given, int | datetime)
     return found
 
@@ -136,7 +133,6 @@ def shown(where: str, given: Any) -> str:
 
 @cache
 def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Kind]]:
-    """Return the positional parameters of a method without self, and the kinds of checked ones."""
     code = method.__code__
     wanted = {name: hint for name, hint in method.__annotations__.items() if name not in ("return", *_TIMEOUTS)}
     return code.co_varnames[1 : code.co_argcount], {name: _kind(hint, name) for name, hint in wanted.items()}
@@ -144,7 +140,7 @@ def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
 
 @cache
 def _kind(annotation: Any, name: str) -> Kind:
-    """Return the kind of an annotation; `name` is the parameter or field, for the bounds of integers."""
+    """Return the kind of an annotation; integers have bounds by `name`."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return _union([_kind(each, name) for each in args])
@@ -261,7 +257,7 @@ def _row(kinds: list[Kind], where: str, given: tuple[Any, ...]) -> tuple[Any, ..
 
 
 def _values(kinds: dict[str, Kind], where: str, given: Any) -> Any:
-    """Return a NamedTuple with checked fields; unchanged if nothing is converted."""
+    """Return a NamedTuple with checked fields."""
     changed = {}
     for field, kind in kinds.items():
         value = getattr(given, field)

@@ -14,8 +14,6 @@ logger = logging.getLogger("kctl.client.producer")
 
 
 class DoneCallback:
-    """A waiter that calls a function with a future, once."""
-
     __slots__ = ("_pending",)
 
     def __init__(self, future: Any, callback: Callable[[Any], object]) -> None:
@@ -32,7 +30,7 @@ class DoneCallback:
 
 
 def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
-    """Call a function with a future on the network loop when it is done; immediately if it is done.
+    """Call a function with a future: on the network loop when it is done, or immediately.
 
     Raises: TypeError: not a function. IllegalStateError: the future belongs to a forked parent.
     """
@@ -52,10 +50,7 @@ lets a task run."""
 
 
 class LoopWakes:
-    """Functions that other threads pass to an event loop, which is woken once for several of them.
-
-    Attributes: loop: a weak reference.
-    """
+    """Functions of other threads for an event loop, which is woken once for several. `loop` is a weak reference."""
 
     __slots__ = ("_is_called", "_posted", "loop")
 
@@ -116,8 +111,6 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 
 
 def await_result(future: Any) -> Generator[Any, None, Any]:
-    """Wait as `wait_in_asyncio` and return the result. Not compiled: mypyc's generators cancel waits by a deprecated
-    call.
-    """
+    """Wait for a future and return its result. Not compiled: mypyc's generators cancel waits by a deprecated call."""
     yield from wait_in_asyncio(future)
     return future.result(0)

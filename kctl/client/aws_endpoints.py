@@ -1,6 +1,6 @@
 """Requests of botocore to AWS's credential services without TLS (instance metadata, containers), by HttpClient.
 
-Anybody on the network path can respond to them, and botocore limits neither size nor time of responses.
+Anybody on the network path can respond, and botocore limits neither size nor time.
 
 Source: botocore.utils.InstanceMetadataFetcher, ContainerMetadataFetcher.
 """
@@ -18,9 +18,9 @@ _ALLOWED = PlainLogin("", is_allowed=True)
 
 
 def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) -> None:
-    """Limit size and time of the responses that a botocore session reads from credential services.
+    """Limit size and time of responses of a botocore session's credential services.
 
-    Each request has the timeout of its fetcher, from the DNS query to the last byte.
+    Requests have the timeout of their fetcher, from the DNS query to the last byte.
     """
     from botocore.utils import ContainerMetadataFetcher, IMDSFetcher
 
@@ -32,7 +32,7 @@ def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) ->
 
 
 class _BoundedSession:
-    """The part of botocore's URLLib3Session that its fetchers use. Follows no redirects, and uses no proxy.
+    """The used part of botocore's URLLib3Session, without redirects and proxies.
 
     Args: secure: session for https, whose server has proven its name.
     """

@@ -1,7 +1,7 @@
 """Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect as OAUTHBEARER token.
 
-Credentials come from boto3 if installed (environment, profile, web identity, instance role), otherwise from the
-environment. Source: AWS Signature Version 4, query parameters; aws-msk-iam-sasl-signer.
+Credentials come from boto3 if installed, otherwise from the environment. Source: AWS Signature Version 4, query
+parameters; aws-msk-iam-sasl-signer.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def msk_token(credentials: AwsCredentials, region: str, wall_ms: int) -> AccessT
 def presigned_query(
     credentials: AwsCredentials, host: str, parameters: Mapping[str, str], service: str, region: str, wall_ms: int
 ) -> str:
-    """Return the query of a GET of `https://HOST/` with its signature (SigV4)."""
+    """Return the signed query (SigV4) of a GET of `https://HOST/`."""
     moment = datetime.fromtimestamp(wall_ms / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     given = {
@@ -70,9 +70,9 @@ def presigned_query(
 
 
 def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> AwsCredentials:
-    """Return the credentials of the environment, of a profile, or of a credential service.
+    """Return the credentials of the environment, a profile, or a credential service.
 
-    Raises: AuthenticationError: none found, malformed, or a profile needs boto3, which is not installed.
+    Raises: AuthenticationError: none found, malformed, or a profile without boto3.
     """
     try:
         import botocore.session  # extra `aws`
@@ -91,7 +91,7 @@ def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> A
 
 
 def _checked(given: AwsCredentials) -> AwsCredentials:
-    """Return credentials that consist of strings; a service may send others. Raises: AuthenticationError."""
+    """Return credentials; services may send other types than strings. Raises: AuthenticationError."""
     for name, value in given._asdict().items():
         if not (isinstance(value, str) or (value is None and name == "session_token")):
             raise AuthenticationError(f"AWS credentials: the {name.replace('_', ' ')} is not a string")

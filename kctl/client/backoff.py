@@ -1,5 +1,3 @@
-"""Kafka's formula for the wait before a retry."""
-
 import math
 from random import Random
 

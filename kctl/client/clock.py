@@ -1,7 +1,7 @@
 """Clock and Timer: the only module that reads the time.
 
-Starts of limits are rounded up (`start_ms`), checks are rounded down (`now_ms`), so a limit is never early and less
-than one millisecond late. In virtual time both are equal.
+Starts of limits are rounded up (`start_ms`), checks down (`now_ms`), so a limit is never early and less than one
+millisecond late. In virtual time both are equal.
 """
 
 import math
@@ -14,7 +14,7 @@ FOREVER_MS = 2**53
 
 
 def duration_text(duration_ms: int) -> str:
-    """Return a duration with two digits or whole seconds: `250ms`, `1.2s`, `5s`, `1m30s`."""
+    """Return `250ms`, `1.2s`, `5s`, `1m30s`: two digits or whole seconds."""
     if duration_ms < 1000:
         return f"{duration_ms}ms"
     tenths = (duration_ms + 50) // 100
@@ -31,8 +31,6 @@ def thread_cpu_ms() -> int:
 
 
 class Clock(Protocol):
-    """Source of time: the system, or a test."""
-
     def now_ms(self) -> int:
         """Return the monotonic time for checks, rounded down."""
         ...
@@ -59,13 +57,12 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def now_us(self) -> int:
-        """Return the monotonic time in microseconds, to measure short durations."""
+        """Return the monotonic time in microseconds, for short durations."""
         return time.monotonic_ns() // 1000
 
     def seconds_until(self, at_ms: int) -> float:
-        """Return the exact time until an instant, never negative, for waits of the system.
-
-        By `now_ms` waits would be up to a millisecond too long.
+        """Return the exact time until an instant, never negative. By `now_ms` waits would be up to a millisecond too
+        long.
         """
         return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
 
@@ -94,7 +91,7 @@ class ManualClock:
         self._now_ms += ms
 
     def jump_wall(self, ms: int) -> None:
-        """Change only the wall clock, as an operator or NTP does."""
+        """Change only the wall clock, as NTP does."""
         self._wall_offset_ms += ms
 
 
@@ -102,7 +99,7 @@ class Timer:
     """Remaining time of a limit: a snapshot that moves only on `update()`.
 
     Below the public API, limits are passed as `Timer`, so that no time is spent twice. Not thread-safe: each thread
-    creates its own from the deadline (`Timer.until`).
+    creates its own (`Timer.until`).
 
     Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up.
     """
@@ -120,7 +117,7 @@ class Timer:
 
     @classmethod
     def until(cls, clock: Clock, deadline_at_ms: int) -> "Timer":
-        """Return a timer that ends at `deadline_at_ms`; it may be expired."""
+        """Return a timer that ends at `deadline_at_ms`, perhaps expired."""
         timer = cls(clock, 0)
         timer.timeout_ms = max(0, deadline_at_ms - timer.start_at_ms)
         timer.deadline_at_ms = deadline_at_ms
@@ -151,7 +148,7 @@ class Timer:
         return self._now_ms < self.deadline_at_ms
 
     def sub(self, timeout_ms: int) -> "Timer":
-        """Return a timer of `timeout_ms` that starts now and ends no later than this one."""
+        """Return a timer that starts now and ends no later than this one."""
         child = Timer(self._clock, timeout_ms)
         if child.deadline_at_ms > self.deadline_at_ms:
             child.deadline_at_ms = self.deadline_at_ms
@@ -167,7 +164,6 @@ def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: st
 
     Args:
         timeout: seconds as int or float, a timedelta, `math.inf` for no limit, or None for the default.
-        what: name of the argument, for errors.
 
     Raises:
         ValueError: negative, or not a number.

@@ -13,7 +13,7 @@ NO_TOPIC_ID = b"\0" * 16
 
 
 class TopicId(bytes):
-    """The 16 bytes of a topic id; `str()` is the form of Kafka's tools, empty if brokers have no ids."""
+    """The 16 bytes of a topic id; `str()` is Kafka's text form, empty if brokers have no ids."""
 
     __slots__ = ()
 
@@ -27,8 +27,6 @@ class TopicId(bytes):
 
 
 class NoItems(Mapping[Any, Any]):
-    """Type of `NOTHING`."""
-
     __slots__ = ()
 
     def __getitem__(self, key: object) -> Never:
@@ -47,7 +45,6 @@ class NoItems(Mapping[Any, Any]):
         return "{}"
 
     def __reduce__(self) -> str:
-        """Support pickle and copy: return the name of the only instance."""
         return "NOTHING"
 
 

@@ -43,7 +43,7 @@ class Steps:
 class ClusterClient:
     """Connections and metadata of one client. Single-threaded except `wakeup`, `last_error`, and `failure`.
 
-    Attributes: steps: for callers without a network thread, which may be interrupted anywhere.
+    `steps` is for callers without a network thread, which may be interrupted anywhere.
 
     Args:
         auto_create_topics: requests about wanted topics may create them, if the broker allows it.
@@ -77,7 +77,7 @@ class ClusterClient:
     def poll(self, until_ms: int) -> None:
         """Refresh due metadata, do ready I/O, and call back for finished requests.
 
-        Args: until_ms: end of the wait; I/O, wake-ups, and deadlines shorten it.
+        Args: until_ms: end of the wait, unless I/O, wake-ups, or deadlines come first.
         """
         now_ms = self.clock.now_ms()
         until_ms = min(until_ms, self.send_due_requests(now_ms))
@@ -86,7 +86,7 @@ class ClusterClient:
         self._count_ms(now_ms)
 
     def poll_again(self) -> None:
-        """Continue the last poll, which ended by a wake-up alone (`NetworkClient.is_only_woken`)."""
+        """Continue the last poll after a wake-up alone (`NetworkClient.is_only_woken`)."""
         now_ms = self.clock.now_ms()
         self.network.poll_again()
         self._count_ms(now_ms)
@@ -97,9 +97,7 @@ class ClusterClient:
             self._spent_ms[self._activity] = self._spent_ms.get(self._activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
-        """Handle the bytes that have arrived, without waiting: a suspended process may see them only after its
-        deadline.
-        """
+        """Handle bytes that have arrived, without waiting: a suspended process may see them only after its deadline."""
         if not self.network.status.attempts:
             self.network.any_ready_node()
         self.network.poll(self.clock.now_ms())
@@ -107,7 +105,7 @@ class ClusterClient:
     def send_due_requests(self, now_ms: int) -> int:
         """Send due metadata and hedged requests; return the instant of the next ones.
 
-        `poll` calls it. Callers with much to send call it first.
+        Done by `poll`; callers with much to send call it first.
         """
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
@@ -119,9 +117,8 @@ class ClusterClient:
             self.network.send(outgoing)
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply leaders from a response; return the partitions with a newer leader. Source: KIP-951.
-
-        Args: nodes: brokers whose addresses are in the response.
+        """Apply leaders from a response, with addresses of brokers; return the partitions with a newer leader.
+        Source: KIP-951.
         """
         news = self.metadata.learn_leaders(named, nodes)
         if news:
@@ -132,20 +129,18 @@ class ClusterClient:
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the metadata or a broker, otherwise the phase of a connection attempt. Any
-        thread.
-        """
+        """Return the last error of the metadata or a broker, otherwise an unfinished connection's phase. Any thread."""
         return self.failure() or self.network.status.unfinished()
 
     def failure(self) -> KafkaError | None:
-        """Return the last error of the metadata or a broker, or None. Any thread."""
+        """Return the last error of the metadata or a broker. Any thread."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.status.errors()
         return errors[0] if errors else None
 
     def metadata_sources(self) -> str:
-        """Return ` from` and the brokers that have not responded to a metadata request; empty without a request."""
+        """Return ` from` and the brokers that owe a metadata response; empty without a request."""
         asked = self._updater.asked
         return f" from {', '.join(asked)}" if asked else ""
 
@@ -156,20 +151,19 @@ class ClusterClient:
         return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:
-        """Return time breakdown and connection attempts since the mark, and current errors of brokers."""
+        """Return time breakdown and connection attempts since the mark, and current errors."""
         attempts = self.network.status.attempts - mark.attempts
         return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 
     def spent_since(self, mark: TimeMark) -> dict[str, int]:
-        """Return the milliseconds since the mark by activity, up to the end of the last poll."""
+        """Return milliseconds since the mark by activity, up to the end of the last poll."""
         return {activity: ms - mark.spent_ms.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
     def wakeup(self) -> None:
-        """End the current or next poll; any thread."""
         self.network.wakeup()
 
     def close(self) -> None:
-        """Close all connections; requests in flight fail, and their callbacks are called. Idempotent."""
+        """Close all connections; requests in flight fail, and are called back. Idempotent."""
         try:
             self.network.close()
         except Exception:
@@ -178,5 +172,5 @@ class ClusterClient:
 
 
 def time_breakdown(spent_ms: Mapping[str, int]) -> tuple[str, ...]:
-    """Return times by activity as text, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
+    """Return times as text, largest first: `("connecting 4000 ms", "metadata 12 ms")`."""
     return tuple(f"{activity} {ms} ms" for activity, ms in sorted(spent_ms.items(), key=lambda item: -item[1]) if ms)

@@ -1,4 +1,4 @@
-"""Events of connections, requests, consumer positions, and groups, in order, without payloads and secrets."""
+"""Events of connections, requests, consumer positions, and groups, without payloads and secrets."""
 
 import logging
 from collections.abc import Callable
@@ -84,6 +84,8 @@ class Ready(NamedTuple):
 
 
 class Failed(NamedTuple):
+    """The attempt failed in `phase`."""
+
     at_ms: int
     target: Target
     phase: Phase
@@ -131,6 +133,8 @@ class RequestSent(NamedTuple):
 
 
 class ResponseReceived(NamedTuple):
+    """A response has arrived."""
+
     at_ms: int
     target: Target
     api: str
@@ -153,7 +157,7 @@ class RequestExpired(NamedTuple):
 class RequestAbandoned(NamedTuple):
     """The call of a request has ended without its response; the connection stays open until the request expires.
 
-    Attributes: limit_ms: time left of the call, less than request.timeout.ms.
+    `limit_ms` is the time left of the call, less than request.timeout.ms.
     """
 
     at_ms: int
@@ -173,16 +177,15 @@ class Throttled(NamedTuple):
 
 
 class ResetCause(Enum):
+    """Reason of a position reset; the value is for people."""
+
     OUT_OF_RANGE = "the partition has no such offset"
     TRUNCATED = "the log was truncated there: a leader without the last records was elected"
     RECREATED = "the topic was deleted and recreated"
 
 
 class PositionReset(NamedTuple):
-    """A consumer continues at another position; records may be missed or repeated.
-
-    Attributes: policy: value of auto.offset.reset, which led to `new_offset`.
-    """
+    """A consumer continues at another position, by auto.offset.reset (`policy`); records may be missed or repeated."""
 
     at_ms: int
     topic: str
@@ -200,10 +203,7 @@ class PositionReset(NamedTuple):
 
 
 class AutoCommitFailed(NamedTuple):
-    """An automatic commit of a consumer has failed, which no call reports.
-
-    Attributes: offsets: the uncommitted (topic, partition, offset).
-    """
+    """An automatic commit of these (topic, partition, offset) has failed, which no call reports."""
 
     at_ms: int
     group_id: str
@@ -236,6 +236,8 @@ class MembershipLost(NamedTuple):
 
 
 class GroupStep(Enum):
+    """Step of a group member; the value is the word for users."""
+
     JOINED = "joined"
     ASSIGNED = "assigned"
     REVOKED = "revoked"
@@ -315,7 +317,7 @@ EventSink = Callable[[Event], None]
 
 
 class GuardedSink:
-    """Calls an application's event callback; its first exception is logged, and none stops the client."""
+    """Calls an application's event callback, logs its first exception, and raises none."""
 
     def __init__(self, events: EventSink) -> None:
         self._events = events
@@ -331,7 +333,7 @@ class GuardedSink:
 
 
 class OwnedSink:
-    """The application's sink, owned by its client; `lend` returns a sink for the network thread."""
+    """The application's sink, owned by its client."""
 
     __slots__ = ("__weakref__", "sink")
 
@@ -339,7 +341,7 @@ class OwnedSink:
         self.sink = sink
 
     def lend(self) -> EventSink:
-        """Return a sink that ends with this one: the network thread must not keep alive a client that the sink
+        """Return a sink for the network thread, which must not keep alive a client that the application's sink
         refers to.
         """
         if self.sink is ignore_events:
@@ -402,7 +404,7 @@ class EventLog:
 
 
 def keep_off_stderr() -> None:
-    """Keep the loggers of this module off stderr, but not out of an application's handlers."""
+    """Keep these loggers off stderr, but not out of an application's handlers."""
     for each in (connection_logger, group_logger, request_logger):
         if not each.handlers:
             each.addHandler(logging.NullHandler())

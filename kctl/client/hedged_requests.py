@@ -1,6 +1,7 @@
 """Hedged requests: a request for any broker is sent to another one after 1s without a response.
 
-Brokers respond to such requests from memory, so a silent one is frozen or cut off.
+Brokers respond to these requests from memory, so a silent one is frozen or cut off. Differs: Java waits for the first
+broker until request.timeout.ms.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock
@@ -29,8 +30,6 @@ class HedgedRequest:
 
 
 class HedgedRequests:
-    """Hedged requests of one client. Differs: Java waits for the first broker until request.timeout.ms."""
-
     def __init__(self, network: NetworkClient, clock: Clock) -> None:
         self._network = network
         self._clock = clock
@@ -42,8 +41,8 @@ class HedgedRequests:
     def send(self, outgoing: Outgoing) -> HedgedRequest:
         """Send to a ready broker, and to others while it is silent; `on_done` gets the first response or last failure.
 
-        `timeout_ms` applies to all brokers together; after `wanted_until_ms` no other one is tried. Returns the
-        request, which may have failed already.
+        `timeout_ms` applies to all brokers together; after `wanted_until_ms` no other one is tried. The returned
+        request may have failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
@@ -52,7 +51,7 @@ class HedgedRequests:
         return request
 
     def run(self, now_ms: int) -> int:
-        """Send requests without a response to further brokers; return the instant of the next call."""
+        """Send silent requests to further brokers; return the instant of the next call."""
         next_at_ms = FOREVER_MS
         if not self._open:
             return next_at_ms

@@ -76,7 +76,7 @@ NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
 
 
 class Connection(Protocol):
-    """Used part of a socket; calls raise TimeoutError after the time of `settimeout`, in seconds."""
+    """Used part of a socket; calls raise TimeoutError after `settimeout` seconds."""
 
     def settimeout(self, value: float) -> None: ...
 
@@ -90,9 +90,9 @@ class Connection(Protocol):
 
 
 class HttpClient:
-    """Client for HTTP servers with one persistent connection for each server. Not thread-safe.
+    """Client for HTTP servers with one persistent connection each. Not thread-safe.
 
-    Args: context: creates the TLS context, called for the first https URL.
+    Args: context: creates the TLS context, for the first https URL.
     """
 
     def __init__(
@@ -121,7 +121,6 @@ class HttpClient:
         Args:
             url: http or https, without credentials, which belong in `headers`.
             setting: property of the URL, for hints.
-            plain_login: permission of logins over http to other machines.
 
         Raises:
             ConfigError: invalid URL, or a login over http.
@@ -199,7 +198,6 @@ class HttpClient:
         return socket.socket(family, socket.SOCK_STREAM)
 
     def _secured(self, connection: Connection, context: ssl.SSLContext, host: str) -> Connection:
-        """Return a connection after the TLS handshake, which owns the given one."""
         assert isinstance(connection, socket.socket)
         return context.wrap_socket(connection, server_hostname=host)
 
@@ -272,7 +270,7 @@ class _Exchange:
     def run(
         self, connection: Connection, method: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[HttpResponse, bool]:
-        """Send the request and read the response; return it and whether the connection can be reused."""
+        """Send the request; return the response, and whether the connection can be reused."""
         self.timer.update()
         limit = self.timer.sub(self._limits.request_timeout_ms)
         try:
@@ -341,7 +339,7 @@ class _ResponseTooLarge(Exception):
 
 
 class _Reading(io.RawIOBase):
-    """Receiving side of a connection as a file; reads end at the deadline of the response.
+    """Receiving side of a connection as a file; reads end at the deadline.
 
     Args: most_bytes: size limit including headers and framing.
     """
@@ -373,14 +371,14 @@ class _Reading(io.RawIOBase):
 
 
 def read_json(body: bytes) -> Any:
-    """Parse a JSON document. Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values."""
+    """Parse JSON. Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values."""
     if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
         raise ValueError(f"more than {MOST_JSON_VALUES} values")
     return json.loads(body)
 
 
 def http_url(url: str) -> SplitResult:
-    """Return the parts of a URL. Raises: ConfigError: not http or https, or without a valid host and port."""
+    """Return the parts of a URL. Raises: ConfigError: not http or https, or without host."""
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -405,7 +403,7 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Mask the login in an error response, because some servers repeat it, possibly with JSON escapes."""
+    """Mask the login in an error response: some servers repeat it, possibly with JSON escapes."""
     scheme, _, given = authorization.partition(" ")
     secrets = [(given or scheme).encode()]  # AWS's containers have tokens without a scheme
     if scheme == "Basic":

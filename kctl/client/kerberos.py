@@ -1,7 +1,7 @@
 """Kerberos by the library gssapi (MIT krb5): tickets for brokers, and security contexts.
 
 `fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread. Contexts use its cached
-result without a server. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
+result. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
 
 Source: RFC 4120, RFC 4121.
 """
@@ -52,12 +52,10 @@ class SecurityContext(Protocol):
     """Protocol of gssapi.SecurityContext: one authentication in progress."""
 
     @property
-    def complete(self) -> bool:
-        """Return whether both sides are authenticated."""
-        ...
+    def complete(self) -> bool: ...
 
     def step(self, token: bytes | None = None) -> bytes | None:
-        """Process a token of the acceptor; return the next token to send, if any."""
+        """Process the acceptor's token; return the next to send, if any."""
         ...
 
     def wrap(self, message: bytes, encrypt: bool) -> Any: ...
@@ -140,7 +138,7 @@ def _gssapi() -> Any:
 
 
 def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
-    """Return credentials with tickets in `memory`, from the keytab or copied from the credentials cache."""
+    """Return credentials with tickets in `memory`, from the keytab or the credentials cache."""
     krb5 = gssapi.MechType.kerberos
     name = None
     if login.principal is not None:
@@ -156,12 +154,12 @@ def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a name or path as bytes, even if the command line is not UTF-8."""
+    """Return a name or path as bytes, even if not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _check_keytab(path: str) -> None:
-    """Raise unless the file is a keytab: the library's error would be about the credentials cache."""
+    """Raise unless the file is a keytab: the library's error would be about the cache."""
     try:
         with open(path, "rb") as file:
             is_keytab = file.read(1) == _KEYTAB_MAGIC
@@ -189,6 +187,6 @@ def _seconds(lifetime: int | None) -> int:
 
 
 def _words(error: Any) -> str:
-    """Return the cause in the library's words, without the surrounding text of GSSAPI."""
+    """Return the library's cause, without GSSAPI's surrounding text."""
     text = one_line(str(error.gen_message()))
     return text.rpartition("): ")[2][:300] or text[:300]

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class Owned(Generic[R]):
-    """A function of the application, owned by its client; `lend` returns a function for the client's threads."""
+    """A function of the application, owned by its client."""
 
     __slots__ = ("__weakref__", "function")
 
@@ -26,9 +26,10 @@ class Owned(Generic[R]):
         self.function = function
 
     def lend(self, name: str) -> Callable[[], R]:
-        """Return a function that ends with this one: threads must not keep alive a client that it refers to.
+        """Return a function for the client's threads, which must not keep alive a client that the application's refers
+        to.
 
-        Args: name: name of the function for the IllegalStateError after the client was dropped.
+        Args: name: for the IllegalStateError after the client was dropped.
         """
         own = ref(self)
 
@@ -42,9 +43,7 @@ class Owned(Generic[R]):
 
 
 class NotCopied:
-    """Base class of clients and their parts: copy and pickle raise TypeError, because sockets and threads exist
-    once.
-    """
+    """Base class of clients and their parts: copy and pickle raise TypeError, as sockets and threads exist once."""
 
     __slots__ = ()
 
@@ -54,7 +53,7 @@ class NotCopied:
 
 class Forkable(Protocol):
     def _after_fork(self) -> None:
-        """Become unusable; called in the child, on its only thread. Must not use locks: their holders do not exist."""
+        """Become unusable, on the only thread of the child. Must not use locks: their holders do not exist."""
         ...
 
 
@@ -63,7 +62,7 @@ _forkable: list[ref[Forkable]] = []
 
 
 def follow_forks(forkable: Forkable) -> None:
-    """Call `_after_fork` of the object in every forked child while the object lives."""
+    """Call `_after_fork` in every forked child while the object lives."""
     for dropped in [each for each in list(_forkable) if each() is None]:
         with suppress(ValueError):  # another thread was faster
             _forkable.remove(dropped)
@@ -88,9 +87,8 @@ def forked_error(client: str) -> IllegalStateError:
 
 
 def is_normal_end(error: BaseException | None) -> bool:
-    """Return whether a block that ends with this exception has completed its work.
-
-    True for sys.exit(0), the end of a generator, and `Exit(0)` of click or typer.
+    """Return whether a block that ends with this exception has completed: also sys.exit(0), the end of a generator,
+    and `Exit(0)` of click or typer.
     """
     if isinstance(error, SystemExit):
         return error.code is None or error.code == 0
@@ -105,7 +103,7 @@ def when_dropped(client: C, end: Callable[[], object], part: object, *, has_thre
 
     Args:
         end: must not keep the client alive.
-        part: an object of the client; `-X tracemalloc` shows its origin in place of the client's.
+        part: an object of the client; `-X tracemalloc` shows its origin.
         has_threads: the client has loops; otherwise nothing is called.
 
     Source: ResourceWarning in the Python library reference.

@@ -35,16 +35,16 @@ MOST_BROKERS = 10_000
 class Metadata:
     """Newest snapshot of the cluster, and its refreshes.
 
-    The first refresh is due when topics are wanted or `request_update()` is called; later ones every `max_age_ms`, and
-    earlier while a part is missing or stale.
+    The first is due when topics are wanted or `request_update()` is called; later ones every `max_age_ms`, and earlier
+    while a part is missing or stale.
 
     Attributes:
         cluster: newest snapshot; safe to read from any thread.
         version: number of successful refreshes.
         creates_topics: wanted topics that do not exist are created.
-        created_topics: number of partitions of created topics, by name.
-        last_error: error of the last refresh; None after a success.
-        failing_since_ms: end of the first of consecutive failed refreshes; None after a success.
+        created_topics: number of partitions of created topics.
+        last_error: error of the last refresh, if it failed.
+        failing_since_ms: end of the first of consecutive failures.
 
     Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for backoff; Java's Metadata.
     """
@@ -107,7 +107,7 @@ class Metadata:
             self._hurry()
 
     def request_update(self, *, elsewhere: bool = False) -> None:
-        """Refresh after the backoff, because a part of the snapshot is stale.
+        """Refresh a stale snapshot after the backoff.
 
         Args: elsewhere: from another broker, because the last response was stale as well.
         """
@@ -115,9 +115,7 @@ class Metadata:
         self.is_source_doubted = self.is_source_doubted or elsewhere
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply leaders from a response; return the partitions with a newer leader.
-
-        Args: nodes: brokers whose addresses are in the response.
+        """Apply leaders from a response, with addresses of brokers; return the partitions with a newer leader.
 
         Source: KIP-951. Leaders without a known address are ignored.
         """
@@ -150,13 +148,13 @@ class Metadata:
     # --- when to ask ------------------------------------------------------------------------------------------------
 
     def due_at_ms(self) -> int:
-        """Return the earliest instant of the next refresh, which may be past."""
+        """Return the instant of the next refresh, which may be past."""
         if self._update_requested or self._unseen:
             return self._not_before_ms
         return max(self._expires_at_ms, self._not_before_ms)
 
     def begin(self, now_ms: int) -> MetadataRequest:
-        """Return the due request: for new topics only, or for all wanted ones."""
+        """Return the due request: for new topics only, or for all."""
         is_all_new = len(self._unseen) == len(self._wanted)
         is_full = self._update_requested or not self._unseen or is_all_new or now_ms >= self._expires_at_ms
         self._asked = None if is_full else dict(self._unseen)
@@ -169,7 +167,7 @@ class Metadata:
     def _creates_missing(self) -> bool:
         """Return whether a full request creates missing topics.
 
-        Topics are first requested without creation, to tell created ones from existing ones.
+        Topics are first requested without creation, to tell created from existing ones.
         """
         missing = [name for name in self._wanted if _is_unknown(self.cluster.topics.get(name))]
         if not self.creates_topics or self._unseen or self._wants_all:
@@ -194,7 +192,7 @@ class Metadata:
         self._wait(now_ms, fruitless=True)
 
     def apply(self, response: MetadataResponse, now_ms: int) -> bool:
-        """Apply a response to the snapshot; return False if it is an error (see `last_error`)."""
+        """Apply a response; return False if it is an error (see `last_error`)."""
         if response.error_code:
             self.failed(broker_error(response.error_code, "read metadata"), now_ms)
             return False
@@ -257,7 +255,7 @@ class Metadata:
         return None
 
     def _newest(self, topic: TopicInfo) -> TopicInfo:
-        """Return the topic, with known data for partitions whose response is older (from a broker that is behind)."""
+        """Return the topic, with known data for partitions in an older state (from a broker that is behind)."""
         partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
         return topic._replace(partitions=partitions)
 
@@ -290,7 +288,7 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
 def malformed_metadata(
     response: MetadataResponse | TopicNamesResponse, broker: str = "a broker"
 ) -> RemoteProtocolError | None:
-    """Return the error of a malformed response (negative or duplicate values), or None."""
+    """Return the error of a response with negative or duplicate values, if any."""
     wrong = _invalid_value(response)
     if wrong is None:
         twice = _repeated(response)

@@ -1,4 +1,8 @@
-"""MetadataUpdater: sends due metadata requests to any broker, and falls back to bootstrap.servers (rebootstrap)."""
+"""MetadataUpdater: sends due metadata requests to any broker, and falls back to bootstrap.servers (rebootstrap).
+
+Source: KIP-899 and KIP-1102. Differs: the trigger of KIP-1102 counts from the first failed refresh instead of the last
+success; a single failure of a rarely refreshed client does not rebootstrap it.
+"""
 
 from collections.abc import Sequence
 
@@ -15,12 +19,6 @@ from kctl.client.protocol.api.metadata import MetadataResponse
 
 
 class MetadataUpdater:
-    """Refreshes a `Metadata` over a `NetworkClient`.
-
-    Source: KIP-899 and KIP-1102 (rebootstrap). Differs: the trigger of KIP-1102 counts from the first failed refresh
-    instead of the last success; a single failure of a rarely refreshed client does not rebootstrap it.
-    """
-
     def __init__(
         self, config: ClientConfig, network: NetworkClient, hedged: HedgedRequests, metadata: Metadata, clock: Clock
     ) -> None:
@@ -74,7 +72,7 @@ class MetadataUpdater:
         return node or self._network.any_ready_node()
 
     def _refresh_after_failures(self) -> None:
-        """Refresh the metadata after a connection was lost or failed. Source: Java."""
+        """Refresh the metadata after connections failed. Source: Java."""
         self._seen_failures = self._network.states.failures
         if self._nodes is not self._bootstrap:
             self._metadata.request_update()
@@ -121,7 +119,7 @@ class MetadataUpdater:
 
 
 def bootstrap_nodes(config: ClientConfig) -> tuple[Node, ...]:
-    """Return the entries of bootstrap.servers as nodes with the ids -1, -2, ..."""
+    """Return bootstrap.servers as nodes with the ids -1, -2, ..."""
     return tuple(Node(-1 - i, entry.host, entry.port) for i, entry in enumerate(config.bootstrap_servers))
 
 

@@ -1,4 +1,4 @@
-"""Client credentials grant: access tokens of an OAuth token endpoint (RFC 6749, section 4.4; KIP-768)."""
+"""Client credentials grant: access tokens of an OAuth endpoint (RFC 6749, section 4.4; KIP-768)."""
 
 from base64 import b64encode
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class ClientCredentials(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """A token and its lifetime; None if the endpoint does not report it."""
+    """A token and its lifetime; None if not reported."""
 
     value: str
     lifetime_ms: int | None

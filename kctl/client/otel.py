@@ -44,21 +44,21 @@ _BLANKS = re.compile(rb"[ \t]+")
 class HasMetrics(Protocol):
     """A producer or a consumer, synchronous or not."""
 
-    def metrics(self) -> ProducerMetrics | Mapping[str, float]: ...
+    def metrics(self) -> ProducerMetrics | Mapping[str, float]:
+        """Return the metrics."""
+        ...
 
 
 class _HeaderSetter:
-    """Writes the fields of a trace context as headers, in place of earlier ones."""
-
     def set(self, carrier: list[Header], key: str, value: str) -> None:
         carrier[:] = [header for header in carrier if header[0] != key]
         carrier.append((key, value.encode()))
 
 
 class _HeaderGetter:
-    """Reads the fields of a trace context from headers.
+    """Reads the fields of a trace context from headers, which any producer may write.
 
-    Anybody who may produce writes them. Propagators log rejected fields, and some versions take quadratic time.
+    Propagators log rejected fields, and some versions take quadratic time.
     """
 
     def get(self, carrier: Sequence[Header], key: str) -> list[str] | None:
@@ -183,7 +183,7 @@ class Telemetry:
 
 
 def _values(client: HasMetrics) -> dict[str, float]:
-    """Return the metrics of a client by the names of instruments."""
+    """Return a client's metrics by the names of instruments."""
     found = client.metrics()
     if isinstance(found, ProducerMetrics):
         kind, values = "producer", found.by_kafka_name()
@@ -201,7 +201,7 @@ def _attributes(operation: str, topic: str) -> dict[str, str]:
 
 
 def _content(key: bytes | None, value: bytes | None) -> dict[str, str | int | bool]:
-    """Return the attributes of key and value; a key that is large or not text has none."""
+    """Return the attributes of key and value; large or binary keys have none."""
     found: dict[str, str | int | bool] = {}
     if value is None:
         found["messaging.kafka.message.tombstone"] = True

@@ -1,4 +1,4 @@
-"""Runtime: selector, resolver, driver, and random source of a client, real (`network/system.py`) or simulated."""
+"""Selector, resolver, driver, and random source of a client, real (`network/system.py`) or simulated."""
 
 from collections.abc import Callable
 from random import Random
@@ -54,10 +54,8 @@ class SocketOptions(NamedTuple):
 class Selectable(Protocol):
     """Non-blocking byte channels and one wait for all of them. Only the owner thread may call it, except `wakeup`.
 
-    Channels are numbers chosen by the caller and used once. The chunk sizes of received bytes and the order of events
-    of different channels are undefined.
-
-    Attributes: was_woken: a wake-up ended the last poll, alone or with events.
+    Channels are numbers chosen by the caller and used once. Chunk sizes and the order of events of different channels
+    are undefined. `was_woken`: a wake-up ended the last poll.
     """
 
     was_woken: bool
@@ -67,36 +65,34 @@ class Selectable(Protocol):
         ...
 
     def send(self, channel: int, *pieces: bytes) -> None:
-        """Queue the pieces, which are written in order as the server accepts them; ignored if the channel is closed."""
+        """Queue the pieces, written in order as the server accepts them; ignored if the channel is closed."""
         ...
 
     def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
-        """Read the next `count` bytes separately from later ones; 0: no limit.
+        """Read the next `count` bytes separately; 0: no limit.
 
-        The bytes belong together and will arrive, so a poll may wait for many of them.
+        They belong together and will arrive, so a poll may wait for many.
 
         Args: place: memory for the bytes; the event then has a part of it.
         """
         ...
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the number of queued bytes that the system has not accepted, including bytes of a failed write."""
+        """Return the number of queued bytes that the system has not accepted, with failed writes."""
         ...
 
     def close(self, channel: int) -> None:
-        """Close the channel immediately, without further events. Idempotent."""
+        """Close the channel, without further events. Idempotent."""
         ...
 
     def poll(self, until_ms: int) -> list[IoEvent]:
         """Wait for I/O, a wake-up, or `until_ms` (past: no wait); return the events."""
         ...
 
-    def wakeup(self) -> None:
-        """End the current or next poll; any thread."""
-        ...
+    def wakeup(self) -> None: ...
 
     def shutdown(self) -> None:
-        """Close all channels and the selector. Idempotent."""
+        """Close everything. Idempotent."""
         ...
 
 
@@ -106,7 +102,7 @@ class Lookup(Protocol):
 
     @property
     def addresses(self) -> list[Address]:
-        """Addresses in the resolver's order; empty while in progress and after an error."""
+        """Addresses in the resolver's order; empty in progress and after errors."""
         ...
 
     @property
@@ -117,18 +113,18 @@ class Resolver(Protocol):
     """Non-blocking resolution of names."""
 
     def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
-        """Start a lookup; `on_done` is called once at its end, from any thread."""
+        """Start a DNS query; `on_done` is called once at its end, from any thread."""
         ...
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        """Run `work` in a thread that may block (to read a file, for example); the result is `done` at its end,
+        """Run `work` in a thread that may block, for example to read a file; the result is `done` at its end,
         without addresses.
         """
         ...
 
 
 class Waiter(Protocol):
-    """A flag that one thread waits for and any thread sets."""
+    """A flag that one thread waits for and any sets."""
 
     def notify(self) -> None: ...
 
@@ -144,38 +140,32 @@ class Driver(Protocol):
     All blocking of the client is in `wait`, `join`, and `Selectable.poll`. Waiting is always: clear, check, wait.
     """
 
-    def waiter(self) -> Waiter:
-        """Return a new flag, not set."""
-        ...
+    def waiter(self) -> Waiter: ...
 
     def wait(self, waiter: Waiter, deadline_at_ms: int) -> bool:
         """Wait for the flag or the deadline; clear it and return whether it was set."""
         ...
 
     def spawn(self, loop: Callable[[], None], name: str) -> Task:
-        """Run `loop` to its end in parallel to the caller."""
+        """Run `loop` to its end, parallel to the caller."""
         ...
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
-        """Wait for the end of the task or the deadline; return whether the task has ended."""
+        """Wait for the task's end or the deadline; return whether it has ended."""
         ...
 
     def is_current(self, task: Task) -> bool: ...
 
     def caller(self) -> object:
-        """Return an identity of the caller: equal for calls from the same thread."""
+        """Return an identity of the caller: equal for one thread."""
         ...
 
 
 class Entropy(Protocol):
-    """Unpredictable bytes for nonces and ids."""
-
     def token_bytes(self, count: int) -> bytes: ...
 
 
 class Runtime(NamedTuple):
-    """Clock, driver, sockets, resolver, and randomness of a client."""
-
     clock: Clock
     driver: Driver
     make_selector: Callable[[SocketOptions], Selectable]

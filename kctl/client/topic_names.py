@@ -1,4 +1,4 @@
-"""Check of topic names, as brokers do in CreateTopics: names from outside become file names, tables, and requests.
+"""Check of topic names as in CreateTopics: names from outside become file names, tables, and requests.
 
 Source: org.apache.kafka.common.internals.Topic.
 """
@@ -14,7 +14,7 @@ def is_topic_name(name: str) -> bool:
 
 
 def check_topic_name(name: str) -> None:
-    """Raise ValueError for an illegal topic name; patterns of librdkafka get a hint."""
+    """Raise ValueError for an illegal name; patterns of librdkafka get a hint."""
     if name.startswith("^"):
         raise ValueError(f"invalid topic {name!r}: for a pattern, use re.compile({name[1:]!r})")
     if not is_topic_name(name):
@@ -25,5 +25,4 @@ def check_topic_name(name: str) -> None:
 
 
 def shown_topic_name(name: str) -> str:
-    """Return a possibly illegal name for errors: escaped and shortened."""
     return repr(name[:LONGEST_TOPIC_NAME])

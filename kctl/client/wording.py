@@ -1,4 +1,4 @@
-"""Texts of messages: escaping of external text, numbers with nouns, lists, sizes."""
+"""Texts of messages: escaped external text, numbers with nouns, lists, sizes."""
 
 from collections.abc import Collection, Iterable
 
@@ -40,14 +40,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Iterable[object], most: int = MOST_NAMED) -> str:
-    """Return `a, b, c`; long lists are shortened with the number of the rest."""
+    """Return `a, b, c`, or a shortened list with the number of the rest."""
     found = [str(each) for each in names]
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return ", ".join(found[:most]) + more
 
 
 def brokers_text(node_ids: Collection[int]) -> str:
-    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`; long lists are shortened."""
+    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`, shortened if long."""
     ids = sorted(node_ids)
     if len(ids) <= 1:
         return f"broker {ids[0]}" if ids else "no broker"
@@ -55,7 +55,7 @@ def brokers_text(node_ids: Collection[int]) -> str:
 
 
 def size_text(count: int) -> str:
-    """Return a size for people: `512 B`, `4.1 GB`."""
+    """Return `512 B`, `4.1 GB`."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if abs(size) < _ROUNDED_UP:

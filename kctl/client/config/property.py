@@ -234,6 +234,7 @@ class Property(Generic[T]):
             raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
 
     def show(self, value: T) -> str:
+        """Return the value for people; secrets as stars."""
         return "***" if self.secret and value else self.kind.write(value)
 
     def __repr__(self) -> str:

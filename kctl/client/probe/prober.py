@@ -141,6 +141,7 @@ class Prober:
         return min(self._idle_expiry.next_deadline_at_ms(), names, asking, self._redials.next_at_ms())
 
     def next_limit(self) -> NextLimit | None:
+        """Return the next timeout; None if nothing is in progress."""
         limits = [NextLimit(name.deadline_at_ms, CONNECT_LIMIT, name.target) for name in self._names]
         for channel, attempt in self._attempts.items():
             target = attempt.connection.target

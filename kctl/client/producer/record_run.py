@@ -249,7 +249,7 @@ class RecordRun:
         return run
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
-        """Complete the futures; return those with a callback or waiter."""
+        """Complete the futures; return futures with a callback or waiter."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result

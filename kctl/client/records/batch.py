@@ -171,6 +171,7 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
 
 
 def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """Return the header of the version 2 batch with other producer fields."""
     fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)

@@ -112,7 +112,7 @@ class PackedPart(NamedTuple):
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:
-        """Divide the rows as `divide_packed`; None also if there are fewer rows than partitions."""
+        """Divide the rows as `divide_packed`; None with fewer rows than partitions, or a row without a key."""
         if self.end - self.first < partition_count:
             return None
         values, keys = (column.part(self.first, self.end) for column in (self.values, self.keys))

@@ -59,6 +59,7 @@ def control_batch(
     leader_epoch: int = -1,
     coordinator_epoch: int = 0,
 ) -> bytes:
+    """Return the batch with which a broker ends a transaction."""
     parts: list[bytes] = []
     key, value = _KEY.pack(0, int(commit)), _VALUE.pack(0, coordinator_epoch)
     append_record(parts, 0, 0, key, value, (), 1 << 16)
