@@ -1,4 +1,4 @@
-"""ClusterClient: connections and metadata of one client; base of consumer, producer, and admin."""
+"""Connections and metadata of one client; base of consumer, producer, and admin."""
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -45,8 +45,7 @@ class ClusterClient:
 
     `steps` is for callers without a network thread, which may be interrupted anywhere.
 
-    Args:
-        auto_create_topics: requests about wanted topics may create them, if the broker allows it.
+    Args: auto_create_topics: requests may create wanted topics, if the broker allows it.
     """
 
     def __init__(

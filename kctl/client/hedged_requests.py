@@ -1,7 +1,7 @@
 """Hedged requests: a request for any broker is sent to another one after 1s without a response.
 
-Brokers respond to these requests from memory, so a silent one is frozen or cut off. Differs: Java waits for the first
-broker until request.timeout.ms.
+Brokers respond from memory, so a silent one is frozen or cut off. Differs: Java waits for the first broker until
+request.timeout.ms.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock

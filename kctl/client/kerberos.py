@@ -1,6 +1,6 @@
 """Kerberos by the library gssapi (MIT krb5): tickets for brokers, and security contexts.
 
-`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread. Contexts use its cached
+`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread; contexts use its cached
 result. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
 
 Source: RFC 4120, RFC 4121.
@@ -154,7 +154,6 @@ def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a name or path as bytes, even if not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -187,6 +186,5 @@ def _seconds(lifetime: int | None) -> int:
 
 
 def _words(error: Any) -> str:
-    """Return the library's cause, without GSSAPI's surrounding text."""
     text = one_line(str(error.gen_message()))
     return text.rpartition("): ")[2][:300] or text[:300]

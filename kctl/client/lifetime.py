@@ -1,7 +1,7 @@
 """Lifetime of clients: effects of fork(), and the warning about clients dropped without close().
 
-A forked child has no threads of its parent: clients reject calls there, and selectors close their copies of
-descriptors, without effect on the parent.
+Forked children have no threads: clients reject calls there, and selectors close their copies of descriptors, without
+effect on the parent.
 """
 
 import os
@@ -104,9 +104,7 @@ def when_dropped(client: C, end: Callable[[], object], part: object, *, has_thre
     Args:
         end: must not keep the client alive.
         part: an object of the client; `-X tracemalloc` shows its origin.
-        has_threads: the client has loops; otherwise nothing is called.
-
-    Source: ResourceWarning in the Python library reference.
+        has_threads: otherwise nothing is called.
     """
     finalizer = finalize(client, _end_dropped, type(client).__name__.lstrip("_"), end, part, os.getpid())
     finalizer.atexit = False

@@ -41,9 +41,9 @@ class Metadata:
     Attributes:
         cluster: newest snapshot; safe to read from any thread.
         version: number of successful refreshes.
-        creates_topics: wanted topics that do not exist are created.
-        created_topics: number of partitions of created topics.
-        last_error: error of the last refresh, if it failed.
+        creates_topics: missing wanted topics are created.
+        created_topics: partition counts by name.
+        last_error: of the last refresh, if it failed.
         failing_since_ms: end of the first of consecutive failures.
 
     Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for backoff; Java's Metadata.

@@ -10,8 +10,8 @@
         with telemetry.process(record):  # continues the trace of the record
             ...
 
-`AsyncProducer` and `AsyncConsumer` take the same hooks. Names of spans, attributes and metrics are the semantic
-conventions of OpenTelemetry for messaging and Kafka.
+`AsyncProducer` and `AsyncConsumer` have these hooks as well. Names are OpenTelemetry's semantic conventions for
+messaging and Kafka.
 """
 
 import math

@@ -54,8 +54,8 @@ class SocketOptions(NamedTuple):
 class Selectable(Protocol):
     """Non-blocking byte channels and one wait for all of them. Only the owner thread may call it, except `wakeup`.
 
-    Channels are numbers chosen by the caller and used once. Chunk sizes and the order of events of different channels
-    are undefined. `was_woken`: a wake-up ended the last poll.
+    The caller numbers channels, once each. Chunk sizes and the order of events of different channels are undefined.
+    `was_woken`: a wake-up ended the last poll.
     """
 
     was_woken: bool

@@ -1,5 +1,3 @@
-"""ACL rules: describe, create, delete."""
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -184,7 +184,6 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         follow_forks(self)
 
     def _after_fork(self) -> None:
-        """Refuse later calls; in the child of a fork()."""
         self._is_forked = self._is_closed = True
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:

@@ -177,7 +177,7 @@ class Call:
 
         Responses that arrived before the deadline count even if this process was suspended until later.
 
-        Args: waiting_for: completes "timed out after ... while" in the error; a function is called at the deadline.
+        Args: waiting_for: completes "timed out after ... while"; a function is called at the deadline.
 
         Raises:
             ApiTimeout: with the time breakdown and the last error of the call, metadata or brokers.
@@ -222,9 +222,7 @@ class Call:
 
         `build` is called when the broker is ready, and can check its versions.
 
-        Raises:
-            ApiTimeout: no response by the deadline of the call.
-            KafkaError: an error that is not retriable.
+        Raises: ApiTimeout; KafkaError: not retriable.
         """
         answer = self.answer_of(route, build, response_type)
         assert isinstance(answer.response, response_type)
@@ -339,8 +337,8 @@ class Call:
     ) -> dict[int, Answer | KafkaError]:
         """Send requests to several brokers in parallel; wait until all have responded or failed.
 
-        If `follow` returns a builder, its request is sent to that broker; its last response is returned. Brokers
-        without a result at the deadline have the ApiTimeout as error.
+        If `follow` returns a builder, its request is sent to that broker. Brokers without a result at the deadline have
+        the ApiTimeout as error.
 
         Raises: ApiTimeout: no broker has responded or failed by the deadline.
         """

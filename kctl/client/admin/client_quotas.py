@@ -1,5 +1,3 @@
-"""Quotas of clients by user, client id, and address."""
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,5 +1,3 @@
-"""Descriptions of the cluster by its brokers."""
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

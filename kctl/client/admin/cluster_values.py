@@ -1,5 +1,3 @@
-"""Arguments and results of calls about replicas, features, and voters."""
-
 from enum import IntEnum
 from typing import NamedTuple
 

@@ -1,5 +1,3 @@
-"""Values that the admin client returns about groups."""
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Groups: list, delete, and remove members. After a lost response, items already gone count as removed."""
+"""Groups: list, delete, remove members. Items already gone after a lost response count as removed."""
 
 from collections.abc import Iterable, Sequence
 

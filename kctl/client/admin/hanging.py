@@ -1,7 +1,7 @@
 """Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
 
 They hold back the last stable offset. Partitions are read before and after the coordinators, to leave out transactions
-that end in the meantime. UNDECIDED: a coordinator is missing, or the principal may not describe the transactional.id.
+that end in between. UNDECIDED: a coordinator is missing, or the principal may not describe the transactional.id.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -65,7 +65,6 @@ class OpenTransaction(NamedTuple):
 
     @property
     def start_offset(self) -> int:
-        """Offset of its first record."""
         assert self.producer.transaction_start_offset is not None
         return self.producer.transaction_start_offset
 

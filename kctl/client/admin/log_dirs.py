@@ -1,5 +1,3 @@
-"""Log directories of brokers: disks, and the size of each replica."""
-
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 

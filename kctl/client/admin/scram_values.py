@@ -1,5 +1,3 @@
-"""Arguments and results of calls about SCRAM users."""
-
 from typing import NamedTuple
 
 SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}

@@ -1,7 +1,7 @@
 """Requests that any broker can handle: long lists in parts, sent to several brokers in parallel.
 
-A broker handles requests of a connection one by one. A broker that is behind does not know the newest topics, so
-another one is queried about them.
+A broker handles requests of a connection one by one. Brokers that are behind do not know the newest topics, so another
+one is queried about them.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,5 +1,3 @@
-"""Topics: create, delete, list, describe, and add partitions."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -59,7 +59,6 @@ class Unconfirmed:
             self._lost[answer.node_id] = None
 
     def has(self, node_id: int) -> bool:
-        """Return whether a broker received a change and sent no response."""
         return node_id in self._in_flight or node_id in self._lost
 
     def mark(self, error: KafkaError, node_id: int | None = None) -> KafkaError:

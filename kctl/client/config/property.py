@@ -182,9 +182,7 @@ class Words(Kind[tuple[str, ...]]):
 
 
 class Property(Generic[T]):
-    """A property: Kafka's name, default, kind of value, and description.
-
-    A descriptor: on a config it is the typed value, on the class the declaration.
+    """A property: Kafka's name, default, kind of value, and description; on a config its typed value.
 
     Attributes:
         name: in Kafka's spelling, `request.timeout.ms`; `attribute` is in snake_case.

@@ -1,5 +1,3 @@
-"""TOPIC_PROPERTIES: topic configs and their defaults."""
-
 TOPIC_PROPERTIES: dict[str, str] = {
     "cleanup.policy": "delete",
     "compression.gzip.level": "-1",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 
 class IdleReport(NamedTuple):
-    """Idle time of a connection, and the error if it did not survive."""
-
     idle_ms: int
     error: KafkaError | None
 

@@ -1,16 +1,13 @@
 """The producer: `Producer(config)`, its futures and results.
 
 producer.py           public class; transaction_methods.py
-record_run.py         unit of queues and batches; future.py; record.py
-given_rows.py         columns of send_columns
-run_encoder.py        encoding on the caller's thread; batch_compressor.py
-mailbox.py            events for the network loop
-buffer_memory.py      buffer.memory
+record_run.py         unit of queues; future.py; record.py
+given_rows.py         send_columns; run_encoder.py, batch_compressor.py
+mailbox.py            events for the loop; buffer_memory.py
 sender.py             network loop
 record_router.py      waits for topics; partitioner.py
-accumulator.py        changes of the queues; partition_queue.py; batch.py
-compression_ratio.py  expected compression
-batch_sender.py       Produce requests; produce_responses.py; identity.py
+accumulator.py        queues; partition_queue.py, batch.py, compression_ratio.py
+batch_sender.py       requests; produce_responses.py, identity.py
 batch_expiry.py       delivery.timeout.ms
 delivery_tracker.py   results and counts; metrics.py
 """

@@ -104,7 +104,7 @@ class Accumulator:
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def look(self, now_ms: int) -> tuple[list[PartitionQueue], int]:
-        """Return the due queues, and the earliest time at which another is due or a record expires."""
+        """Return the due queues, and when another is due or a record expires."""
         linger_ms, is_linger_over = self._linger_ms, self.is_linger_over
         if self.is_filling:
             linger_ms, is_linger_over = FOREVER_MS, False
@@ -222,9 +222,8 @@ class Accumulator:
         self._counters.epochs_begun += 1
 
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
-        """Fail the records of a queue whose delivery.timeout.ms has passed.
-
-        Args: timed_out: returns the error, from queue, batch (None for waiting records) and first late run.
+        """Fail late records of a queue; `timed_out` gets the queue, the batch (None: waiting records) and the first
+        late run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches

@@ -1,7 +1,7 @@
 """Batch: records of one partition, encoded once and sent until their result is known.
 
-Retries keep the records, for brokers to recognize them; only sequence numbers may change, while the batch is in no log.
-Records keep their own deadlines. Owned by the network loop.
+Brokers recognize retries by unchanged records; sequence numbers may change only while the batch is in no log. Records
+keep their own deadlines. Owned by the network loop.
 """
 
 from collections.abc import Iterable
@@ -25,9 +25,8 @@ class Batch:
 
     Attributes:
         limit_bytes: batch limit under which it was made.
-        base_sequence: NO_SEQUENCE without idempotence.
         failures: failed attempts, except waits for an earlier batch.
-        node_id: broker of the last send; None if never sent.
+        node_id: broker of the last send.
         is_in_flight: sent, with neither a response nor a lost connection.
         may_be_written: by an earlier attempt.
     """

@@ -1,8 +1,7 @@
-"""BatchLimit: maximum batch size of a partition, up to batch.size, learned from its brokers.
+"""BatchLimit: maximum batch size of a partition, learned from its brokers, whose max.message.bytes can change.
 
-Responses do not contain the broker's limit (max.message.bytes), which can change. Rejected batches lower the limit to
-the largest accepted one, or to half their size; accepted full batches raise it. Each rejected raise doubles the
-successes needed before the next.
+Rejected batches lower the limit to the largest accepted one, or to half their size; accepted full batches raise it.
+Each rejected raise doubles the successes needed before the next.
 """
 
 MOST_SUCCESSES = 128

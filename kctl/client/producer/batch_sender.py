@@ -108,7 +108,7 @@ class BatchSender:
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
         """Send batches until no queue is due or the broker is busy; return the next due time.
 
-        Requests have one batch per partition; served queues move to the end.
+        Served queues move to the end.
         """
         line = queues
         next_ms = FOREVER_MS

@@ -1,8 +1,8 @@
 """BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
 
 `_acquired` changes under a lock; `_released` belongs to the network thread. No function is called under the lock:
-CPython runs signal handlers after calls, and a handler that sends would deadlock. It handles no signal between two
-assignments, so `holds_memory` makes interrupted calls reversible.
+CPython runs signal handlers after calls, and a handler that sends would deadlock. Between two assignments it runs none,
+so `holds_memory` makes interrupted calls reversible.
 
 Source: Java's BufferPool, which has the same order.
 """

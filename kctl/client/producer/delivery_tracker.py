@@ -205,8 +205,7 @@ class DeliveryTracker:
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
         """Return the numbers of outstanding and failed records of a flush, and mark the failures as reported.
 
-        All flushes waiting for a failure report it, later ones do not; none does if the program knows it from a future
-        or callback.
+        All flushes waiting for a failure report it, unless the program knows it from a future or callback.
         """
         outstanding = failed = 0
         error: KafkaError | None = None

@@ -195,7 +195,6 @@ class Failures:
         self.handled += count
 
     def add(self, count: int, error: KafkaError) -> None:
-        """Count failed records; the loop only."""
         self.count += count
         self.error = self.error or error
 

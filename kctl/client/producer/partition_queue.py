@@ -3,9 +3,8 @@
 Epoch and next sequence belong to the partition, so a gap (a batch failed without a response) starts a new epoch only
 there. Owned by the network loop; only accumulator.py changes it.
 
-Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt the partition sends one batch at a
-time until that batch is resolved. A broker that may not know the producer gets one batch alone, as it would accept any
-first sequence.
+Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt only one batch is in flight until it
+is resolved. A broker that may not know the producer gets one batch alone, as it would accept any first sequence.
 """
 
 from collections import deque
@@ -28,7 +27,7 @@ SEQUENCES = 2**31
 
 
 class PartitionSequence:
-    """Epoch and next sequence of one partition under one producer id.
+    """Epoch and next sequence of one partition.
 
     `is_proven`: a batch of this epoch was acknowledged. Until then only one may be in flight.
     """
@@ -62,7 +61,6 @@ class PartitionSequence:
 
     @property
     def is_used_up(self) -> bool:
-        """Return whether the partition needs a new producer id."""
         return self.epoch > MAX_EPOCH
 
 
@@ -71,13 +69,6 @@ def plus(sequence: int, count: int) -> int:
 
 
 class PartitionQueue:
-    """Records of one partition: `batches` are frozen, `runs` wait behind them.
-
-    Args:
-        window: maximum number of batches in flight.
-        is_idempotent: batches are numbered, and retries keep their order.
-    """
-
     __slots__ = (
         "_window",
         "batches",
@@ -236,7 +227,6 @@ class PartitionQueue:
 
     @property
     def awaits_response(self) -> bool:
-        """Return whether nothing can be sent before a response."""
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
@@ -261,10 +251,9 @@ class PartitionQueue:
         self.has_gap = False
 
     def drop(self, batch: Batch) -> None:
-        """Remove a failed batch and resolve the gap in sequence numbers.
+        """Remove a failed batch; if it is in no log, close the gap in sequence numbers.
 
-        If the batch may be written, later ones keep their numbers; the broker reports the next as out of order if it
-        was not.
+        Otherwise later batches keep their numbers; the broker reports the next as out of order if it was not written.
         """
         batch.is_in_flight = False
         at = self.batches.index(batch)
@@ -309,7 +298,7 @@ class PartitionQueue:
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
-        """Renumber the batches from index `at`, starting at `base_sequence`, unless one of them may be in a log.
+        """Renumber the batches from index `at`, unless one of them may be in a log.
 
         `is_new_epoch`: all get the present producer id and epoch, even if their sequence stays.
         """

@@ -135,8 +135,8 @@ class Partitioner:
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
         """Return the bytes until a used-up share is checked again; 0 if it ends now.
 
-        Shares end after batch.size bytes when no batch is partly filled (the next record must fit), at latest after
-        twice as many. Batches may be sent at any time, so the check repeats a few times per batch.
+        It ends after batch.size bytes when no batch is partly filled, at latest after twice as many. Batches may be
+        sent at any time, so checks repeat.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         turn_bytes = self._turn_bytes(run.topic)
@@ -196,12 +196,8 @@ class Partitioner:
 
 
 def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | None:
-    """Return a weight for each partition: 1 for the longest queue, the largest for an empty one.
-
-    None: uniform, for a single partition, or equal queues of all `partition_count`. Source: KIP-794,
-    `updatePartitionLoadStats`.
-
-    Args: sizes: waiting batches of available partitions.
+    """Return a weight for each available partition from its waiting batches: 1 for the longest queue, the largest
+    for an empty one; None: uniform. Source: KIP-794, `updatePartitionLoadStats`.
     """
     if not sizes or partition_count < 2:
         return None

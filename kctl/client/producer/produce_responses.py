@@ -95,8 +95,8 @@ class Sent(NamedTuple):
 class BatchResponse(NamedTuple):
     """Response for one batch: an outcome, or an error to handle.
 
-    `has_no_response`: sent without a readable response, and retried until its deadline; `is_leader_news`: `leader` was
-    not known.
+    `has_no_response`: sent without a readable one, and retried until its deadline; `is_leader_news`: `leader` was
+    unknown.
     """
 
     outcome: Outcome | None
@@ -196,9 +196,8 @@ class ProduceResponseHandler:
     def _handle_lost_sequence(self, queue: PartitionQueue, batch: Batch, code: int, error: KafkaError) -> None:
         """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar: wait, resend under a new epoch, or fail the batch.
 
-        Batches behind an unwritten one are resent after it. The oldest batch was not written if an earlier batch failed
-        or this one was never in doubt. Otherwise, or if the broker has forgotten the producer, the error proves nothing
-        about earlier attempts.
+        Batches behind an unwritten one are resent after it. The oldest was not written if an earlier batch failed or it
+        was never in doubt; otherwise the error proves nothing about earlier attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:

@@ -138,7 +138,6 @@ class Producer(TransactionMethods, NotCopied):
         loop.follow()
 
     def _after_fork(self) -> None:
-        """Refuse later calls; in the child of a fork()."""
         self._mailbox.is_forked = self._is_closing = True
 
     # --- sending ------------------------------------------------------------------------------------------------------

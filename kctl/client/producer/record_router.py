@@ -1,7 +1,7 @@
 """RecordRouter: assigns partitions to accepted records, queues them, and ends waits for a topic's partitions.
 
-Keeps records of topics that vanished from the metadata, in order, and forgets topics unused for metadata.max.idle.ms.
-Owned by the network loop.
+Keeps records of vanished topics, in order, and forgets topics unused for metadata.max.idle.ms. Owned by the network
+loop.
 """
 
 from collections import deque

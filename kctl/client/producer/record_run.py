@@ -1,8 +1,8 @@
 """RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-The network loop makes runs of consecutive `send` records, and merges waiting runs of one partition. `send_columns`
-calls become runs of about a batch (given_rows.py), encoded early if large enough (run_encoder.py). Other runs are
-encoded when their batch is sent, and cut at its end.
+The network loop makes runs of consecutive `send` records, and merges waiting ones of a partition. `send_columns` calls
+become runs of about a batch, encoded early if large enough (run_encoder.py). Other runs are encoded when their batch is
+sent, and cut at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,8 +40,8 @@ class RecordRun:
     Args:
         rows: columns, packed rows, or an encoded batch; None: the records of the futures.
         result: one future per row, or the future of a whole call.
-        created_at_ms: acceptance time of the first row, the start of delivery.timeout.ms.
-        size_bytes: bytes of buffer.memory.
+        created_at_ms: acceptance time of the first row.
+        size_bytes: of buffer.memory.
     """
 
     __slots__ = (

@@ -1,8 +1,7 @@
 """RunEncoder: encodes and compresses send_columns rows on the caller's thread, as batches that lack only a header.
 
-Moving many small objects to another core costs more than encoding them. Smaller runs are left to the loop.
-
-Source: Java's KafkaProducer, which chooses partitions, encodes and compresses in send().
+Moving many small objects to another core costs more than encoding them. Smaller runs are left to the loop. Source:
+Java's KafkaProducer.
 """
 
 from collections.abc import Callable

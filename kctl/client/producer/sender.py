@@ -231,11 +231,9 @@ class Sender(ClientLoop[Posted]):
         self._accumulator.fail_all(error, unsent)
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Count the records of an ended transaction; the loop only."""
         self._deliveries.end_transaction(is_aborted=is_aborted)
 
     def fail_waiting(self, error: KafkaError) -> None:
-        """Fail records that are not in flight; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(error))
         self._accumulator.fail_waiting(error)

@@ -1,4 +1,4 @@
-"""Compression codecs of batches, with a bounded decompressed size: also xerial framing for snappy, and independent lz4
+"""Compression codecs of batches, with a bounded decompressed size, xerial framing for snappy, and independent lz4
 blocks. cramjam is imported with the first compressed batch.
 
 Source: KIP-110 (zstd); https://github.com/xerial/snappy-java; https://github.com/lz4/lz4.

@@ -1,8 +1,8 @@
 """Transaction calls: the application's side, and the call in progress on the network loop.
 
-A call that timed out or was interrupted can be repeated, which continues its work; other calls are refused until then.
+A call that timed out or was interrupted can be repeated, which continues its work; others are refused until then.
 
-Source: KIP-654 and Java's TransactionManager, which has the same rule for init, commit and abort.
+Source: KIP-654; Java's TransactionManager has this rule for init, commit and abort.
 """
 
 from collections.abc import Callable, Mapping

@@ -23,8 +23,7 @@ class Contents:
     Attributes:
         wanted: partitions with records, not added yet.
         started_at_ms: earliest start of the coordinator's timeout; None: it has no known transaction.
-        unsettled: last adding request without a response, if any; repeated, it shows whether the coordinator has a
-            transaction.
+        unsettled: last adding request without a response; repeated, it shows whether the coordinator has a transaction.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:

@@ -34,13 +34,11 @@ class TransactionRequest(NamedTuple):
 
 
 class Exchange:
-    """Requests to one coordinator, chosen by the user, who handles errors.
+    """Requests to one coordinator; `api` is in flight, or empty.
 
     Args:
         failed: gets an error that a retry cannot resolve, and the decision on it.
-        response_lost: gets the API name of a request without a response, whose effect is unknown.
-
-    Attributes: `api`: request in flight, or empty.
+        response_lost: gets the API name of a request without a response.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ class TransactionalIdentity:
 
     Attributes:
         needs_epoch: the next transaction must wait for a new epoch.
-        is_v2: the cluster has transaction.version 2: brokers add partitions themselves, and each end brings a new
-            epoch. Read from the coordinator when a transaction begins.
+        is_v2: transaction.version 2, read when a transaction begins: brokers add partitions themselves, and each end
+            brings a new epoch.
     """
 
     def __init__(self, name: str, contents: Contents, exchange: Exchange, status: TransactionStatus) -> None:

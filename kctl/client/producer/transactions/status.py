@@ -1,6 +1,6 @@
-"""TransactionStatus: state, cause and end of a producer's transaction.
+"""TransactionStatus: state, cause and end of a producer's transaction, changed by the network loop. Pure.
 
-The network loop changes it; application threads read `state` and `cause`, and check whether they may send. Pure.
+Application threads read `state` and `cause`, and check whether they may send.
 """
 
 from typing import Literal
@@ -66,9 +66,7 @@ class TransactionStatus:
     def check_send(self) -> None:
         """Raise if a record cannot be sent now; any thread.
 
-        Raises:
-            IllegalStateError: no transaction is open.
-            AbortableTransactionError, FatalTransactionError: the transaction or the producer is lost.
+        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError.
         """
         error = self.record_refusal()
         if error is not None:

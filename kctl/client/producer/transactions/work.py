@@ -51,7 +51,7 @@ class TransactionWork:
 
     Args:
         done: called when the work of the present state, or of offsets, is done.
-        failed: gets an error that a retry cannot resolve, and the decision on it.
+        failed: as for Exchange.
     """
 
     def __init__(

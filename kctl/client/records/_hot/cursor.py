@@ -33,12 +33,12 @@ class RecordCursor:
     """Positions in `buf` of the fields of one record after another.
 
     Args:
-        buf, pos, limit: the bytes, and start and end of the records in them.
+        pos, limit: start and end of the records in `buf`.
         start_offset, stop_offset: records before the first and from the second on are left out.
         origin: position in `buf` from which errors count; -1: `buf` was decompressed.
 
     Attributes: `given`: records that advance() returned, minus `left_out`; `left_out`: records dropped by leave_out();
-    `is_stopped`: the stop offset was reached; fields of the record that advance() returned last.
+    `is_stopped`: the stop offset was reached.
     """
 
     __slots__ = (
@@ -118,8 +118,7 @@ class RecordCursor:
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
         """Move past up to `most` plain records; return their values, each followed by the separator, and their number.
 
-        Leaves other records to advance(), and a last record with bytes after it. Of the last record read, only the
-        offset is set.
+        Leaves other records to advance(), and a last one with bytes after it. Only the offset of the last is set.
         """
         first, end = self._plain_deltas()
         left = self._left
@@ -131,7 +130,6 @@ class RecordCursor:
 
     @property
     def has_large_values(self) -> bool:
-        """Return whether the records left have at least LARGE_BYTES on average."""
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
@@ -194,7 +192,6 @@ class RecordCursor:
             self.given += taken
 
     def give_back(self) -> None:
-        """Do not count the current record as returned."""
         self.given -= 1
         self.offset -= 1
 

@@ -213,7 +213,7 @@ class OutputPlan:
     def steps_for(self, batch: BatchInfo) -> tuple[list[Step], bytes]:
         """Return the fields that differ between records of the batch, and the literal after the last.
 
-        Other fields become literals; adjacent literals are joined. The last literal is also part of the first.
+        Other fields become literals. The last literal is also part of the first.
         """
         steps: list[Step] = []
         literal = b""
@@ -254,8 +254,8 @@ caches.
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
     """Append the output of up to `limit` records to `out`; `count` records were returned before.
 
-    Stops after `_MOST_READ_BYTES`. Large values are several parts. Conditions and converters may raise FieldError; its
-    cause becomes the cause of the CorruptBatchError.
+    Stops after `_MOST_READ_BYTES`. Large values are several parts. A FieldError of conditions and converters becomes a
+    CorruptBatchError with its cause.
     """
     steps, tail = plan.steps_for(cursor.batch)
     conditions, null = plan.conditions, plan.null

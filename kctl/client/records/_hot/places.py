@@ -1,6 +1,6 @@
 """ValuePlaces: large values of plain records in a batch, written to a descriptor without a copy.
 
-places.c is the same in C. On Windows, without such a system call, parts are written one by one.
+places.c is the same in C. On Windows, parts are written one by one.
 """
 
 from __future__ import annotations

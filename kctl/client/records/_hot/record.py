@@ -205,12 +205,10 @@ class Record:
 
     @property
     def topic(self) -> str:
-        """Name of the topic."""
         return self.batch.topic
 
     @property
     def partition(self) -> int:
-        """Number of the partition."""
         return self.batch.partition
 
     @property

@@ -37,12 +37,10 @@ class Keys(NamedTuple):
 
 
 def derive(mechanism: str, password: bytes, salt: bytes, iterations: int) -> tuple[bytes, Keys]:
-    """Return (client key, server keys) of a password."""
     return keys_of(mechanism, hashlib.pbkdf2_hmac(HASHES[mechanism], password, salt, iterations))
 
 
 def keys_of(mechanism: str, salted: bytes) -> tuple[bytes, Keys]:
-    """Return (client key, server keys) of a salted password."""
     algorithm = HASHES[mechanism]
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     stored = hashlib.new(algorithm, client_key).digest()
