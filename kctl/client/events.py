@@ -341,8 +341,8 @@ class OwnedSink:
         self.sink = sink
 
     def lend(self) -> EventSink:
-        """Return a sink for the network thread, which must not keep alive a client that the application's sink
-        refers to.
+        """Return a sink that ends with this one: the network thread must not keep alive a client to which the sink
+        refers.
         """
         if self.sink is ignore_events:
             return ignore_events

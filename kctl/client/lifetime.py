@@ -26,8 +26,7 @@ class Owned(Generic[R]):
         self.function = function
 
     def lend(self, name: str) -> Callable[[], R]:
-        """Return a function for the client's threads, which must not keep alive a client that the application's refers
-        to.
+        """Return a function that ends with this one: threads must not keep alive a client to which it refers.
 
         Args: name: for the IllegalStateError after the client was dropped.
         """
@@ -87,8 +86,8 @@ def forked_error(client: str) -> IllegalStateError:
 
 
 def is_normal_end(error: BaseException | None) -> bool:
-    """Return whether a block that ends with this exception has completed: also sys.exit(0), the end of a generator,
-    and `Exit(0)` of click or typer.
+    """Return whether a block with this end has completed its work: None, sys.exit(0), the end of a generator, or
+    `Exit(0)` of click or typer.
     """
     if isinstance(error, SystemExit):
         return error.code is None or error.code == 0

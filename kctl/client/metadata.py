@@ -255,7 +255,7 @@ class Metadata:
         return None
 
     def _newest(self, topic: TopicInfo) -> TopicInfo:
-        """Return the topic, with known data for partitions in an older state (from a broker that is behind)."""
+        """Return the topic, with known data for partitions of an older epoch (from a broker that is behind)."""
         partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
         return topic._replace(partitions=partitions)
 

@@ -218,7 +218,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
-        """Return the time of a call: its timeout within the `within` block, or the block's."""
+        """Return the time of a call: its timeout, limited by the `within` block, or the block's time."""
         within = self._within
         if within is not None and timeout is None:
             return within
@@ -298,7 +298,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def create_topics(
         self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, CreatedTopic]:
-        """Create topics and return them as created; with `validate_only` only check them."""
+        """Create topics and return them as created, or with `validate_only` as they would be."""
         return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
 
     @checked

@@ -231,7 +231,7 @@ class Call:
     def answer_of(
         self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
     ) -> Answer:
-        """Send a request as `Call.ask` does; return the response with its broker.
+        """Send a request with retries; return the response with its broker.
 
         Args: is_for_any: the route, though not `any_node`, accepts any broker; see `send`.
         """

@@ -177,7 +177,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
 
 
 def _is_unreached(report: AddressReport) -> bool:
-    """Return whether nothing responded; addresses of silent brokers are correct."""
+    """Return whether nothing responded, so the address may be wrong; silent brokers have a correct one."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
 

@@ -178,7 +178,7 @@ class Accumulator:
         queue.replace(batch, self._pieces(queue, batch.runs, queue.limit.bytes, batch.base_sequence))
 
     def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that is in no log again, without its expired records."""
+        """Cut again a batch that is in no log, without its expired records."""
         pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
         for piece in pieces:
             piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
@@ -205,7 +205,7 @@ class Accumulator:
             self._complete(queue, [(waiting, Outcome(error))])
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record immediately; with `unsent` if never sent."""
+        """Fail every record with `error`, or `unsent` if it was never sent."""
         unsent = unsent or error
         for queue in self.active():
             waiting = queue.pop_all()

@@ -28,7 +28,7 @@ class BatchLimit:
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Lower the limit after a batch of at most its size was too large."""
+        """Lower the limit after a batch was too large; ignore batches above the limit."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes

@@ -42,7 +42,9 @@ class _Counts:
         """Counts at the end of the previous transaction."""
 
     def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
-        """Return the counts plus outstanding records; all records of an aborted present transaction are aborted."""
+        """Return the counts plus outstanding records; with `is_aborted`, the present transaction's records count as
+        aborted.
+        """
         failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
         if not is_aborted:
             return PartitionResult(self.delivered, failed, unknown, self.error, self.last_offset, before.aborted)
@@ -205,7 +207,7 @@ class DeliveryTracker:
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
         """Return the numbers of outstanding and failed records of a flush, and mark the failures as reported.
 
-        All flushes waiting for a failure report it, unless the program knows it from a future or callback.
+        Each flush that waits for a record reports its failure, unless the program knows it from a future or callback.
         """
         outstanding = failed = 0
         error: KafkaError | None = None
@@ -247,7 +249,7 @@ class DeliveryTracker:
     # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Assign recent records to a transaction that ended; later flushes omit their failures."""
+        """Assign the records since the previous transaction to one that ended; later flushes omit their failures."""
         self.forget_failures()
         for counts in self._results.values():
             counts.end_transaction(is_aborted=is_aborted)

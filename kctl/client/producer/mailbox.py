@@ -26,7 +26,7 @@ class RecordRefused(NamedTuple):
 
 
 class TopicWait(Call):
-    """Wait until the topic is known, and whether `partition` exists."""
+    """Wait until the topic's partitions are known, or until `partition` is known to exist or not."""
 
     __slots__ = ("partition", "topic")
 
@@ -97,10 +97,10 @@ class ProducerMailbox(Mailbox[Posted]):
         is_linger_over: bool = False,
         awaiting_responses: frozenset[str] = frozenset(),
     ) -> None:
-        """Set the latest next turn, and the bytes that fit before a batch is full.
+        """Set the rules for waking the loop: its latest next turn, and the bytes that fit before a batch is full.
 
-        Posted records do not wake the loop if they may linger beyond that turn and fill no batch, or if their topic
-        awaits a response.
+        Posted records do not wake it if they may linger beyond that turn and fill no batch, or if their topic awaits a
+        response.
 
         Args:
             is_linger_over: no record may linger.

@@ -29,8 +29,8 @@ class QueueState(NamedTuple):
 
 
 class Load(NamedTuple):
-    """Load of a partition's queue (None before its first record), time a broker has not accepted due data, and
-    expected compression of a topic.
+    """Sources of load data: `queue` returns None before a partition's first record, `waited_ms` how long a broker
+    has not accepted due data.
     """
 
     queue: Callable[[str, int], QueueState | None]
@@ -135,7 +135,7 @@ class Partitioner:
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
         """Return the bytes until a used-up share is checked again; 0 if it ends now.
 
-        It ends after batch.size bytes when no batch is partly filled, at latest after twice as many. Batches may be
+        Shares end after batch.size bytes when no batch is partly filled, at latest after twice as many. Batches may be
         sent at any time, so checks repeat.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes

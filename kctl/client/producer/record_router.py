@@ -182,7 +182,7 @@ class RecordRouter:
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
-        """End the wait when the topic is known, and whether its optional partition exists."""
+        """End the wait when it is known whether the topic and its optional partition exist."""
         self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)

@@ -168,7 +168,7 @@ class RecordRun:
         return self._packed is not None
 
     def unpack(self) -> None:
-        """Copy packed rows that were not encoded out of the caller's buffers."""
+        """Copy rows that are still packed out of the caller's buffers."""
         if self._packed is not None:
             self._rows, self._packed = self.rows, None
 

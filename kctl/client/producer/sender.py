@@ -225,7 +225,7 @@ class Sender(ClientLoop[Posted]):
             self._identity.error = None
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record, with `unsent` if given and never sent; the loop only."""
+        """Fail every record with `error`, or `unsent`, if given, if it was never sent; the loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
@@ -294,7 +294,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def steps(self) -> int:
-        """Progress of the loop; any thread."""
+        """Counter that grows with the loop's progress; any thread."""
         return self._deliveries.steps
 
     @property

@@ -105,7 +105,7 @@ def descriptor_end(flags: int) -> int:
 
 
 def repair_header(data: bytes) -> bytes:
-    """Return the frame with a correct header checksum: in version 0 messages it includes the magic number (KIP-57)."""
+    """Return the frame with a correct header checksum; version 0 messages wrongly include the magic number (KIP-57)."""
     if len(data) < 7:
         return data
     end = descriptor_end(data[4])

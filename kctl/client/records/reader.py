@@ -298,7 +298,7 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
 
 
 def _offset_behind(data: bytes, frame: Frame) -> int:
-    """Return the offset after a batch by its header, which in versions 0 and 1 has the last message's."""
+    """Return the offset after a batch; headers of versions 0 and 1 have the offset of the last message."""
     if data[frame.at + MAGIC_AT] != 2 or frame.end - frame.at < BATCH_OVERHEAD_BYTES:
         return frame.base_offset + 1
     return frame.base_offset + 1 + int.from_bytes(data[frame.at + LAST_DELTA_AT : frame.at + LAST_DELTA_AT + 4], "big")

@@ -42,7 +42,7 @@ class Records(Protocol):
     def fail_all(self, error: KafkaError) -> None: ...
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Assign recent records to an ended transaction; later flushes omit their failures."""
+        """Assign the records so far to an ended transaction; later flushes omit their failures."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Record, and BatchInfo, which its records share; both without the fetched bytes."""
+"""Record, and BatchInfo, which all records of a batch share. Neither keeps the fetched bytes in memory."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
 
 
 def _only_certificates(pem: str) -> str:
-    """Return only the certificates: OpenSSL requires ASCII, which keys and comments may lack."""
+    """Return only the certificates: OpenSSL requires ASCII, and keys and comments may have any encoding."""
     found = re.findall(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----", pem)
     return "\n".join(found)
 
