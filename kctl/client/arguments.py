@@ -140,7 +140,6 @@ def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
 
 @cache
 def _kind(annotation: Any, name: str) -> Kind:
-    """Return the kind of an annotation; integers have bounds by `name`."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return _union([_kind(each, name) for each in args])

@@ -150,7 +150,6 @@ class ClusterClient:
         return TimeMark(dict(self._spent_ms), self.network.status.attempts)
 
     def account_since(self, mark: TimeMark) -> Account:
-        """Return time breakdown and connection attempts since the mark, and current errors."""
         attempts = self.network.status.attempts - mark.attempts
         return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 

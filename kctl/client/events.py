@@ -333,8 +333,6 @@ class GuardedSink:
 
 
 class OwnedSink:
-    """The application's sink, owned by its client."""
-
     __slots__ = ("__weakref__", "sink")
 
     def __init__(self, sink: EventSink) -> None:

@@ -39,8 +39,6 @@ _NO_CREDENTIALS, _EXPIRED = 7, 11
 
 
 class KerberosLogin(NamedTuple):
-    """Principal and service of a login, with a keytab or a credentials cache."""
-
     service_name: str
     principal: str | None = None
     keytab: str | None = None
@@ -138,7 +136,6 @@ def _gssapi() -> Any:
 
 
 def _credentials(gssapi: Any, login: KerberosLogin, memory: str) -> Any:
-    """Return credentials with tickets in `memory`, from the keytab or the credentials cache."""
     krb5 = gssapi.MechType.kerberos
     name = None
     if login.principal is not None:

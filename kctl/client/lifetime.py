@@ -18,8 +18,6 @@ R = TypeVar("R")
 
 
 class Owned(Generic[R]):
-    """A function of the application, owned by its client."""
-
     __slots__ = ("__weakref__", "function")
 
     def __init__(self, function: Callable[[], R]) -> None:

@@ -24,8 +24,6 @@ from kctl.client.wording import one_line
 
 
 def describe_acls(call: Call, wanted: AclFilter, broker_id: int | None = None) -> list[AclRule]:
-    """Return the matching rules, sorted, from any broker or from `broker_id`."""
-
     def read(response: DescribeAclsResponse) -> list[tuple[AclFilter, list[AclRule] | KafkaError]]:
         if response.error_code:
             return [(wanted, broker_error(response.error_code, "describe ACLs", response.error_message))]
@@ -52,8 +50,6 @@ def create_acls(call: Call, rules: Sequence[AclRule]) -> Results[AclRule, None]:
 
 
 def delete_acls(call: Call, filters: Sequence[AclFilter]) -> Results[AclFilter, Results[AclRule, None]]:
-    """Return for each filter the deleted rules and the errors of others."""
-
     def attempt(pending: list[AclFilter]) -> dict[AclFilter, Results[AclRule, None] | KafkaError]:
         def read(response: DeleteAclsResponse) -> Iterator[tuple[AclFilter, Results[AclRule, None] | KafkaError]]:
             _check_count(response.NAME, len(response.filter_results), len(pending))

@@ -66,7 +66,7 @@ class ApiResponse(NamedTuple):
 
     Attributes:
         broker: broker id; None for a bootstrap server, whose id is unknown.
-        errors: errors in the response, in order.
+        errors: in order.
         has_successes: a part of the response has no error.
     """
 

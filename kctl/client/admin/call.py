@@ -210,7 +210,6 @@ class Call:
                     client.poll(timer.deadline_at_ms)
 
     def _pauses(self) -> str:
-        """Return the throttling brokers, as the end of a timeout message."""
         pauses = [
             f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
             for node, left_ms in self.client.network.status.throttling()

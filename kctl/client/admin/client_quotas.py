@@ -26,7 +26,6 @@ _ANY_NAME = 2
 def describe_client_quotas(
     call: Call, kinds: Sequence[str] = (), broker_id: int | None = None
 ) -> dict[QuotaEntity, Quotas]:
-    """Return the quotas of entities with the given types, from any broker or from `broker_id`."""
     route = any_node if broker_id is None else broker(broker_id)
     components = [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in kinds]
 

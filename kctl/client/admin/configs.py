@@ -102,7 +102,7 @@ class ConfigEntry(NamedTuple):
         source: key of `CONFIG_SOURCES`; -1 if not reported.
         type: key of `CONFIG_TYPES`; 0 if not reported.
         synonyms: (name, value, source) of each source that sets it, the effective one first; only if requested.
-        documentation: description of the property; only if requested.
+        documentation: only if requested.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Delegation tokens: create, renew, expire, and describe, by any broker of a secure listener. Source: KIP-48."""
+"""Delegation tokens, by any broker of a secure listener. Source: KIP-48."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class DelegationToken(NamedTuple):
         token_id: the user name for SCRAM.
         hmac: the secret; `password` is its text for SCRAM.
         owner, requester: principals, such as `User:ann`; requester is empty before Kafka 3.3.
-        renewers: principals that may renew it, in addition to owner and requester.
+        renewers: further principals that may renew it.
         issued_at_ms, expires_at_ms: instants; it can be renewed until max_at_ms.
     """
 

@@ -1,6 +1,6 @@
-"""Leader elections, of the preferred or after data loss any replica; and replicas that may be elected.
+"""Leader elections, and replicas that may be elected. Retries for which no election is needed count as success.
 
-Retries for which no election is needed count as success. Source: KIP-460, KIP-966.
+Source: KIP-460, KIP-966.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ class GroupListing(NamedTuple):
     Attributes:
         type: `classic`, `consumer`, `share`, ...; lower case.
         state: in the broker's spelling (`Stable`, `Empty`, ...).
-        protocol_type: set by the members; empty for groups that never had any.
+        protocol_type: empty for groups that never had members.
         coordinator: the broker that reported it.
     """
 
@@ -45,9 +45,9 @@ class MemberDescription(NamedTuple):
 
     Attributes:
         assignment: assigned partitions; None for groups of another protocol type.
-        subscribed_topics: topics by name; None if unknown (during a rebalance).
+        subscribed_topics: None if unknown (during a rebalance).
         target_assignment, epoch, subscribed_regex, rack: None except for KIP-848.
-        tasks, standby_tasks: partition numbers by subtopology in streams groups; None for other groups.
+        tasks, standby_tasks: partition numbers by subtopology; None except for streams groups.
         is_classic: a member of a KIP-848 group that uses the classic protocol (online upgrade).
     """
 
@@ -72,7 +72,7 @@ class GroupDescription(NamedTuple):
     Attributes:
         type: CLASSIC, CONSUMER, SHARE, or STREAMS.
         assignor: name of the partition assignor; empty if there is none yet.
-        epoch, target_epoch: of KIP-848 groups: epoch of the membership, and of the target assignment.
+        epoch, target_epoch: of the membership and the target assignment, with KIP-848.
     """
 
     group_id: str

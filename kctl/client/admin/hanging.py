@@ -52,7 +52,7 @@ class OpenTransaction(NamedTuple):
     Attributes:
         transactional_id: of its producer; None if no coordinator knows the producer.
         timeout_ms, started_at_ms: by the coordinator; None if it does not know this transaction.
-        reason: reason of the verdict.
+        reason: of the verdict.
     """
 
     partition: TopicPartition

@@ -1,5 +1,3 @@
-"""Offsets of partitions from all leaders in parallel: by timestamp, at the end of an epoch; deletion of records."""
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Producers that partitions remember, with their open transactions. Source: KIP-664."""
+"""Producers that partitions remember. Source: KIP-664."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

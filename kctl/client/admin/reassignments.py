@@ -31,7 +31,7 @@ class Reassignment(NamedTuple):
     """A move in progress.
 
     Attributes:
-        replicas: all current replicas of the partition, including added ones.
+        replicas: all current replicas, including added ones.
         adding, removing: replicas to be added, and to be removed.
     """
 

@@ -1,4 +1,4 @@
-"""Records read by Fetch: the first one at or after an offset, and samples of keys."""
+"""Records read by Fetch, and samples of keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

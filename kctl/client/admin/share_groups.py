@@ -35,7 +35,7 @@ class ShareOffset(NamedTuple):
 
     Attributes:
         start_offset: all records before it are done; None if the group has not read the partition.
-        lag: number of later records that are not done, counted by the broker; None if not reported (Kafka 4.1).
+        lag: later records that are not done, by the broker; None if not reported (Kafka 4.1).
     """
 
     start_offset: int | None

@@ -144,7 +144,6 @@ def _with_leaders(found: TopicInfo | KafkaError) -> TopicInfo | KafkaError:
 def _described(
     call: Call, behind: BrokersBehind, names: list[str], broker_id: int | None = None
 ) -> dict[str, TopicInfo | KafkaError]:
-    """Request the metadata once, from `broker_id` or from a broker that is not behind."""
     route = behind.route if broker_id is None else broker(broker_id)
     is_for_any = broker_id is None
     answer = call.answer_of(route, lambda _: metadata_request(names), MetadataResponse, is_for_any=is_for_any)

@@ -1,5 +1,3 @@
-"""BaseConfig: parser of Kafka properties into a typed config."""
-
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 

@@ -87,8 +87,6 @@ class Flag(Kind[bool]):
 
 
 class Text(Kind[str]):
-    """A string; `filled` rejects the empty one."""
-
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
         if filled:
@@ -269,7 +267,6 @@ def whole(
 
 
 def duration(name: str, default_ms: int, doc: str, *, low: int = 0, alias: str | None = None) -> Property[int]:
-    """Declare a number of milliseconds with the bounds of a Java long."""
     return Property(name, Whole(low, LONG_MAX), default_ms, doc, alias=alias)
 
 

@@ -1,5 +1,3 @@
-"""RegistryConfig: schema registry settings, by the property names of Confluent's serializers."""
-
 from collections.abc import Mapping
 from typing import ClassVar
 

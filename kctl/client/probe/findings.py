@@ -140,7 +140,6 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
 
 
 def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
-    """Return the finding of a server without a working address."""
     severity = Severity.WARNING if known.has_others else Severity.ERROR
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")

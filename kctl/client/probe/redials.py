@@ -21,7 +21,6 @@ class Redials:
         return report in self._failed
 
     def schedule(self, report: AddressReport, error: KafkaError, now_ms: int) -> None:
-        """Schedule the next attempt of a failed report or redial."""
         failed = self._failed.pop(report, report)
         failed.attempts += failed is not report
         failed.error = error

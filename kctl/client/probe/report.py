@@ -158,7 +158,6 @@ class ReplicaReport(NamedTuple):
     """Replicas of all partitions that this client may describe.
 
     Attributes:
-        partitions: number of partitions.
         leads, has: number of partitions that each broker leads, and has replicas of.
         under_replicated: partitions with replicas that are not in sync.
     """

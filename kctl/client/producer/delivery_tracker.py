@@ -272,7 +272,6 @@ class DeliveryTracker:
 
 
 def _hand_over(record: SendFuture | ColumnsFuture | RowsNotification) -> None:
-    """Mark a failure as handled if a callback is about to receive it."""
     if isinstance(record, RowsNotification):
         if record.failures is not None:
             record.failures.handle(record.settled.count)

@@ -1,6 +1,5 @@
-"""SendFuture and ColumnsFuture: delivery of one record, or of all records of a send_columns call.
-
-The network loop completes them once; application threads only read them.
+"""Delivery of one record, or of all records of a send_columns call: completed once by the network loop, read by
+application threads.
 """
 
 from collections.abc import Callable, Generator, Iterator

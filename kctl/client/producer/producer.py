@@ -366,7 +366,6 @@ class Producer(TransactionMethods, NotCopied):
             future.callback = None  # it may hold the error, whose traceback leads to the future
 
     def _refuse_at_end(self, record: SendFuture | RecordRun) -> None:
-        """Raise if the loop has ended without taking the record."""
         if self._mailbox.withdraw(record):
             record.holds_memory = True
             self._memory.withdraw(record)

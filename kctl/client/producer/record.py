@@ -1,5 +1,3 @@
-"""ProducerRecord and the checks of given records."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Sender: the producer's network loop, which sends due batches, completes records, and ends by its deadline."""
+"""Sender: the producer's network loop, which ends by its deadline."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast

@@ -301,7 +301,6 @@ def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit:
 
 
 def _append_large(step: Step, quoted: QuotedText, cursor: RecordCursor, pieces: list[bytes], out: list[bytes]) -> None:
-    """Move the pieces and the literal before a value to `out`, then the value in parts."""
     pieces.append(step.before)
     _move(pieces, out)
     value_at, end = cursor.value_at, cursor.value_at + cursor.value_size

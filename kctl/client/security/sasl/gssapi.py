@@ -18,8 +18,6 @@ _SERVICE = "sasl.kerberos.service.name"
 
 
 class GssapiClient:
-    """Client side of GSSAPI; `first` calls `new_context` for the security context."""
-
     name = "GSSAPI"
 
     def __init__(self, new_context: Callable[[], SecurityContext]) -> None:
@@ -61,7 +59,6 @@ class GssapiClient:
             raise AuthenticationError(f"GSSAPI: {_cause(e)}") from None
 
     def _layer(self, challenge: bytes) -> bytes:
-        """Return the message that selects no security layer."""
         assert self._context is not None
         try:
             offer = bytes(self._context.unwrap(challenge).message)

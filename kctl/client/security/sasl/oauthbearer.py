@@ -78,7 +78,6 @@ class OauthBearerClient:
         return self._refusal or f"the token was refused: {_words(words.encode())}", self._hint()
 
     def _hint(self) -> str:
-        """Return a hint with the token's claims, to compare with the broker's expectation."""
         claims = _claims_of(self._token)
         if claims is None:
             return "check the source of the token; it is not a JWT, so kctl cannot read its claims"
@@ -152,7 +151,6 @@ def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, cloc
 
 
 def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
-    """Return the login at the HTTP token endpoint, if any."""
     url = config.sasl_oauthbearer_token_endpoint_url
     if url is None or url.startswith("file:"):
         return None

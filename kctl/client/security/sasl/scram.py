@@ -30,8 +30,6 @@ _SERVER_FINAL = re.compile(r"(?:v=([A-Za-z0-9+/=]+)|e=([^,]+))(?:,.*)?", re.DOTA
 
 
 class Keys(NamedTuple):
-    """Keys that a server stores instead of a password."""
-
     stored: bytes
     server: bytes
 

@@ -1,5 +1,3 @@
-"""TlsChannel: one TLS connection between two buffers."""
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 

@@ -1,6 +1,6 @@
 """Key and trust stores as PEM, and conversion commands for unsupported formats.
 
-PKCS12 needs the cryptography package. Errors contain the property and never the contents.
+PKCS12 needs the cryptography package. Errors never contain the contents.
 """
 
 import shlex
