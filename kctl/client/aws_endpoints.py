@@ -20,7 +20,7 @@ _ALLOWED = PlainLogin("", is_allowed=True)
 def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) -> None:
     """Limit size and time of responses of a botocore session's credential services.
 
-    Requests have the timeout of their fetcher, from the DNS query to the last byte.
+    Each request has its fetcher's timeout, from the DNS query to the last byte.
     """
     from botocore.utils import ContainerMetadataFetcher, IMDSFetcher
 

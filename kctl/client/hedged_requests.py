@@ -41,8 +41,8 @@ class HedgedRequests:
     def send(self, outgoing: Outgoing) -> HedgedRequest:
         """Send to a ready broker, and to others while it is silent; `on_done` gets the first response or last failure.
 
-        `timeout_ms` applies to all brokers together; after `wanted_until_ms` no other one is tried. The returned
-        request may have failed already.
+        `timeout_ms` applies to all together; after `wanted_until_ms` no other one is tried. The returned request may
+        have failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)

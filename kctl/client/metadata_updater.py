@@ -1,7 +1,7 @@
 """MetadataUpdater: sends due metadata requests to any broker, and falls back to bootstrap.servers (rebootstrap).
 
 Source: KIP-899 and KIP-1102. Differs: the trigger of KIP-1102 counts from the first failed refresh instead of the last
-success; a single failure of a rarely refreshed client does not rebootstrap it.
+success, so a single failure of a rarely refreshed client has no effect.
 """
 
 from collections.abc import Sequence

@@ -118,7 +118,7 @@ class ClusterCalls:
     ) -> Results[str, None]:
         """Change the levels of features, such as metadata.version; brokers of Kafka 4.0 change all or none.
 
-        Args: validate_only: let the controller check, and change nothing.
+        Args: validate_only: check only.
 
         Raises: UnsupportedVersionError: before Kafka 2.7.
         """

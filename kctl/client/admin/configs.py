@@ -1,6 +1,5 @@
-"""Configs of topics, brokers, groups, and other resources.
-
-Only a broker itself handles its configs. Changes are incremental: parallel ones do not overwrite each other.
+"""Configs of topics, brokers, groups, and other resources. Changes are incremental: parallel ones do not overwrite
+each other. Only a broker itself handles its configs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

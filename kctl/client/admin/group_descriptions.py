@@ -1,6 +1,6 @@
 """Descriptions of groups by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe, or StreamsGroupDescribe.
 
-The type of a group is unknown, so these APIs are tried in this order, as far as the coordinator has them.
+As the type of a group is unknown, these APIs are tried in this order, if the coordinator has them.
 
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """

@@ -1,7 +1,4 @@
-"""Committed offsets of a group: list, change, and delete by a client that is not a member.
-
-Changes require a group without members.
-"""
+"""Committed offsets of a group: list, change, and delete by other clients. Changes require a group without members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -154,7 +151,7 @@ def alter_group_offsets(
 def delete_group_offsets(
     call: Call, group_id: str, partitions: Iterable[TopicPartition]
 ) -> Results[TopicPartition, None]:
-    """Delete committed offsets, except of topics that a member reads. Source: KIP-496."""
+    """Delete committed offsets; the coordinator rejects topics that a member reads. Source: KIP-496."""
 
     def build(pending: list[TopicPartition]) -> Request:
         return OffsetDeleteRequest(group_id=group_id, topics=_to_delete(pending))

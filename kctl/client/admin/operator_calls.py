@@ -96,7 +96,7 @@ class OperatorCalls:
 
         Args:
             changes: for each resource, values by name; None restores the default; a `ListChange` adds or removes items.
-            validate_only: let the brokers check, and change nothing.
+            validate_only: check only.
 
         Raises:
             UnsupportedVersionError: before Kafka 2.3.
@@ -114,7 +114,7 @@ class OperatorCalls:
 
         Args:
             counts: new total for each topic.
-            validate_only: let the brokers check, and change nothing.
+            validate_only: check only.
         """
         call = self._call("creating partitions", timeout)
         return topics.create_partitions(call, counts, validate_only=validate_only)
@@ -293,7 +293,7 @@ class OperatorCalls:
 
         Args:
             changes: for each entity, values by key; None removes a quota.
-            validate_only: let the brokers check, and change nothing.
+            validate_only: check only.
 
         Raises: UnsupportedVersionError: before Kafka 2.6.
         """

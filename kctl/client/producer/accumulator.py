@@ -1,7 +1,7 @@
-"""Accumulator: queues of records by partition, and the batches cut from them.
+"""Accumulator: queues of records by partition, and the batches cut from them. It makes every change of the queues.
 
-Makes every change of the queues. Runs are encoded when their batch is about to be sent, to fill it; only runs that fill
-a batch arrive encoded (run_encoder.py). Owned by the network loop; does no I/O.
+Runs are encoded when their batch is about to be sent, to fill it; only runs that fill a batch arrive encoded. Owned by
+the network loop; does no I/O.
 """
 
 from collections import deque

@@ -1,6 +1,6 @@
 """BatchExpiry: fails records when their delivery.timeout.ms passes, with the event that they waited for.
 
-Owned by the network loop. Source: KIP-91. Differs: Java's batches expire as a whole, with their first record.
+Owned by the network loop. Source: KIP-91. Differs: Java's batches expire with their first record.
 """
 
 from collections.abc import Sequence

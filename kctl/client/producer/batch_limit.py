@@ -24,7 +24,7 @@ class BatchLimit:
 
     @property
     def is_proven(self) -> bool:
-        """Return whether a full batch was accepted. Until then only one batch is in flight."""
+        """Return whether a full batch was accepted under the limit. Until then only one is in flight."""
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:

@@ -1,6 +1,5 @@
-"""CompressionRatios: expected compressed over plain size by topic, to fill compressed batches up to batch.size.
-
-Owned by the network loop.
+"""CompressionRatios: expected compressed over plain size by topic, to fill compressed batches. Owned by the network
+loop.
 
 Source: KIP-126; Java's CompressionRatioEstimator. Differs: batches have at most max.request.size of plain records, so
 wrong estimates make no batch too large for a request.

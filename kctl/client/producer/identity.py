@@ -1,6 +1,6 @@
 """ProducerIdentity: producer id for idempotence, replaced when its epochs are used up. Owned by the network loop.
 
-Source: KIP-98; without a transactional.id any broker assigns an id.
+Source: KIP-98; any broker assigns these ids.
 """
 
 from typing import Protocol

@@ -217,8 +217,8 @@ def _available(topic: TopicInfo) -> list[int]:
 
 
 class NodeProgress:
-    """Times at which data was last due for each broker, and last accepted. Source: KIP-794, `NodeLatencyStats` of
-    Java's RecordAccumulator.
+    """Times at which data was last due for each broker, and last accepted. Source: KIP-794, Java's
+    `NodeLatencyStats`.
     """
 
     def __init__(self) -> None:

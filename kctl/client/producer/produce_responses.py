@@ -1,10 +1,9 @@
-"""Produce responses: the result of each batch, and the decision to complete, retry, split or fail it.
-
-Owned by the network loop.
+"""Produce responses: the result of each batch, and the decision to complete, retry, split or fail it. Owned by the
+network loop.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may be
 written fails as unknown if the broker has forgotten its producer, or reports it as out of order although no earlier
-batch is missing; Java retries it under a new epoch and may write it twice.
+batch is missing; Java retries it and may write it twice.
 """
 
 from collections.abc import Sequence

@@ -247,8 +247,8 @@ class Producer(TransactionMethods, NotCopied):
     ) -> ColumnsFuture:
         """Return one future for many records when all are accepted; several times faster than `send`.
 
-        Equivalent to `send` for each row in order, except that the whole call blocks at most `timeout`.
-        delivery.timeout.ms of a row starts with its acceptance. The columns are copied.
+        Equivalent to `send` for each row in order, except that the whole call blocks at most `timeout`. The columns are
+        copied.
 
         Args:
             values, keys, headers: one entry per row; None: no row has one. Lines and packed columns are encoded in
@@ -516,10 +516,8 @@ class Producer(TransactionMethods, NotCopied):
     def _join_loop(self, timer: Timer) -> None:
         """Wait for the end of the loop until the deadline; longer only while it fails the remaining records.
 
-        A thread that runs no callback and makes no progress gets no CPU time.
-
-        Raises:
-            CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress.
+        Raises: CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress, as
+            the thread gets no CPU time.
         """
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):

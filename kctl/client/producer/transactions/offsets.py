@@ -1,8 +1,6 @@
-"""OffsetsInTransaction: group offsets that become part of the transaction.
+"""OffsetsInTransaction: group offsets that become part of the transaction. Owned by the network loop.
 
-With the older protocol work.py first adds the group at the transaction coordinator. Owned by the network loop.
-
-Source: KIP-98, KIP-447, KIP-890.
+With the older protocol work.py first adds the group at the transaction coordinator. Source: KIP-98, KIP-447, KIP-890.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,8 @@
-"""TransactionWork: requests of each transaction state in order, and the description of a call's wait.
-
-Owned by the network loop.
+"""TransactionWork: requests of each transaction state, and the description of a call's wait. Owned by the network loop.
 
 Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2, a request without a response
-requires a new epoch before the next transaction, as it could arrive later and commit or abort the wrong one; Java
-requests one after errors alone.
+requires a new epoch before the next transaction, as it could arrive later and end the wrong one; Java requests one
+after errors alone.
 """
 
 from collections.abc import Callable

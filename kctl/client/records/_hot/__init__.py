@@ -1,6 +1,6 @@
 """Hot path: code that runs once for each record, in typed Python that mypyc compiles if a compiler is installed.
 
-`KCTL_PURE=1` uses the sources even if the extension is built; at build time it skips the extension (setup.py).
+`KCTL_PURE=1` skips the extension, at build time (setup.py) and at run time.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Loops that cost a few nanoseconds for each record: plain records to values or columns, lines to records.
 
-bulk.c is the same in C. Records that are not plain (damage, long numbers) are left to the cursor.
+bulk.c is the same in C. Other records (damage, long numbers) are left to the cursor.
 """
 
 from __future__ import annotations
