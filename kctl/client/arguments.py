@@ -121,7 +121,7 @@ def wrong_type(where: str, given: Any, noun: str) -> TypeError:
 
 
 def shown(where: str, given: Any) -> str:
-    """Return a value for an error, shortened; only the type of secrets and large objects."""
+    """Return a shortened value for errors; only the type of secrets and large objects."""
     if _SECRET.search(where) or not isinstance(given, str | bytes | int | float | datetime | NoneType):
         return f"{type(given).__name__}"
     text = ascii(given) if isinstance(given, str | bytes) else repr(given)

@@ -111,6 +111,6 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 
 
 def await_result(future: Any) -> Generator[Any, None, Any]:
-    """Wait for a future and return its result. Not compiled: mypyc's generators cancel waits by a deprecated call."""
+    """Wait and return the result. Not compiled: mypyc's generators cancel waits by a deprecated call."""
     yield from wait_in_asyncio(future)
     return future.result(0)

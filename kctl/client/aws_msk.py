@@ -70,10 +70,7 @@ def presigned_query(
 
 
 def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> AwsCredentials:
-    """Return the credentials of the environment, a profile, or a credential service.
-
-    Raises: AuthenticationError: none found, malformed, or a profile without boto3.
-    """
+    """Return the credentials of the environment, a profile, or a credential service. Raises: AuthenticationError."""
     try:
         import botocore.session  # extra `aws`
     except ImportError:

@@ -61,9 +61,7 @@ class SystemClock:
         return time.monotonic_ns() // 1000
 
     def seconds_until(self, at_ms: int) -> float:
-        """Return the exact time until an instant, never negative. By `now_ms` waits would be up to a millisecond too
-        long.
-        """
+        """Return the exact time until an instant, never negative; by `now_ms` waits would be a millisecond too long."""
         return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
 
 

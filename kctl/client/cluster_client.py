@@ -96,15 +96,14 @@ class ClusterClient:
             self._spent_ms[self._activity] = self._spent_ms.get(self._activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
-        """Handle bytes that have arrived, without waiting: a suspended process may see them only after its deadline."""
+        """Handle bytes that have arrived: a suspended process may see them only after its deadline."""
         if not self.network.status.attempts:
             self.network.any_ready_node()
         self.network.poll(self.clock.now_ms())
 
     def send_due_requests(self, now_ms: int) -> int:
-        """Send due metadata and hedged requests; return the instant of the next ones.
-
-        Done by `poll`; callers with much to send call it first.
+        """Send due metadata and hedged requests; return the instant of the next. Done by `poll`; callers with much
+        to send call it first.
         """
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
@@ -128,7 +127,7 @@ class ClusterClient:
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of the metadata or a broker, otherwise an unfinished connection's phase. Any thread."""
+        """Return the last error of metadata or a broker, otherwise an unfinished connection's phase. Any thread."""
         return self.failure() or self.network.status.unfinished()
 
     def failure(self) -> KafkaError | None:

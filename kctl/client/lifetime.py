@@ -50,7 +50,7 @@ class NotCopied:
 
 class Forkable(Protocol):
     def _after_fork(self) -> None:
-        """Become unusable, on the only thread of the child. Must not use locks: their holders do not exist."""
+        """Become unusable, on the child's only thread, without locks: their holders do not exist."""
         ...
 
 

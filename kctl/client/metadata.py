@@ -109,7 +109,7 @@ class Metadata:
     def request_update(self, *, elsewhere: bool = False) -> None:
         """Refresh a stale snapshot after the backoff.
 
-        Args: elsewhere: from another broker, because the last response was stale as well.
+        Args: elsewhere: from another broker, as the last response was stale.
         """
         self._update_requested = True
         self.is_source_doubted = self.is_source_doubted or elsewhere

@@ -42,7 +42,7 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
     Raises:
         ConfigError: the client secret would be sent as plain text.
         AuthenticationError: the endpoint rejects the client; has its message.
-        ConnectionLost: temporary error (HTTP 429, or 500 and above).
+        ConnectionLost: HTTP 429, or 500 and above.
         WrongPeerError: the response is not from a token endpoint.
         KafkaError: no response, as HttpClient.request.
     """

@@ -78,7 +78,7 @@ class Selectable(Protocol):
         ...
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the number of queued bytes that the system has not accepted, with failed writes."""
+        """Return the number of queued bytes that the system has not accepted."""
         ...
 
     def close(self, channel: int) -> None:
@@ -117,9 +117,7 @@ class Resolver(Protocol):
         ...
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        """Run `work` in a thread that may block, for example to read a file; the result is `done` at its end,
-        without addresses.
-        """
+        """Run `work`, which may block, in a thread; the result is `done` at its end, without addresses."""
         ...
 
 

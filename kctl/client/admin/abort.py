@@ -1,6 +1,6 @@
 """Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers (KIP-664).
 
-Each marker is sent only if the transaction is still open: retries must not abort the next one.
+Each marker is sent only if the transaction is still open.
 """
 
 from collections.abc import Iterator

@@ -133,7 +133,7 @@ def _chosen_version(call: Call, node_id: int, kind: type[Request], newest: int, 
 
 
 def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int | None) -> tuple[Request, int]:
-    """Return the request in the newest version that has all the fields, or in the requested version."""
+    """Return the request in the given version, or the newest that has all the fields."""
     first, last = kind.VALID_VERSIONS
     mistake: JsonFormError | None = None
     for each in range(last, first - 1, -1) if version is None else [version]:

@@ -267,7 +267,7 @@ class Call:
     ) -> dict[K, V | KafkaError]:
         """Return the outcome of each item; missing and duplicate items become errors.
 
-        Args: keys: the requested items; None: all existing ones.
+        Args: keys: the requested items; None: all.
         """
         found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
         if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
@@ -279,7 +279,7 @@ class Call:
         return {key: self.judged(item, api, answer.node_id) for key, item in items.items()}
 
     def judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
-        """Return an item; an error is marked if the change may have been made."""
+        """Return an item; errors are marked if the change may have been made."""
         if not isinstance(item, KafkaError):
             return item
         return with_unknown_outcome(item) if is_left_open(item, api) else self._unconfirmed.mark(item, node_id)
@@ -417,9 +417,9 @@ class Call:
     ) -> None:
         """Send to a ready broker, with the time left of the call but at most request.timeout.ms.
 
-        Responses that cannot be decoded fail the call without a retry.
+        Responses that cannot be decoded fail the call.
 
-        Args: is_for_any: the request may also go to other brokers if this one is silent.
+        Args: is_for_any: may also go to other brokers if this one is silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
@@ -459,8 +459,8 @@ class Call:
     ) -> Results[K, V]:
         """Return the outcome of each item, with retries.
 
-        If the deadline passes after some results, the remaining items fail with ApiTimeout; so do all items of a change
-        that may have been made.
+        At the deadline, items without a result fail with ApiTimeout; so do all items of a change that may have been
+        made.
 
         Args: is_retried: gets an error and the number of attempts.
 

@@ -24,7 +24,7 @@ def ask_every_broker(
     read: Callable[[Node, R], Items[str, V]],
     broker_ids: Sequence[int] | None = None,
 ) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
-    """Return the items of all brokers, sorted by name, and the errors of brokers that did not respond.
+    """Return the items of all brokers, sorted by name, and the errors of silent brokers.
 
     Args: broker_ids: only these brokers, if they are in the cluster.
 

@@ -78,7 +78,7 @@ class OpenTransactions(NamedTuple):
     """Open transactions of partitions, and errors.
 
     Attributes:
-        failed: partitions whose leader did not respond, with the error.
+        failed: partitions whose leader did not respond.
         missing: names of brokers, and of partitions of __transaction_state, whose transactions are unknown.
     """
 
@@ -179,7 +179,7 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
 def _judge_unlisted(
     tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
 ) -> OpenTransaction:
-    """Return the verdict on a producer that no coordinator reports; ids are hidden from unauthorized principals."""
+    """Return the verdict on a producer that no coordinator reports; ids may be hidden from this principal."""
     hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:

@@ -1,7 +1,4 @@
-"""Changes of the cluster itself: feature levels, voters of the KRaft quorum, registered brokers.
-
-Source: KIP-584, KIP-853, KIP-500.
-"""
+"""Feature levels, voters of the KRaft quorum, registered brokers. Source: KIP-584, KIP-853, KIP-500."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID
@@ -91,7 +88,7 @@ def unregister_broker(call: Call, broker_id: int) -> None:
 
 
 def _uuid(given: str | bytes) -> bytes:
-    """Return the 16 bytes of a directory id given as bytes, Kafka's base64 text, or a UUID with hyphens."""
+    """Return a directory id given as bytes, Kafka's base64 text, or a UUID with hyphens."""
     from base64 import urlsafe_b64decode
 
     try:

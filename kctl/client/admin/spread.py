@@ -1,7 +1,5 @@
-"""Requests that any broker can handle: long lists in parts, sent to several brokers in parallel.
-
-A broker handles requests of a connection one by one. Brokers that are behind do not know the newest topics, so another
-one is queried about them.
+"""Requests that any broker can handle: long lists in parts, sent to several brokers in parallel, as each handles
+requests one by one. Brokers that are behind do not know the newest topics, so another one is queried about them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -62,7 +60,7 @@ class BrokersBehind:
         return None if node is None else node.node_id
 
     def ready_node(self, client: ClusterClient, busy: tuple[int, ...] = ()) -> Node | None:
-        """Return a ready broker that is not busy; one that is behind only if no other is ready."""
+        """Return a ready broker that is not busy; one that is behind only as the last resort."""
         ids = self._ids()
         has_others = client.network.any_ready_node(avoid=ids) is not None
         return client.network.any_ready_node(avoid=(*busy, *ids) if has_others else busy)
@@ -87,8 +85,7 @@ def ask_brokers(
 ) -> dict[K, V | KafkaError]:
     """Return the outcome of each item, as `Call.ask_items` does with any node.
 
-    If a broker fails, its part goes to another ready one. At the deadline, only items without a response fail, unless
-    all do.
+    If a broker fails, its part goes to another. At the deadline, only items without a response fail, unless all do.
     """
     if len(keys) <= PART_ITEMS:
         answer = call.answer_of(behind.route, build(keys), response_type, is_for_any=True)

@@ -1,6 +1,5 @@
-"""Transactions: listed by all brokers, described by their coordinators.
-
-Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
+"""Transactions, listed by all brokers, described by coordinators. Source: KIP-664, KIP-994 (duration), KIP-1152
+(pattern).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

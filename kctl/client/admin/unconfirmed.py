@@ -1,4 +1,4 @@
-"""Changes of one call that were sent without a response, so that their outcome is unknown."""
+"""Changes of one call that were sent without a response."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
@@ -62,7 +62,7 @@ class Unconfirmed:
         return node_id in self._in_flight or node_id in self._lost
 
     def mark(self, error: KafkaError, node_id: int | None = None) -> KafkaError:
-        """Return the error, marked if the change may have been made by `node_id`, or any broker."""
+        """Return the error, marked if `node_id`, or any broker, may have made the change."""
         is_unknown = self.has(node_id) if node_id is not None else bool(self._in_flight or self._lost)
         return with_unknown_outcome(error) if is_unknown else error
 

@@ -70,7 +70,7 @@ class ProbeAttempt:
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """Deadline of a ready connection: a response, a pause, or the end of the idle time."""
+        """Deadline of a response, a pause, or the idle time."""
         if self.idle is not None and not self.idle.is_asked:
             return self.idle.until_at_ms
         if self.conversation is not None and self.conversation.again_at_ms is not None:

@@ -211,7 +211,7 @@ def mechanisms_of(response: Response) -> tuple[str, ...]:
 
 
 def _answers_come_from_receive(_: Answer) -> None:
-    """Do nothing: the caller passes the response to `on_answer`."""
+    """Do nothing: the caller passes the response on."""
 
 
 def _own_id(response: DescribeConfigsResponse) -> int | None:

@@ -129,7 +129,7 @@ class Accumulator:
         return min([room for queue in self._active if (room := queue.room_bytes()) > 0], default=most_bytes)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
-        """Return the topics that can send nothing before a response; empty if any queue can send now."""
+        """Return the topics that can send nothing before a response; none if any queue can send."""
         if not self._active:
             return NO_TOPICS
         counts: dict[str, int] = {}
@@ -144,7 +144,7 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch not in flight, or a new one; cut it again if above a lowered limit."""
+        """Return the oldest batch not in flight, or a new one; cut it again if above the limit."""
         batch = queue.next_frozen()
         if batch is None:
             return self.freeze(queue)
@@ -214,7 +214,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin an epoch after a gap; fail batches that may be written, as retries could write them twice."""
+        """Begin an epoch after a gap; fail batches that may be written, to avoid duplicates."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)

@@ -1,7 +1,7 @@
 """BatchCompressor: a helper thread that compresses batches while send_columns encodes the next ones.
 
-Runs join their queue uncompressed; the helper wakes the network thread when their batch is due. If a batch already
-waits for the helper, callers compress their own.
+Runs join their queue uncompressed; the helper wakes the network thread when a batch is due. If one already waits for
+the helper, callers compress their own.
 """
 
 import logging

@@ -28,7 +28,7 @@ class BatchLimit:
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Lower the limit after a batch was too large; ignore batches above the limit."""
+        """Lower the limit after a batch was too large, unless it was above the limit."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes
@@ -41,7 +41,7 @@ class BatchLimit:
             self._good_bytes = 0
 
     def accepted(self, limit_bytes: int, size_bytes: int) -> None:
-        """Count an accepted batch, made under `limit_bytes`; enough full ones raise the limit."""
+        """Count a batch made under `limit_bytes`; enough full ones raise the limit."""
         if limit_bytes != self.bytes or self.bytes == self._most_bytes or 2 * size_bytes <= self.bytes:
             return
         if self.bytes > self._good_bytes:

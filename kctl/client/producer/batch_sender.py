@@ -87,7 +87,7 @@ class BatchSender:
     def _ready_leader(self, queue: PartitionQueue, ready: Container[int], now_ms: int) -> int:
         """Return the leader if it accepts requests; otherwise start to connect or update metadata.
 
-        Args: ready: brokers already found ready in this turn.
+        Args: ready: brokers found ready in this turn.
         """
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
@@ -106,9 +106,8 @@ class BatchSender:
         return NO_NODE
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
-        """Send batches until no queue is due or the broker is busy; return the next due time.
-
-        Served queues move to the end.
+        """Send batches until no queue is due or the broker is busy; return the next due time. Served queues move to
+        the end.
         """
         line = queues
         next_ms = FOREVER_MS

@@ -60,10 +60,10 @@ class BufferMemory:
             return True
 
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
-        """Acquire memory, waiting until the deadline; return whether it was acquired. Not on the loop.
+        """Wait for memory until the deadline; return whether it was acquired. Not on the loop.
 
-        On failure or an exception the caller calls `withdraw`. A signal handler that sends inherits the queue position
-        of the interrupted call.
+        Otherwise the caller calls `withdraw`. A signal handler that sends inherits the queue position of the
+        interrupted call.
 
         Args: nudge: wakes the loop; returns False when it has ended.
         """

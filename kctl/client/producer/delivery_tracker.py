@@ -23,7 +23,7 @@ T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
-    """A pending flush: its last group, and all groups with their first failure entry to report."""
+    """A pending flush: its last group, and all groups with their first entry to report."""
 
     mark: FlushMark
     last: FlushGroup
@@ -101,7 +101,7 @@ class DeliveryTracker:
         self.steps += count
 
     def finish(self, runs: Sequence[RecordRun], outcome: Outcome) -> None:
-        """Complete runs of one partition in order; counts change before callbacks run."""
+        """Complete runs of one partition in order, counting before callbacks run."""
         if not runs:
             return
         size_bytes = total = 0
@@ -168,7 +168,7 @@ class DeliveryTracker:
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
-        """Fail flushes whose deadline has passed, with the number of undelivered records."""
+        """Fail late flushes, with the number of undelivered records."""
         for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
             mark = flush.mark
             self._flushes.remove(flush)

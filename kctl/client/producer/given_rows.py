@@ -81,9 +81,7 @@ def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines 
 
 
 class GivenPacked:
-    """Lines or packed rows, with the interface of GivenColumns. Runs of at least half a batch are encoded without an
-    object per row.
-    """
+    """Lines or packed rows, with the interface of GivenColumns; large runs are encoded without an object per row."""
 
     def __init__(
         self,
@@ -231,7 +229,7 @@ def _timestamps(column: Sequence[int | datetime | None], now_ms: int) -> list[in
 
 
 def _each_row(taken: Callable[[T], R], column: Sequence[T]) -> list[R]:
-    """Return the function's result for each row; TypeError and ValueError get the row number."""
+    """Return the result for each row; TypeError and ValueError get the row number."""
     found: list[R] = []
     for row, each in enumerate(column):
         try:

@@ -175,7 +175,7 @@ class ProducerMailbox(Mailbox[Posted]):
                 )
 
     def watch(self, future: SendFuture | ColumnsFuture, waiter: DoneCallback) -> None:
-        """Notify the waiter when the future is done; after the end of the loop the caller does it."""
+        """Notify the waiter when the future is done; after the loop's end the caller does it."""
         self.check_process()
         event = WatchFuture(future, waiter)
         self.post(event)
@@ -188,7 +188,7 @@ class ProducerMailbox(Mailbox[Posted]):
     def pop_some(self, most: int) -> list[Event]:
         """Return up to `most` events; records of one partition form a list, in order.
 
-        Records pass neither other events nor records without a partition.
+        They pass neither other events nor records without a partition.
         """
         events = self._events
         taken: list[Event] = []

@@ -138,7 +138,7 @@ class PartitionQueue:
     def room_bytes(self) -> int:
         """Return the estimated free plain bytes of the batch being filled.
 
-        Repeats two properties for speed: each turn calls it for each active queue.
+        Repeats two properties: each turn calls it for each active queue.
         """
         waiting_bytes = self.queued_bytes - UNENCODED_BYTES * self.queued_count
         return int(self.limit.bytes / self.ratio) - BATCH_OVERHEAD_BYTES - waiting_bytes
@@ -158,7 +158,7 @@ class PartitionQueue:
         self.queued_count += run.count
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> bool:
-        """Append `send` records to the last waiting run, if possible; return whether it was."""
+        """Append `send` records to the last waiting run, if possible."""
         size_bytes = self.runs[-1].extend(records, group) if self.runs else 0
         if not size_bytes:
             return False
@@ -194,7 +194,7 @@ class PartitionQueue:
         return None
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
-        """Return when the next batch may be sent; FOREVER_MS if a response must arrive first."""
+        """Return when the next batch may be sent; FOREVER_MS: after a response."""
         if self.batches:
             if self.needs_restart and self.has_in_flight:
                 return FOREVER_MS

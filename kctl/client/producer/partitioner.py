@@ -22,7 +22,7 @@ _LOOKS_A_BATCH = 4
 
 
 class QueueState(NamedTuple):
-    """Load of a partition: `batches` not in flight, including a partly filled one, and `bytes` of waiting records."""
+    """Load of a partition: `batches` not in flight, and `bytes` of waiting records."""
 
     batches: int
     bytes: int
@@ -65,7 +65,7 @@ class Partitioner:
         """Partitions and cumulative weights by topic, valid for one turn of the loop."""
 
     def assign(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Return the rows as runs with a partition; the topic must have one."""
+        """Return the rows as runs with a partition of the topic, which must have one."""
         if run.partition != NO_PARTITION:
             return [run]
         if self._is_round_robin:
@@ -165,8 +165,8 @@ class Partitioner:
         return choices[self._rng.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
-        """Return the partitions to choose from and their weights; None: uniform. As in Java, no weights until every
-        partition had a record.
+        """Return the partitions to choose from and their weights; None: uniform, as in Java until every partition
+        had a record.
         """
         if not self._is_adaptive:
             return [], None

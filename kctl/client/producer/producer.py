@@ -372,7 +372,7 @@ class Producer(TransactionMethods, NotCopied):
             raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
-        """Return the error of a rejected record; an open transaction can no longer commit."""
+        """Return the error of a rejected record, which prevents a commit."""
         if self._transactions is not None:
             self._mailbox.post(RecordRefused(error))
         return error
@@ -468,7 +468,7 @@ class Producer(TransactionMethods, NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> Call:
-        """Make a call and return it. The caller marks it as collected in its next statement, before any signal is
+        """Make a call and return it; the caller marks it as collected in its next statement, before signals are
         handled.
         """
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
@@ -516,8 +516,9 @@ class Producer(TransactionMethods, NotCopied):
     def _join_loop(self, timer: Timer) -> None:
         """Wait for the end of the loop until the deadline; longer only while it fails the remaining records.
 
-        Raises: CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress, as
-            the thread gets no CPU time.
+        Raises:
+            CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress:
+                the thread gets no CPU time.
         """
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):

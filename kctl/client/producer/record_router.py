@@ -74,7 +74,7 @@ class RecordRouter:
                 other(event)
 
     def _extend(self, records: list[SendFuture]) -> bool:
-        """Add records to the waiting run of their partition, if possible; return whether it was."""
+        """Add records to the waiting run of their partition, if possible."""
         partition = records[0].partition
         if partition == NO_PARTITION or self._refusal is not None:
             return False
@@ -209,7 +209,7 @@ class RecordRouter:
                 self._finish(asked, topic.error)
 
     def _is_final(self, error: BrokerError) -> bool:
-        """Return whether retries cannot help; an unknown topic is final if it may not be created."""
+        """Return whether retries cannot help; unknown topics are final if they may not be created."""
         is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 

@@ -26,7 +26,7 @@ MOST_EXTENDED_BYTES = 2**20
 
 
 class RowsNotification(NamedTuple):
-    """Completed rows of a send_columns call; `failures`: their flush entry, if they failed."""
+    """Completed rows of a send_columns call; `failures`: their flush entry, if failed."""
 
     callback: RowsCallback
     settled: SettledRows
@@ -99,9 +99,8 @@ class RecordRun:
         return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
-        """Append records of the same partition if the run has no columns, has room, and shares their group.
-
-        Returns: their bytes of buffer.memory, or 0.
+        """Append records if the run has no columns, has room, and shares their group; return their bytes of
+        buffer.memory, or 0.
         """
         if self._rows is not None or type(self.result) is not list or self.group is not group:
             return 0
@@ -175,8 +174,8 @@ class RecordRun:
     def divide_packed(
         self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
     ) -> list[Self] | None:
-        """Return packed rows as runs by the partition of each key; None if not possible. Runs below `least_bytes`
-        are columns.
+        """Return packed rows as runs by the partition of each key, if possible; runs below `least_bytes` are
+        columns.
         """
         found = None if self._packed is None else self._packed.divided(partition_count)
         if self._packed is None or found is None:
@@ -225,7 +224,7 @@ class RecordRun:
         return run
 
     def by_partition(self, partitions: Sequence[int]) -> list[Self]:
-        """Return the rows as runs of one partition each, given each row's partition."""
+        """Return the rows as runs of one partition each."""
         found: dict[int, list[int]] = {}
         for row, partition in enumerate(partitions, self.first):
             found.setdefault(partition, []).append(row)
@@ -272,7 +271,7 @@ class RecordRun:
 
 
 def unfinished(event: "list[SendFuture] | RecordRun") -> RecordRun | None:
-    """Return the records of an event without an outcome; a network loop that failed may have completed a part."""
+    """Return the records of an event without an outcome: a network loop that failed may have completed a part."""
     if isinstance(event, list):
         futures = [future for future in event if future.outcome is None]
         return RecordRun.of_futures(futures) if futures else None

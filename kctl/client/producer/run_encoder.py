@@ -30,7 +30,7 @@ class RunEncoder:
 
     Args:
         expected_ratio: returns a topic's compressed over plain size.
-        compressor: helper thread; None: the caller compresses.
+        compressor: helper thread, if any.
     """
 
     def __init__(

@@ -316,12 +316,12 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Return the counts as `result`, and ignore later responses; on the loop."""
+        """Return the counts, and ignore later responses; on the loop."""
         self._batches.is_over = True
         return self.result()
 
     def result(self) -> CloseResult:
-        """Return the counts as if outstanding records failed now; on the loop, or after its end."""
+        """Return the counts as if outstanding records failed now; on the loop or after its end."""
         outstanding = self._accumulator.outstanding()
         for key, (failed, unknown) in self._router.outstanding().items():
             queued = outstanding.get(key, (0, 0))

@@ -1,6 +1,6 @@
 """Messages of versions 0 and 1, plain or in a compressed wrapper, rewritten as version 2 records.
 
-Offsets inside a wrapper are absolute in version 0, relative in version 1. Source: KIP-31, KIP-32;
+Offsets in a wrapper are absolute in version 0, relative in version 1. Source: KIP-31, KIP-32;
 https://kafka.apache.org/documentation/#messageset.
 """
 

@@ -221,7 +221,7 @@ class BatchReader:
         self.exhausted = True
 
     def _next_cursor(self) -> RecordCursor | None:
-        """Return a cursor over the next batch; None if it has no wanted records or none is left."""
+        """Return a cursor over the next batch; None without wanted records, or at the end."""
         frame = next_frame(self._source, self._data, self._at, self._end)
         if frame is None or frame.end > self._end:
             self.exhausted = True  # an incomplete batch is normal: the next fetch returns it again
@@ -244,7 +244,7 @@ class BatchReader:
         return None
 
     def _head(self, frame: Frame) -> tuple[BatchInfo, bytes | None]:
-        """Read the header in the frame; for versions 0 and 1 also the records, which contain the first offset."""
+        """Read the header; in versions 0 and 1 also the records, which contain the first offset."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if data[frame.at + MAGIC_AT] == 2:
             return read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs), None

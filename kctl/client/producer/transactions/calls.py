@@ -69,7 +69,7 @@ class EndedCall(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether no caller received the result, after timeouts or interrupts."""
+        """Return whether timeouts or interrupts kept the result from all callers."""
         return not any(call.is_collected for call in self.callers)
 
 
@@ -81,7 +81,7 @@ class PendingCalls:
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
-        """Return whether a call may start new work; otherwise let it wait with others, or finish it."""
+        """Return whether a call may start new work; otherwise let it wait or finish it."""
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):

@@ -23,9 +23,7 @@ ACTIONS = {
 
 
 class TransactionRequest(NamedTuple):
-    """A request; `done` gets its response without an error; `read` returns the error of an item, if items can have
-    one.
-    """
+    """A request; `done` gets its response without an error, `read` returns the error of an item."""
 
     request: Request
     done: Callable[[Response], None]
@@ -62,7 +60,7 @@ class Exchange:
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: TransactionRequest) -> None:
-        """Send a request; after a failed attempt the caller sends it again if still needed."""
+        """Send a request; after a failed attempt the caller may send it again."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 

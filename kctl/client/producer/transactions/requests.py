@@ -107,7 +107,7 @@ def is_fatal_for_records(error: KafkaError) -> bool:
 
 
 def as_reported(error: KafkaError) -> KafkaError:
-    """Return the error for the application; an invalid epoch means that a newer producer has taken over."""
+    """Return the error for the application; invalid epochs mean that a newer producer has taken over."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
             return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)

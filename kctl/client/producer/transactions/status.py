@@ -57,7 +57,7 @@ class TransactionStatus:
         return self.state in (State.COMMITTING, State.ABORTING)
 
     def error(self) -> KafkaError:
-        """Return the error of calls and records while the transaction or producer is lost."""
+        """Return the error of calls and records after the transaction or producer is lost."""
         assert self.cause is not None
         if self.state is State.FATAL_ERROR:
             return FatalTransactionError(self.cause)
@@ -103,7 +103,7 @@ class TransactionStatus:
         self._was_open_at_close = self.state in _OPEN
 
     def close_outcome(self, *, is_begun: bool) -> End | None:
-        """Return the end of the transaction that was open at close, if any; `is_begun`: the coordinator may have it."""
+        """Return the end of the transaction that was open at close; `is_begun`: the coordinator may have it."""
         state = self.state
         if self.is_end_sent if state is State.COMMITTING else self._is_commit_in_doubt:
             return "unknown"

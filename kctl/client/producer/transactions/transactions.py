@@ -81,7 +81,7 @@ class Transactions:
     def record_lost(self, error: KafkaError) -> None:
         """Make the transaction abortable, as a record intended for it is missing.
 
-        EndTxn follows all accepted records; a record rejected after that is not part of the transaction.
+        EndTxn follows all accepted records; a record rejected later is not part of the transaction.
         """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # it was never part of the transaction, or failed because of it

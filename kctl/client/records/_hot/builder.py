@@ -239,7 +239,7 @@ class RecordBatchBuilder:
     def _append_values(self, values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64) -> i64:
         """Append rows like try_append(), in half as many parts; return their number.
 
-        Requires an earlier record. Stops at the first row that is null, not small, or does not fit.
+        Requires an earlier record. Stops at a row that is null, not small, or does not fit.
         """
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:

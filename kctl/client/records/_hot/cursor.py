@@ -133,7 +133,7 @@ class RecordCursor:
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
-        """Move past plain records as take_values(); return the places of their values and their number."""
+        """Move past plain records as take_values(), with places of values."""
         first, end = self._plain_deltas()
         left = self._left
         places, taken, pos, delta = place_values(
@@ -268,7 +268,7 @@ class RecordCursor:
         return wrapped_sum(batch.base_timestamp_ms, delta)
 
     def _check(self, headers_at: i64, end: i64, delta: i64) -> None:
-        """Raise FieldError unless record and batch end correctly and offsets ascend up to the batch's last."""
+        """Raise FieldError unless record and batch end correctly and offsets ascend."""
         if headers_at >= end:
             raise FieldError("the fields go beyond the end of the record")
         if self.buf[headers_at] == 0 and headers_at + 1 != end:

@@ -182,7 +182,7 @@ class Step:
         self._head = b""
 
     def head_of(self, thousands: i64) -> bytes:
-        """Return the literal and a number's digits except the last three; cached."""
+        """Return the literal and a number without its last three digits; cached."""
         if thousands != self._thousands:
             self._thousands = thousands
             self._head = self.before + str(thousands).encode()

@@ -39,7 +39,7 @@ class SaslMechanism(Protocol):
     def step(self, challenge: bytes) -> bytes | None:
         """Return the response to a challenge, or None at the end.
 
-        Raises: AuthenticationError: the broker rejects the client, did not prove its identity, or sent invalid bytes.
+        Raises: AuthenticationError: rejected, the broker did not prove its identity, or sent invalid bytes.
         """
         ...
 

@@ -32,7 +32,7 @@ class PeerCertificate(NamedTuple):
 def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
     """Return the peer's chain, leaf first, even if rejected; empty if it presented none.
 
-    Uses a private call, as the public one requires a completed handshake. Without it, errors are shorter.
+    Uses a private call: the public one requires a completed handshake. Without it, errors are shorter.
     """
     chain = getattr(getattr(tls, "_sslobj", None), "get_unverified_chain", None)
     return tuple(_described(certificate.get_info()) for certificate in (chain() if chain else None) or ())

@@ -52,9 +52,7 @@ class TlsChannel:
     # --- bytes of the network -----------------------------------------------------------------------------------------
 
     def receive(self, data: "bytes | bytearray | memoryview") -> None:
-        """Accept bytes of the peer. Raises: RemoteProtocolError: the first bytes are not TLS; they are in
-        `first_bytes`.
-        """
+        """Accept bytes of the peer. Raises: RemoteProtocolError: not TLS; with `first_bytes`."""
         if len(self._first_bytes) < FIRST_BYTES and not self.is_established:
             self._first_bytes += bytes(data[: FIRST_BYTES - len(self._first_bytes)])
             self._check_first_bytes()

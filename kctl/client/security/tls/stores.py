@@ -18,7 +18,7 @@ _PEM_BEGIN = b"-----BEGIN "
 def read_store(
     config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
 ) -> str | None:
-    """Return the PEM of `location`, if set; PEM files are accepted unless another type was set explicitly.
+    """Return the PEM of `location`, if set.
 
     Args: has_key: key store; affects the conversion command.
 
