@@ -59,8 +59,8 @@ def describe_scram_users(
 def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
     """Return the outcome of each credential.
 
-    Brokers accept one change of a user in a request, so others follow; after a failure they are not sent, with the same
-    error.
+    Brokers accept one change of a user in a request, so others follow; after a failure they are not sent and get the
+    same error.
     """
     for change in changes:
         if change.mechanism not in SCRAM_NUMBERS:

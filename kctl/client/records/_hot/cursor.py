@@ -133,7 +133,7 @@ class RecordCursor:
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
-        """Move past plain records as take_values(), with places of values."""
+        """Move past plain records as take_values(); return the places of their values and their number."""
         first, end = self._plain_deltas()
         left = self._left
         places, taken, pos, delta = place_values(
