@@ -8,6 +8,7 @@ import pytest
 from kctl.client.admin import Admin, ConfigResource, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.producer import Producer
+from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror, plan_mirror
 from kctl.pipeline.jobs.mirror_positions import POSITIONS_TOPIC
@@ -15,6 +16,7 @@ from kctl.pipeline.jobs.replay import ReplayRequest, replay
 from kctl.sandbox.sandbox import Sandbox
 from tests.pipeline.exports import on_topic
 from tests.support.spark_in_process import session_in_process
+from tests.support.topic_patterns import Ended, Steps
 
 EACH = 5
 ROUNDS = 3
@@ -56,9 +58,12 @@ def run_replay(sides: Sides) -> None:
         replay(ReplayRequest("t", sides.source, sides.target, to_topic="all", name="r"), session=session)
 
 
+def committed(sides: Sides) -> dict[str, str]:
+    return {"bootstrap.servers": str(sides.target["bootstrap.servers"]), "isolation.level": "read_committed"}
+
+
 def count(sides: Sides, topic: str) -> int:
-    committed = {"bootstrap.servers": str(sides.target["bootstrap.servers"]), "isolation.level": "read_committed"}
-    return len(on_topic(committed, topic))
+    return len(on_topic(committed(sides), topic))
 
 
 def delete_group(admin: Admin) -> None:
@@ -128,6 +133,47 @@ def test_mirror_with_older_group_offsets_continues_at_its_newest_position(
     assert plan_mirror(mirroring(sides)).offsets == 2 * EACH
     run_mirror(sides)
     assert count(sides, "t") == 2 * EACH * (ROUNDS + 1)
+
+
+@pytest.mark.parametrize("is_before", [True, False], ids=["before the run", "in the run"])
+@pytest.mark.parametrize("age", [reset_group, age_group])
+def test_mirror_that_repeats_with_older_group_offsets_copies_each_record_once(
+    sides: Sides, age: Callable[[Admin], None], is_before: bool
+) -> None:
+    """The partitions are idle until the last round."""
+
+    def set_back() -> None:
+        with Admin(sides.target) as admin:
+            age(admin)
+
+    for _ in range(ROUNDS):
+        produce(sides)
+        run_mirror(sides)
+    if is_before:
+        set_back()
+    steps = Steps(lambda: None if is_before else set_back(), lambda: None, lambda: produce(sides))
+    with session_in_process() as session, pytest.raises(Ended):
+        mirror(mirroring(sides)._replace(interval_ms=1), session=session, on_progress=steps)
+    assert count(sides, "t") == 2 * EACH * (ROUNDS + 1)
+
+
+def test_groups_of_a_mirror_with_older_group_offsets_continue_at_their_records(sides: Sides) -> None:
+    """The reader is at the offset to which the position was set back."""
+    tp = TopicPartition("t", 1)
+    with Admin(sides.source) as admin:
+        admin.alter_group_offsets("reader", {tp: EACH}).raise_first()
+    for _ in range(ROUNDS):
+        produce(sides)
+        run_mirror(sides)
+    with Admin(sides.target) as admin:
+        age_group(admin)
+    with session_in_process() as session:
+        result = mirror(mirroring(sides)._replace(groups=GroupSelection(("reader",))), session=session)
+    (found,) = result.group_offsets
+    assert found.target_offset is not None
+    rows = on_topic(committed(sides), "t")
+    left = [row for row in rows if row.partition == 1 and row.offset >= found.target_offset]
+    assert len(left) == (ROUNDS - 1) * EACH, found
 
 
 @pytest.mark.parametrize("lose", [delete_both, delete_both_of_a_partition])

@@ -9,7 +9,6 @@ aborted records.
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription
@@ -27,10 +26,12 @@ from kctl.pipeline.job_errors import MirrorPositionError
 from kctl.pipeline.jobs.cluster_facts import RefusedConfig, read_facts
 from kctl.pipeline.jobs.mirror_groups import GroupOffset, MirroredTopics, carry_group_offsets
 from kctl.pipeline.jobs.mirror_positions import (
+    NONE_REACHED,
     POSITIONS_TOPIC,
     MirrorPosition,
     MirrorTarget,
     Positions,
+    Reached,
     committed_offsets,
     create_positions_topic,
     find_positions,
@@ -107,6 +108,8 @@ class MirrorPlan(NamedTuple):
         rules: rules of the source by target topic.
         problems: conflicts with target topics.
         limits_ms: by target topic, if the target rejects records that are further in the future by a default.
+        reached: positions after the round.
+        size_bytes: approximate bytes in the source's log.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
@@ -119,6 +122,7 @@ class MirrorPlan(NamedTuple):
     rules: Mapping[str, Rules | None]
     problems: tuple[str, ...]
     limits_ms: Mapping[str, int]
+    reached: Reached
 
     @property
     def ranges(self) -> tuple[OffsetRange, ...]:
@@ -175,7 +179,7 @@ def mirror(
         while request.interval_ms is not None:
             on_progress(JobProgress("waiting for records", records=result.records, lag=0))
             threading.Event().wait(request.interval_ms / 1000)
-            plan, refused = _complete_plan(request, options, running, plan.targets)
+            plan, refused = _complete_plan(request, options, running, plan.reached)
             result = result._replace(refused_configs=result.refused_configs + refused)
             result = _round(request, plan, result, running, on_progress)
         return result
@@ -185,14 +189,19 @@ def _complete_plan(
     request: MirrorRequest,
     options: SessionOptions,
     session: Session | None,
-    mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
+    reached: Reached = NONE_REACHED,
 ) -> tuple[MirrorPlan, tuple[RefusedConfig, ...]]:
-    """Create missing topics and partitions; return the plan of a round and the rejected configs."""
-    plan = plan_mirror(request, options, session, mirrored=mirrored)
+    """Return the plan of a round after missing topics and partitions are created, and the rejected configs.
+
+    Args: reached: positions after the round before.
+
+    Raises: as `mirror`; RecordLossError: the target would delete or reject records.
+    """
+    plan = plan_mirror(request, options, session, reached=reached)
     refused: tuple[RefusedConfig, ...] = ()
     if request.create and (plan.missing or plan.grown):
         refused = _create(request, plan)
-        plan = plan_mirror(request, options, session, mirrored=mirrored)
+        plan = plan_mirror(request, options, session, reached=reached)
     _refuse_missing(plan)
     if not request.allow_loss:
         refuse(plan.problems)
@@ -207,7 +216,7 @@ def _round(
     result = _run(request, plan, before, session, on_progress)
     if not request.groups:
         return result
-    mirrored = MirroredTopics(request.properties, request.target_properties, plan.targets, request.events)
+    mirrored = MirroredTopics(request.properties, request.target_properties, plan.targets, request.events, plan.reached)
     return result._replace(group_offsets=tuple(carry_group_offsets(mirrored, request.groups, session, on_progress)))
 
 
@@ -216,11 +225,11 @@ def plan_mirror(
     options: SessionOptions | None = None,
     session: Session | None = None,
     *,
-    mirrored: Mapping[str, MirrorTarget] = MappingProxyType({}),
+    reached: Reached = NONE_REACHED,
 ) -> MirrorPlan:
     """Return the plan of `mirror` without Spark and side effects.
 
-    Args: mirrored: targets of the round before, if the plan is for a further round of a run.
+    Args: reached: positions after the round before, if the plan is for a further round of a run.
 
     Raises: as `mirror`.
     """
@@ -237,7 +246,7 @@ def plan_mirror(
             source = admin.describe_cluster()
             facts = read_facts(admin, wanted, GroupSelection()).topics
             rules = {request.target_of(topic): each for topic, each in read_rules(admin, wanted).items()}
-        target = _target_side(request, source, wanted, rules, is_first=not wanted.keys() <= mirrored.keys())
+        target = _target_side(request, source, wanted, rules, reached)
         positions, targets = target.positions, target.targets
         planner.restart()
         known = {tp: position.source for tp, position in positions.found.items() if tp in ends}
@@ -272,6 +281,7 @@ def plan_mirror(
         rules,
         (*target.problems, *late),
         {targets[topic].topic: limit_ms for topic, limit_ms in target.limits_ms.items()},
+        {each.topic_partition: each.end_offset for each in ranges},
     )
 
 
@@ -298,8 +308,7 @@ def _target_side(
     source: ClusterDescription,
     wanted: Mapping[str, int],
     rules: Mapping[str, Rules | None],
-    *,
-    is_first: bool,
+    reached: Reached,
 ) -> _TargetSide:
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
@@ -313,7 +322,7 @@ def _target_side(
         problems = tuple(text for name, own in found.items() for text in rule_problems(rules[name], own, name))
         limits = {topic: latest_accepted_ms(rules[each.topic], found[each.topic]) for topic, each in there.items()}
         counts = {topic: fewer.get(target.topic, wanted[topic]) for topic, target in there.items()}
-        positions = find_positions(admin, properties, there, counts, is_first=is_first)
+        positions = find_positions(admin, properties, there, counts, reached=reached)
     grown = {target.topic: wanted[topic] for topic, target in there.items() if target.topic in fewer}
     limits_ms = {topic: limit_ms for topic, limit_ms in limits.items() if limit_ms is not None}
     return _TargetSide(targets, missing, grown, positions, problems, limits_ms)

@@ -11,17 +11,17 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, SystemClock, Timer
-from kctl.client.cluster import TopicPartition, by_topic
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, BrokerError, KafkaError
 from kctl.client.events import EventSink
 from kctl.pipeline import isolation
 from kctl.pipeline.group_selection import GroupSelection
 from kctl.pipeline.jobs.mirror_positions import (
+    NONE_REACHED,
     MirrorTarget,
-    committed_offsets,
+    Reached,
     is_position,
-    kept_positions,
-    position_key,
+    newest_positions,
 )
 from kctl.pipeline.jobs.offset_translation import Translated, TranslationTask, translate_offsets
 from kctl.pipeline.ranges import OffsetRange, Planner
@@ -60,10 +60,13 @@ class GroupOffset(NamedTuple):
 
 
 class MirroredTopics(NamedTuple):
+    """A mirror: Kafka properties of both sides, the target of each source topic, and the positions after the round."""
+
     properties: Mapping[str, object]
     target_properties: Mapping[str, object]
     targets: Mapping[str, MirrorTarget]
     events: EventSink
+    reached: Reached = NONE_REACHED
 
 
 def carry_group_offsets(
@@ -251,23 +254,11 @@ def _ends_without_records(
 def _positions(
     admin: Admin, mirrored: MirroredTopics, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the positions in the source, from records if brokers deleted the groups' offsets."""
-    found: dict[TopicPartition, int] = {}
-    for topic, numbers in by_topic(partitions).items():
-        for number, offset in committed_offsets(admin, mirrored.targets[topic], numbers, require_stable=True).items():
-            if offset is not None:
-                found[TopicPartition(topic, number)] = offset.offset
-    return found | _kept(mirrored, [tp for tp in partitions if tp not in found])
-
-
-def _kept(mirrored: MirroredTopics, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-    found: dict[TopicPartition, int] = {}
-    kept = kept_positions(resolve(mirrored.target_properties)) if partitions else {}
-    for tp in partitions:
-        position = kept.get(position_key(mirrored.targets[tp.topic], tp.partition))
-        if position is not None and position.is_of(mirrored.targets[tp.topic]):
-            found[tp] = position.source.offset
-    return found
+    """Return the positions in the source, without those that another program has set back."""
+    properties, reached = resolve(mirrored.target_properties), mirrored.reached
+    found = newest_positions(admin, properties, mirrored.targets, partitions, reached)
+    offsets = {tp: position.source.offset for tp, position in found.items()}
+    return {tp: offset for tp, offset in offsets.items() if offset >= reached.get(tp, 0)}
 
 
 def target_offsets(

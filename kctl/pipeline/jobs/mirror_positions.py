@@ -6,8 +6,10 @@ by default), and Kafka's tools can reset them, but the record stays. A run start
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from kctl.client.admin import EARLIEST, Admin, ConfigResource, NewTopic, OffsetAndMetadata, ResourceType
 from kctl.client.broker_errors import ErrorCode
@@ -29,6 +31,9 @@ POSITIONS_TOPIC: Final = "kctl-mirror-positions"
 _COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
 """Small segments, because brokers compact only closed ones, and each run reads the whole topic."""
 _VERSION: Final = 1
+Reached: TypeAlias = Mapping[TopicPartition, int]
+"""Positions after a round of the run. Only another program sets a position back before them."""
+NONE_REACHED: Final[Reached] = MappingProxyType({})
 
 
 class MirrorTarget(NamedTuple):
@@ -92,7 +97,7 @@ def find_positions(
     counts: Mapping[str, int],
     runtime: Runtime | None = None,
     *,
-    is_first: bool = True,
+    reached: Reached = NONE_REACHED,
 ) -> Positions:
     """Return the position of each partition.
 
@@ -101,13 +106,13 @@ def find_positions(
     markers of a recent transaction may not have reached the group.
 
     Args:
-        is_first: False: this run has found positions before, so it wrote the offsets of the groups.
+        targets: existing targets by source topic.
+        counts: partition counts by source topic.
+        reached: of the round before.
     """
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
-    if found and is_first:
-        kept = _kept_of(targets, found, kept_positions(properties, runtime))
-        found |= {tp: position for tp, position in kept.items() if position.is_ahead_of(found[tp])}
+    found |= _newer(properties, targets, found, list(found), reached, runtime)
     unknown = _with_committed_data(admin, targets, [tp for tp in partitions if tp not in found])
     found |= _kept_of(targets, unknown, kept_positions(properties, runtime) if unknown else {})
     unknown = {tp: data for tp, data in unknown.items() if tp not in found and _has_records(properties, data, runtime)}
@@ -116,6 +121,36 @@ def find_positions(
     if lost:  # an open transaction of another mirror may hide positions
         found |= _kept_of(targets, lost, kept_positions(properties, runtime, require_stable=True))
     return Positions(found, [tp for tp in lost if tp not in found])
+
+
+def newest_positions(
+    admin: Admin,
+    properties: Mapping[str, object],
+    targets: Mapping[str, MirrorTarget],
+    partitions: Sequence[TopicPartition],
+    reached: Reached,
+) -> dict[TopicPartition, MirrorPosition]:
+    """Return the position of each partition that has one, after open transactions of its group have ended."""
+    found = _group_positions(admin, targets, partitions, require_stable=True)
+    return found | _newer(properties, targets, found, partitions, reached)
+
+
+def _newer(
+    properties: Mapping[str, object],
+    targets: Mapping[str, MirrorTarget],
+    found: Mapping[TopicPartition, MirrorPosition],
+    partitions: Sequence[TopicPartition],
+    reached: Reached,
+    runtime: Runtime | None = None,
+) -> dict[TopicPartition, MirrorPosition]:
+    """Return the kept positions that are newer than the found ones.
+
+    Reads the topic of positions only if a found position is missing, or may be older than the kept one.
+    """
+    if all(tp in found and found[tp].source.offset >= reached.get(tp, inf) for tp in partitions):
+        return {}
+    kept = _kept_of(targets, partitions, kept_positions(properties, runtime))
+    return {tp: each for tp, each in kept.items() if tp not in found or each.is_ahead_of(found[tp])}
 
 
 def _kept_of(
