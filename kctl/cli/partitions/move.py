@@ -6,7 +6,7 @@ All checks precede the first change. The throttle is set before the first copy a
 import shlex
 import stat
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,16 @@ from kctl.cli.options import Common
 from kctl.cli.output_options import Output
 from kctl.cli.partitions.copies import Copies
 from kctl.cli.partitions.plan_file import read_plan
-from kctl.cli.partitions.throttle import RATES, copy_of, find_rate, other_rates, remove_throttle, set_throttle
+from kctl.cli.partitions.throttle import (
+    RATES,
+    Copy,
+    copy_of,
+    find_rate,
+    list_changes,
+    other_rates,
+    remove_throttle,
+    set_rates,
+)
 from kctl.cli.partitions.watch import ELSEWHERE, GONE, MOVED, NOT_MOVED, SETTLE_MS, View, Watch, view_of
 from kctl.cli.view.status import PLAIN_EVERY_MS, ProgressStatus
 from kctl.cli.wait_loop import look_until
@@ -87,8 +96,8 @@ class _Move:
         self._results: dict[TopicPartition, str] = {}
         self._failed: list[KafkaError | CommandError] = []
         self._brokers: set[int] = set()
-        self._throttled: set[int] = set()
-        """Brokers whose rates were set."""
+        self._throttled: set[int] | None = None
+        """Brokers whose rates this run may have set; None before its first change of a throttle."""
 
     def run(self, output: Output) -> int:
         before = self._survey()
@@ -150,9 +159,10 @@ class _Move:
 
     def _start_and_wait(self, before: View) -> None:
         moving, needed = self._divide(before)
+        if moving or needed:
+            with self._continues() if moving else nullcontext():
+                self._throttle(before, moving, needed)
         with self._continues():
-            if moving or needed:
-                self._throttle(before, [*moving, *needed])
             started = [*moving, *self._start(needed)]
             if self._wanted.wait_ms == 0:
                 self._results |= dict.fromkeys(started, STARTED)
@@ -162,30 +172,52 @@ class _Move:
             self._wait(before, started)
         self._unthrottle()
 
-    def _throttle(self, before: View, keys: list[TopicPartition]) -> None:
+    def _throttle(self, before: View, moving: list[TopicPartition], needed: list[TopicPartition]) -> None:
         rate = self._wanted.throttle_bytes
         if rate is None and self._wanted.resume:
             rate = find_rate(self._admin, self._targets, self._brokers)
         if rate is None:
             return
+        keys = [*moving, *needed]
         copies = {key: copy_of(before.replicas[key], self._targets[key], before.moves.get(key)) for key in keys}
-        used = {each for copy in copies.values() for each in (*copy.sources, *copy.targets)}
-        self._throttled = used & self._brokers
-        self._note_other_rates(keys, rate)
-        failed = set_throttle(self._admin, copies, rate, self._brokers)
-        if failed:
-            self._unthrottle()
-            self._common.say(f"{self._common.environment.program}: the throttle could not be set; nothing was moved")
-            raise failed[0]
-
-    def _note_other_rates(self, keys: list[TopicPartition], rate: int) -> None:
-        """Print brokers whose rate another move set: a broker has one rate for all moves."""
-        others = {each: was for each, was in other_rates(self._admin, keys, self._throttled).items() if was != rate}
+        used = {each for copy in copies.values() for each in (*copy.sources, *copy.targets)} & self._brokers
+        others = other_rates(self._admin, keys, used)
+        try:
+            self._limit(copies, used, rate)
+        except BaseException:
+            if not moving:
+                self._common.say(
+                    f"{self._common.environment.program}: the throttle could not be set; nothing was moved"
+                )
+            if not self._wanted.resume:
+                self._undo_throttle()
+            raise
         for broker, was in others.items():
-            self._common.say(
-                f"{self._common.environment.program}: note: broker {broker} limits another move to "
-                f"{size_text(was)}/s; both have {size_text(rate)}/s now"
-            )
+            if was != rate:
+                self._common.say(
+                    f"{self._common.environment.program}: note: broker {broker} limits another move to "
+                    f"{size_text(was)}/s; both have {size_text(rate)}/s now"
+                )
+
+    def _limit(self, copies: Mapping[TopicPartition, Copy], brokers: set[int], rate: int) -> None:
+        """Set the throttle. Raises: KafkaError: a part of the throttle is not set."""
+        changes = list_changes(self._admin, copies)
+        self._throttled = set()
+        if changes:
+            self._admin.alter_configs(changes).raise_first()
+        self._throttled = brokers
+        failed = set_rates(self._admin, brokers, rate)
+        self._throttled = brokers - {each for each, error in failed.items() if not error.retriable}
+        for error in failed.values():
+            raise error
+
+    def _undo_throttle(self) -> None:
+        """Remove a throttle of which only a part was set."""
+        with suppress(KafkaError):
+            self._unthrottle()
+            if not self._failed:
+                return
+        self._common.say(f"hint: remove the rest of the throttle with: {self._wanted.command('--cancel')}")
 
     def _start(self, keys: list[TopicPartition]) -> list[TopicPartition]:
         if not keys:
@@ -246,10 +278,11 @@ class _Move:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _unthrottle(self) -> None:
-        if not (self._throttled or self._wanted.resume or self._wanted.cancel):
+        finds_more = self._wanted.resume or self._wanted.cancel
+        if self._throttled is None and not finds_more:
             return
         brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
-        removed = remove_throttle(self._admin, self._targets, brokers, self._throttled)
+        removed = remove_throttle(self._admin, self._targets, brokers, self._throttled or (), finds_more=finds_more)
         self._failed += removed.failed
         if removed.was_set and not removed.failed and self._common.verbose:
             self._common.say(f"{self._common.environment.program}: the throttle was removed")

@@ -38,16 +38,16 @@ def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignmen
     return Copy(tuple(each for each in present if each not in adding), adding)
 
 
-def set_throttle(
-    admin: Admin, copies: Mapping[TopicPartition, Copy], bytes_per_s: int, brokers: Collection[int]
-) -> list[KafkaError]:
-    """Limit copies, and return the errors. Changes nothing if present lists, perhaps of other moves, are unknown.
+def list_changes(
+    admin: Admin, copies: Mapping[TopicPartition, Copy]
+) -> dict[ConfigResource, dict[str, str | ListChange | None]]:
+    """Return the changes that add copies to the lists of their topics.
 
-    Args: brokers: brokers that are up; the others copy nothing.
+    Raises: KafkaError: the present lists are unknown. They may name other moves.
     """
     found, unread = _lists(admin, copies)
     if unread:
-        return unread
+        raise unread[0]
     changes: dict[ConfigResource, dict[str, str | ListChange | None]] = {}
     for topic, wanted in _entries(copies).items():
         present = found.get(topic, {})
@@ -60,12 +60,14 @@ def set_throttle(
                 entries[name] = ListChange(text) if before and new != [ALL] else text
         if entries:
             changes[ConfigResource(ResourceType.TOPIC, topic)] = {**entries}
-    failed = list(admin.alter_configs(changes).failed.values()) if changes else []
-    if failed:
-        return failed
-    used = {broker for copy in copies.values() for broker in (*copy.sources, *copy.targets)}
+    return changes
+
+
+def set_rates(admin: Admin, brokers: Collection[int], bytes_per_s: int) -> dict[int, KafkaError]:
+    """Set the rates of brokers, and return the error of each broker that has one."""
     rates: dict[str, str | ListChange | None] = dict.fromkeys(RATES, str(bytes_per_s))
-    return list(admin.alter_configs({_broker(each): rates for each in sorted(used & set(brokers))}).failed.values())
+    results = admin.alter_configs({_broker(each): rates for each in sorted(brokers)})
+    return {int(resource.name): error for resource, error in results.failed.items()}
 
 
 def _entries(copies: Mapping[TopicPartition, Copy]) -> dict[str, dict[str, list[str]]]:
@@ -121,21 +123,27 @@ class ThrottleRemoval(NamedTuple):
 
 
 def remove_throttle(
-    admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int], used: Collection[int] = ()
+    admin: Admin,
+    partitions: Iterable[TopicPartition],
+    brokers: Collection[int],
+    used: Collection[int],
+    *,
+    finds_more: bool,
 ) -> ThrottleRemoval:
     """Remove the throttle of a move.
 
     Args:
         brokers: brokers that are up.
-        used: further brokers whose rates were set, up or down.
+        used: brokers whose rates this run set, up or down.
+        finds_more: an earlier run may have set the rates of further brokers.
     """
     keys = list(partitions)
     lists, failed = _lists(admin, keys)
     ours = _ours(lists, keys)
-    left_on = sorted((_named(ours) | set(used)) - set(brokers))
+    left_on = sorted((set(used) | (_named(ours) if finds_more else set())) - set(brokers))
     if not ours and not used:
         return ThrottleRemoval(False, failed, left_on)
-    found, unread = _rates(admin, set(brokers) - set(used))
+    found, unread = _rates(admin, set(brokers) - set(used) if finds_more else ())
     wanted = {each for each, values in found.items() if values} | set(used)
     needed, unknown = _needed_by_others(admin, keys)
     failed += unknown if used else [*unread, *unknown]  # of brokers whose rates this run set, nothing is unknown

@@ -223,20 +223,96 @@ def test_rate_of_another_move_that_changes_is_named(with_moves: WithMoves) -> No
     with_moves(use)
 
 
-DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-
-
-def test_throttle_is_not_set_over_lists_that_cannot_be_described(with_moves: WithMoves) -> None:
+def test_rate_of_another_move_that_stays_is_not_named(with_moves: WithMoves) -> None:
     def use(moves: Moves) -> None:
-        topic = ConfigResource(ResourceType.TOPIC, "t")
-        moves.admin.alter_configs({topic: {LEADERS: "2:3", FOLLOWERS: "2:1"}}).raise_first()
-        moves.write({T1: [3]})
-        before = moves.replicas(T1)
-        moves.sandbox.fail_requests("DescribeConfigs", DENIED)
+        topic, broker = ConfigResource(ResourceType.TOPIC, "t"), ConfigResource(ResourceType.BROKER, "1")
+        moves.admin.alter_configs({topic: {FOLLOWERS: "2:1"}, broker: {LEADER_RATE: "7"}}).raise_first()
+        moves.sandbox.hold_moves()
+        moves.admin.alter_partition_reassignments({TopicPartition("t", 2): [1]}).raise_first()
+        moves.write({T1: [1]})
+        moves.sandbox.fail_requests("IncrementalAlterConfigs", DENIED, node_id=1)
         ended = moves.run("--throttle", "10MB")
         assert ended.code == ExitCode.NOT_AUTHORIZED, ended
-        assert "the throttle could not be set; nothing was moved\n" in ended.stderr
-        assert (moves.topic_throttle(), moves.replicas(T1)) == ({LEADERS: "2:3", FOLLOWERS: "2:1"}, before)
+        assert "note:" not in ended.stderr
+        assert moves.rates() == {1: {LEADER_RATE: "7"}}
+
+    with_moves(use)
+
+
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+OWN_RATES = {number: {LEADER_RATE: f"{number}000", FOLLOWER_RATE: f"{number}000"} for number in (1, 2, 3)}
+
+
+def set_own_rates(moves: Moves) -> None:
+    """Set what an operator has set on each broker before a move."""
+    rates: dict[Any, Any] = {ConfigResource(ResourceType.BROKER, str(each)): set_ for each, set_ in OWN_RATES.items()}
+    moves.admin.alter_configs(rates).raise_first()
+
+
+@pytest.mark.parametrize(
+    ("api", "node_id", "kept"),
+    [("DescribeConfigs", None, {1, 2, 3}), ("IncrementalAlterConfigs", 2, {2})],
+    ids=["unknown lists", "one rate"],
+)
+def test_throttle_that_cannot_be_set_moves_nothing_and_changes_no_other_rates(
+    with_moves: WithMoves, api: str, node_id: int | None, kept: set[int]
+) -> None:
+    def use(moves: Moves) -> None:
+        lists = {LEADERS: "2:3", FOLLOWERS: "2:1"}
+        moves.admin.alter_configs({ConfigResource(ResourceType.TOPIC, "t"): {**lists}}).raise_first()
+        set_own_rates(moves)
+        before = moves.replicas(T1)
+        moves.sandbox.fail_requests(api, DENIED, node_id=node_id)
+        ended = moves.run("--throttle", "10MB")
+        assert ended.code == ExitCode.NOT_AUTHORIZED, ended
+        (said, _error) = ended.stderr.splitlines()
+        assert said.endswith(": the throttle could not be set; nothing was moved")
+        assert (moves.topic_throttle(), moves.replicas(T1)) == (lists, before)
+        assert moves.rates() == {each: OWN_RATES[each] for each in kept}
+
+    with_moves(use)
+
+
+def test_throttle_lists_that_cannot_be_set_leave_rates_and_are_removed(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        set_own_rates(moves)
+        moves.write({T0: [2, 3], TopicPartition("u", 0): [1, 2, 3]})
+        altered = Admin.alter_configs
+
+        def alter(admin: Admin, changes: Mapping[ConfigResource, Any]) -> Any:
+            results = altered(admin, changes)
+            failed = {each: broker_error(DENIED, "alter configs") for each in results.done if each.name == "u"}
+            return Results({each: None for each in results.done if each not in failed}, failed)
+
+        with patch.object(Admin, "alter_configs", alter):
+            ended = moves.run("--throttle", "10MB")
+        assert ended.code == ExitCode.NOT_AUTHORIZED, ended
+        assert f"hint: remove the rest of the throttle with: kctl partitions move {moves.plan} --cancel" in ended.stderr
+        assert (moves.topic_throttle(), moves.rates()) == ({}, OWN_RATES)
+
+    with_moves(use)
+
+
+def test_resumed_move_whose_throttle_cannot_be_set_keeps_its_throttle(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        moves.kill_after_start("--throttle", "10MB")
+        throttle = moves.topic_throttle(), moves.rates()
+        moves.sandbox.fail_requests("IncrementalAlterConfigs", DENIED, times=3)
+        ended = moves.run("--resume", "--throttle", "5MB")
+        assert ended.code == ExitCode.NOT_AUTHORIZED, ended
+        assert "nothing was moved" not in ended.stderr
+        assert "the moves that were started continue" in ended.stderr
+        assert (moves.topic_throttle(), moves.rates()) == throttle
+
+    with_moves(use)
+
+
+def test_move_without_the_throttled_broker_leaves_its_rate(with_moves: WithMoves) -> None:
+    def use(moves: Moves) -> None:
+        set_own_rates(moves)
+        moves.write({T0: [2]})
+        assert moves.results("--throttle", "10MB") == ["moved"]
+        assert moves.rates() == {3: OWN_RATES[3]}
 
     with_moves(use)
 
