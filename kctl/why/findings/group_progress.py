@@ -1,6 +1,6 @@
 """Findings about the progress of groups: no members, stuck, slow, or idle."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kctl.client.admin import MemberDescription, RecordShape
 from kctl.client.cluster import TopicPartition
@@ -76,7 +76,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         member = frozen[partitions[0]]
         moved = [tp for tp in member.assignment or () if _has_moved(looks, group_id, tp)]
         worst = max(partitions, key=lambda tp: looks.lag(group, tp) or 0)
-        poison = _poison(looks, group_id, partitions, has_others=bool(moved))
+        poison = _poison(looks, group_id, member, partitions, has_others=bool(moved))
         if poison is not None:
             yield poison
             continue
@@ -122,10 +122,12 @@ def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
     return old is not None and new is not None and new.offset > old.offset
 
 
-def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, has_others: bool) -> Finding | None:
-    """Return the finding for an unreadable record, or for a record that differs from previous ones.
+def _poison(
+    looks: Looks, group_id: str, member: MemberDescription, partitions: list[TopicPartition], *, has_others: bool
+) -> Finding | None:
+    """Return the finding for an unreadable record of a member, or for a record that differs from previous ones.
 
-    A different record counts only if its member makes progress on other partitions.
+    A different record counts only if the member makes progress on other partitions.
     """
     group = looks.now.groups[group_id]
     reasons: dict[TopicPartition, str] = {}
@@ -138,7 +140,7 @@ def _poison(looks: Looks, group_id: str, partitions: list[TopicPartition], *, ha
     if not reasons:
         return None
     worst = max(reasons, key=lambda tp: looks.lag(group, tp) or 0)
-    member, committed, shape = group.owners[worst], group.committed[worst], looks.now.shapes[worst]
+    committed, shape = group.committed[worst], looks.now.shapes[worst]
     assert committed is not None
     read: dict[str, Value] = {"reason": reasons[worst]}
     if not isinstance(shape, KafkaError):
@@ -205,7 +207,7 @@ def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
     return ""
 
 
-def _quotas(looks: Looks, members: Sequence[MemberDescription]) -> list[Evidence]:
+def _quotas(looks: Looks, members: Iterable[MemberDescription]) -> list[Evidence]:
     client_ids = dict.fromkeys(member.client_id for member in members)
     return [quota_evidence(looks.now, each) for each in client_ids if quotas_of(looks.now, each)][:MOST_EVIDENCE]
 
@@ -223,7 +225,8 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
         return
     before, now = both
     topics: dict[str, list[TopicPartition]] = {}
-    for tp in now.owners:
+    owners = now.owners
+    for tp in owners:
         old, new = before.committed.get(tp), now.committed.get(tp)
         if old is not None and new is not None and new.offset >= old.offset:  # a group that went back rereads records
             topics.setdefault(tp.topic, []).append(tp)
@@ -231,6 +234,7 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
         arrived = sum(looks.arrived(tp) for tp in partitions)
         was, at = _offsets(before, partitions), _offsets(now, partitions)
         read = sum(at[tp] - was[tp] for tp in partitions)
+        members = {owners[tp].member_id: owners[tp] for tp in partitions}
         waiting = sum(looks.lag(now, tp) or 0 for tp in partitions)
         if read * SLOW_SHARE < arrived and waiting * looks.apart_ms > arrived * SLOW_LAG_MS:
             yield FINDINGS["falling-behind"].found(
@@ -241,7 +245,7 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     "read": read,
                     "seconds": looks.apart,
                     "waiting": waiting,
-                    **_fix_of_slow(looks, now, topic, partitions),
+                    **_fix_of_slow(looks, now, topic, partitions, len(members)),
                 },
                 [
                     Evidence("OffsetFetch", f"group {group_id} in both looks", {"committed": read}),
@@ -252,8 +256,8 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     Evidence(
                         "ListOffsets", "lag by partition", _most_of({tp: looks.lag(now, tp) for tp in partitions})
                     ),
-                    Evidence("DescribeGroups", f"group {group_id}", {"consumers": _owner_count(now, partitions)}),
-                    *_quotas(looks, now.description.members),
+                    Evidence("DescribeGroups", f"group {group_id}", {"consumers": len(members)}),
+                    *_quotas(looks, members.values()),
                 ],
             )
 
@@ -263,10 +267,6 @@ def _most_of(counts: Mapping[TopicPartition, int | None]) -> dict[str, Value]:
     return {str(tp): count for tp, count in largest}
 
 
-def _owner_count(group: GroupLook, partitions: list[TopicPartition]) -> int:
-    return len({group.owners[tp].member_id for tp in partitions})
-
-
 def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicPartition | None:
     arrived = {tp: looks.arrived(tp) for tp in partitions}
     hottest, total = max(partitions, key=lambda tp: arrived[tp]), sum(arrived.values())
@@ -274,14 +274,16 @@ def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicParti
     return hottest if is_hot and len(partitions) > 1 else None
 
 
-def _fix_of_slow(looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition]) -> dict[str, Value]:
-    """Return the fix, and the text about a hot partition, for which more consumers do not help."""
+def _fix_of_slow(
+    looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition], consumers: int
+) -> dict[str, Value]:
+    """Return what the sentence adds about a hot partition, and the fix: more consumers do not always help."""
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = f"; {tp} received {looks.arrived(tp):,} of the records, and {looks.lag(group, tp) or 0:,} wait in it"
         fix = f"spread the keys of {topic}, or make each record cheaper to process: {tp} has one consumer at a time"
         return {"hot": hot, "fix": fix}
-    spare = len(partitions) - _owner_count(group, partitions)
+    spare = len(partitions) - consumers
     if spare > 0:
         fix = f"start up to {counted(spare, 'more consumer')}, or make each record cheaper to process"
     else:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from kctl.cli.partitions.planner import Goal, make_plan
-from kctl.client.admin import GroupDescription, OffsetAndMetadata, OffsetAndTimestamp
+from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMetadata, OffsetAndTimestamp, RecordShape
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
-from kctl.why import Looks, Scope, diagnose
+from kctl.client.errors import KafkaError
+from kctl.why import Diagnosis, Looks, Scope, diagnose
 from kctl.why.look import GroupLook, Look
 from tests.support.growth import exponent, lines_of
 
@@ -42,8 +43,46 @@ def _group(tp: TopicPartition) -> GroupLook:
     )
 
 
-@pytest.mark.parametrize("made", [plan_of, look_of], ids=["plan", "look"])
+def slow_group_of(n: int) -> Callable[[], Diagnosis]:
+    """Return the diagnosis of a group of n members, each of which falls behind in a topic."""
+    return _compared(n, 1, {})
+
+
+def stuck_group_of(n: int) -> Callable[[], Diagnosis]:
+    """Return the diagnosis of a group of n members, each of which is stuck at a record that cannot be read."""
+    tps = [TopicPartition(f"t{number}", 0) for number in range(n)]
+    return _compared(n, 0, dict.fromkeys(tps, KafkaError("corrupt")))
+
+
+def _compared(n: int, read: int, shapes: dict[TopicPartition, RecordShape | KafkaError]) -> Callable[[], Diagnosis]:
+    tps = [TopicPartition(f"t{number}", 0) for number in range(n)]
+    members = tuple(
+        MemberDescription(f"m{number}", None, f"c{number}", "h", (tp,), (tp.topic,)) for number, tp in enumerate(tps)
+    )
+    description = GroupDescription("g", "classic", "Stable", "consumer", "", None, members)
+
+    def look(wall_ms: int, committed: int, end: int) -> Look:
+        ends = {tp: OffsetAndTimestamp(end, -1) for tp in tps}
+        group = GroupLook(description, {tp: OffsetAndMetadata(committed) for tp in tps})
+        return Look(wall_ms, groups={"g": group}, ends=ends, stable_ends=ends, shapes=shapes)
+
+    looks = Looks(look(WALL_MS, read, 10_000), look(WALL_MS - 60_000, 0, 10))
+    return lambda: diagnose(looks, tuple(Scope))
+
+
+@pytest.mark.parametrize(
+    "made", [plan_of, look_of, slow_group_of, stuck_group_of], ids=["plan", "look", "slow group", "stuck group"]
+)
 def test_lines_of_decision_grow_with_its_subjects(made: Callable[[int], Callable[[], object]]) -> None:
     lines_of(made(100))  # imports
     costs = tuple(lines_of(made(100 * times)) for times in (1, 2, 4))
     assert exponent(costs) <= 1 + SLACK, costs
+
+
+@pytest.mark.parametrize(
+    ("made", "finding"), [(slow_group_of, "falling-behind"), (stuck_group_of, "poison-record")], ids=["slow", "stuck"]
+)
+def test_diagnosis_of_each_group_has_a_finding_for_each_member(
+    made: Callable[[int], Callable[[], Diagnosis]], finding: str
+) -> None:
+    assert [each.id for each in made(3)().findings if each.id == finding] == [finding] * 3
