@@ -289,8 +289,8 @@ def is_settled(group: GroupDescription) -> bool:
     """Return whether a group is not rebalancing: it is stable, or waits only for static members."""
     if group.state != RECONCILING:
         return group.state == STABLE
-    left = [member for member in group.members if has_left_for_now(member)]
-    return bool(left) and all(member in left or member.epoch == group.epoch for member in group.members)
+    rest = [member for member in group.members if not has_left_for_now(member)]
+    return len(rest) < len(group.members) and all(member.epoch == group.epoch for member in rest)
 
 
 def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:

@@ -37,7 +37,7 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
             question = f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?"
             results = after_yes(common, admin, consent, facts, question, lambda: admin.elect_leaders(kind, needed))
     shown = needed if everything else list(found)
-    rows = [_row(key, found[key], _result(key, needed, results)) for key in shown]
+    rows = [_row(key, found[key], _result(key, results, is_needed=_needs(found[key], kind))) for key in shown]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
     if results is not None:
         check = checking("kctl topics describe", results.failed, lambda key: key.topic)
@@ -77,8 +77,8 @@ def _needs(info: PartitionInfo, kind: ElectionType) -> bool:
     return bool(info.replicas) and info.leader_id != info.replicas[0]
 
 
-def _result(key: TopicPartition, needed: Sequence[TopicPartition], results: Elected | None) -> str:
-    if key not in needed:
+def _result(key: TopicPartition, results: Elected | None, *, is_needed: bool) -> str:
+    if not is_needed:
         return "not needed"
     if results is None:
         return "would be elected"

@@ -1,7 +1,7 @@
 """Command `kctl partitions plan`. planner.py computes the plan."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,24 +130,27 @@ def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> d
     if not wish.topics:
         return dict(everything)
     chosen: dict[TopicPartition, PartitionInfo] = {}
-    names = {key.topic for key in everything}
+    of_topics: dict[str, dict[TopicPartition, PartitionInfo]] = {}
+    for key, info in everything.items():
+        of_topics.setdefault(key.topic, {})[key] = info
     for text in wish.topics:
         if text.startswith("/"):
-            topics = _matching(text, names)
-            chosen |= {key: info for key, info in everything.items() if key.topic in topics}
+            for topic in _matching(text, of_topics):
+                chosen |= of_topics[topic]
             continue
         for topic, numbers in parse_named([text], "TOPIC").items():
-            if topic not in names:
+            if topic not in of_topics:
                 error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find topic {topic}")
-                name_nearest(error, topic, names)
+                name_nearest(error, topic, of_topics)
                 raise error
-            of_topic = {key: info for key, info in everything.items() if key.topic == topic}
-            refuse_missing(topic, [n for n in numbers or () if TopicPartition(topic, n) not in of_topic], len(of_topic))
-            chosen |= {key: info for key, info in of_topic.items() if numbers is None or key.partition in numbers}
+            of_topic = of_topics[topic]
+            keys = of_topic if numbers is None else [TopicPartition(topic, each) for each in numbers]
+            refuse_missing(topic, [key.partition for key in keys if key not in of_topic], len(of_topic))
+            chosen |= {key: of_topic[key] for key in keys}
     return chosen
 
 
-def _matching(pattern: str, names: set[str]) -> set[str]:
+def _matching(pattern: str, names: Iterable[str]) -> list[str]:
     try:
         topics = parse_names([pattern]).chosen_of(names)
     except ValueError as e:
@@ -156,7 +159,7 @@ def _matching(pattern: str, names: set[str]) -> set[str]:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE, f"no topic matches {pattern}", "kctl topics list shows the topics"
         )
-    return set(topics)
+    return topics
 
 
 def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:

@@ -179,7 +179,7 @@ def _ours(
 
 def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> tuple[set[int], list[KafkaError]]:
     """Return brokers whose rates limit a move of other partitions, and errors that leave this unknown."""
-    others = [key for key in admin.list_partition_reassignments() if key not in set(keys)]
+    others = list(admin.list_partition_reassignments().keys() - set(keys))
     lists, unread = _lists(admin, others)
     return _named(_ours(lists, others)), unread
 

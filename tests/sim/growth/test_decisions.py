@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kctl.cli.partitions.plan import Wish, _chosen
 from kctl.cli.partitions.planner import Goal, make_plan
 from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMetadata, OffsetAndTimestamp, RecordShape
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
@@ -20,6 +21,13 @@ def plan_of(n: int) -> Callable[[], object]:
     """Return the plan of n partitions that one broker leads, of six brokers to four."""
     current = {TopicPartition("t", number): (1, 2 + number % 5, 2 + (number + 1) % 5) for number in range(n)}
     return lambda: make_plan(current, Goal(dict.fromkeys((1, 2, 3, 4)), only=True), {}, {})
+
+
+def choice_of(n: int) -> Callable[[], object]:
+    """Return the choice of n topics by name."""
+    wish = Wish(tuple(f"t{number}" for number in range(n)), (), (), None, False, None)
+    everything = {TopicPartition(topic, 0): PartitionInfo(topic, 0, 2, 1, (1, 2), (1, 2)) for topic in wish.topics}
+    return lambda: _chosen(wish, everything)
 
 
 def look_of(n: int) -> Callable[[], object]:
@@ -71,7 +79,9 @@ def _compared(n: int, read: int, shapes: dict[TopicPartition, RecordShape | Kafk
 
 
 @pytest.mark.parametrize(
-    "made", [plan_of, look_of, slow_group_of, stuck_group_of], ids=["plan", "look", "slow group", "stuck group"]
+    "made",
+    [plan_of, choice_of, look_of, slow_group_of, stuck_group_of],
+    ids=["plan", "choice", "look", "slow group", "stuck group"],
 )
 def test_lines_of_decision_grow_with_its_subjects(made: Callable[[int], Callable[[], object]]) -> None:
     lines_of(made(100))  # imports
