@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kctl.client.admin import EARLIEST, LATEST, Admin, ClusterDescription
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import SystemClock
-from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition
+from kctl.client.cluster import NO_TOPIC_ID, TopicInfo, TopicPartition, by_topic
 from kctl.client.errors import BrokerError, ConfigError, InvalidOffsetError, KafkaError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.network.system import system_runtime
@@ -32,7 +32,6 @@ from kctl.pipeline.jobs.mirror_positions import (
     MirrorTarget,
     Positions,
     Reached,
-    committed_offsets,
     create_positions_topic,
     find_positions,
 )
@@ -448,10 +447,9 @@ def _prepare(request: MirrorRequest, plan: MirrorPlan) -> None:
     properties = resolve(request.target_properties)
     with Admin(properties, events=request.events) as admin:
         create_positions_topic(admin)
-    for topic, target in plan.targets.items():
-        positions = {tp.partition: position for tp, position in plan.chosen.items() if tp.topic == topic}
-        if positions:
-            choose_positions(properties, target, positions)
+    for topic, numbers in by_topic(plan.chosen).items():
+        positions = {number: plan.chosen[TopicPartition(topic, number)] for number in numbers}
+        choose_positions(properties, plan.targets[topic], positions)
 
 
 def _run(
@@ -487,19 +485,23 @@ def _run(
 
 class _Watch:
     def __init__(self, plan: MirrorPlan, admin: Admin, before: int, on_progress: OnProgress) -> None:
-        self._plan = plan
+        self._ranges = plan.ranges
+        self._offsets = plan.offsets
+        self._targets = plan.targets
+        self._groups = {plan.targets[each.topic].group_id: each.topic for each in self._ranges}
         self._admin = admin
         self._before = before
         self._on_progress = on_progress
         self._clock = SystemClock()
         self._look_at_ms = 0
+        self._committed: dict[TopicPartition, int] = {}
         self._done = 0
 
     def tick(self, counts: TaskCounts) -> None:
         now_ms = self._clock.now_ms()
         if now_ms >= self._look_at_ms:
             self._look_at_ms = now_ms + LOOK_EVERY_MS
-            self._done = self._look()
+            self._look()
         self._on_progress(
             JobProgress(
                 "mirroring",
@@ -508,21 +510,22 @@ class _Watch:
                 counts.total,
                 counts.failed,
                 self._before + self._done,
-                self._plan.offsets - self._done,
+                self._offsets - self._done,
             )
         )
 
-    def _look(self) -> int:
-        """Return the number of committed offsets, or the last number if no broker responds in time."""
+    def _look(self) -> None:
+        """Count the committed offsets; those of coordinators that do not respond in time stay as they were."""
         try:
-            committed: dict[TopicPartition, int] = {}
-            for topic, target in self._plan.targets.items():
-                count = 1 + max((each.partition for each in self._plan.ranges if each.topic == topic), default=-1)
-                for number, offset in committed_offsets(self._admin, target, range(count), LOOK_TIMEOUT_S).items():
-                    committed[TopicPartition(topic, number)] = 0 if offset is None else offset.offset
+            found = self._admin.list_offsets_of_groups(list(self._groups), timeout=LOOK_TIMEOUT_S)
         except KafkaError:  # the tasks report errors by their own timeouts
-            return self._done
-        return sum(
-            max(0, min(committed.get(each.topic_partition, 0), each.end_offset) - each.start_offset)
-            for each in self._plan.ranges
+            return
+        for group_id, offsets in found.done.items():
+            topic = self._groups[group_id]
+            for tp, offset in offsets.done.items():
+                if tp.topic == self._targets[topic].topic:
+                    self._committed[TopicPartition(topic, tp.partition)] = offset.offset
+        self._done = sum(
+            max(0, min(self._committed.get(each.topic_partition, 0), each.end_offset) - each.start_offset)
+            for each in self._ranges
         )
