@@ -157,9 +157,12 @@ def _tasks(admin: Admin, given: GroupImport, asked: Mapping[TopicPartition, Sequ
     starts = admin.list_offsets(dict.fromkeys(named.values(), EARLIEST))
     starts.raise_first()
     ends = isolation.committed_ends(admin, named.values())
+    ranges: dict[tuple[str, int], list[ExportedRange]] = {}
+    for each in sorted(given.ranges):
+        ranges.setdefault((each.topic, each.partition), []).append(each)
     tasks = []
     for tp, offsets in asked.items():
-        own = tuple(sorted(each for each in given.ranges if (each.topic, each.partition) == tp))
+        own = tuple(ranges.get(tp, ()))
         source = OffsetRange(*tp, own[0].start if own else 0, own[-1].end if own else 0)
         target = OffsetRange(*named[tp], starts[named[tp]].offset, ends[named[tp]])
         tasks.append(TranslationTask(source, target, tuple(offsets), {}, dict(given.properties), own, given.folder))
