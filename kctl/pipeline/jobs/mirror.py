@@ -108,7 +108,6 @@ class MirrorPlan(NamedTuple):
         problems: conflicts with target topics.
         limits_ms: by target topic, if the target rejects records that are further in the future by a default.
         reached: positions after the round.
-        size_bytes: approximate bytes in the source's log.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
