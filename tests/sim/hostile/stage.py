@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -160,6 +161,11 @@ SANDBOX_S = [0.0]
 """CPU time that the sandbox took since the run began."""
 
 
+_SCENES = count()
+SCENES_BETWEEN_UNFREEZES = 20
+"""Scenes until frozen garbage is collected: to collect all that is imported takes longer than a scene."""
+
+
 def _measured(work: Callable[..., None]) -> Callable[..., None]:
     """Return work of the sandbox that adds to `SANDBOX_S`, and not to the time of `_limited`."""
 
@@ -198,7 +204,8 @@ def run_alone(line: str, stdin: bytes = b"", edit: Edit | None = None) -> tuple[
 
 
 def _play(monkeypatch: pytest.MonkeyPatch, hub: Hub, scene: Callable[[Stage], None], stages: list[Stage]) -> None:
-    gc.unfreeze()  # the cluster of the scene before is garbage now, though it was frozen
+    if next(_SCENES) % SCENES_BETWEEN_UNFREEZES == 0:
+        gc.unfreeze()  # clusters of former scenes are garbage now, though some were frozen
     gc.collect()
     gc.freeze()  # `Stage.run` collects the garbage of one command, not of everything that is imported
     cluster = SimCluster(hub, topics={"t": 2, "u": 1}, settings=SETTINGS)
