@@ -28,13 +28,10 @@ MARKS = $(MARKS_$(SCOPE)) --hypothesis-profile=$(SCOPE)
 STATIC := types format lint layers generated
 CHECKED := sim-chaos unit sim-calls sim-hostile $(STATIC)
 TESTED := broker cli sim-calls unit sim-chaos sim-hostile sim-seeds pipeline-jobs loopback docs fuzz conformance faultlab $(STATIC)
-NIGHTLY_QUICK := sim-hostile sim-calls unit sim-seeds dist sim-chaos fuzz $(STATIC)
-NIGHTLY := broker pipeline-jobs conformance pipeline-source installed artifacts faultlab docs loopback foreign replication pipeline-versions versions
+NIGHTLY := broker sim-calls dist pipeline-jobs sim-hostile artifacts conformance pipeline-source installed unit faultlab docs loopback foreign sim-seeds sim-chaos replication pipeline-versions versions fuzz $(STATIC)
 SOAKS := soak soak-lakes sim-fresh sim-mutants
 SIM_CHAOS := tests/sim/chaos tests/sim/chaos_producer tests/sim/producer
 SIM_HOSTILE := tests/sim/hostile
-# Tiers that are skipped, and count as failed, when the packages cannot be built.
-NEED_DIST := artifacts installed
 # The extra compiles against libkrb5-dev; where that is missing, tests of Kerberos are skipped.
 KERBEROS := $(shell command -v krb5-config > /dev/null && echo ,kerberos)
 FAILED := build/failed-tiers
@@ -68,19 +65,18 @@ test: $(READY)  ## every tier within 12 minutes: what each change passes; starts
 
 nightly: $(READY)  ## every tier with all its tests, random inputs, every broker version, packages, planted bugs, soaks
 	@rm -rf $(FAILED) && mkdir -p $(FAILED)
-	@$(AT_A_TIME) 2 $(addprefix attempt-,$(NIGHTLY_QUICK))
-	@if [ -e $(FAILED)/dist ]; then touch $(addprefix $(FAILED)/,$(NEED_DIST)); fi
 	@$(AT_A_TIME) 3 $(addprefix attempt-,$(NIGHTLY))
 	@$(AT_A_TIME) 2 $(addprefix attempt-,$(SOAKS))
 	@$(SAY_FAILED)
 
 SAY_FAILED = if [ -n "$$(ls $(FAILED))" ]; then echo "failed tiers:" $$(ls $(FAILED)); exit 1; fi; echo "all tiers passed"
 
-# One tier: a failure is noted, and the next tier runs. A tier that is noted as failed before is skipped.
+# One tier: a failure is noted, and the next tier runs.
 attempt-%:
-	@[ -e $(FAILED)/$* ] || { start=$$(date +%s); \
-	$(MAKE) --no-print-directory $* || touch $(FAILED)/$*; \
-	echo "$*: $$(($$(date +%s) - start)) s"; }
+	@start=$$(date +%s); $(MAKE) --no-print-directory $* || touch $(FAILED)/$*; echo "$*: $$(($$(date +%s) - start)) s"
+
+# Packages are built once.
+attempt-artifacts attempt-installed: attempt-dist
 
 check: $(READY)  ## what every commit passes, without the tests marked slow or nightly
 	@$(AT_A_TIME) 2 SCOPE=check $(CHECKED)

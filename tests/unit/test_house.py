@@ -284,7 +284,7 @@ def test_make_test_runs_the_tiers_marked_so_and_no_other() -> None:
 def test_make_nightly_runs_every_tier() -> None:
     lists = makefile_lists()
     attempted = set(re.findall(r"attempt-([a-z-]+)", recipes()["nightly"]))
-    attempted |= lists["NIGHTLY_QUICK"] | lists["NIGHTLY"] | lists["SOAKS"]
+    attempted |= lists["NIGHTLY"] | lists["SOAKS"]
     attempted |= set(recipes()["artifacts"].split())
     assert attempted > PARTS_OF_SIM
     assert {task for _, task, _ in tiers()} - {"cli", "sim"} <= attempted  # installed runs the tests of cli
